@@ -1,0 +1,128 @@
+//! Stage 1, *declare*: formats as data.
+//!
+//! In: a TOML declaration (design §2), shipped or the user's own. Out: a [`Layout`], the relation
+//! from physical positions to logical coordinates (SPF §3) together with the properties of its
+//! index arrays. Nothing here, or later, knows a format by name.
+//!
+//! Before → after, for compressed sparse rows:
+//!
+//! ```text
+//! relation = "{ [p0, p1] -> [i, j] : 0 <= p0 < I and i = p0
+//!                                    and pos(p0) <= p1 < pos(p0 + 1) and j = crd(p1) }"
+//! [[property]]
+//! kind = "monotonic"
+//! array = "pos"
+//! ```
+//! becomes a [`Relation`] of one piece and the closed formula
+//! `0 <= p and p < q and q <= I => pos(p) <= pos(q)`.
+
+use indexmap::IndexMap;
+
+use crate::formula::{Arith, Constraint, Formula, Name};
+
+/// The relation of a layout: a union of conjunctions over positions and coordinates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Relation {
+    /// Physical dimensions, in storage order (outermost first).
+    pub positions: Vec<Name>,
+    /// Logical dimensions, in the order of the tensor's subscripts.
+    pub coordinates: Vec<Name>,
+    /// One conjunction per piece; all pieces share the names above.
+    pub pieces: Vec<Vec<Constraint>>,
+}
+
+/// An index array: an uninterpreted function with a domain and a range.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexArray {
+    pub name: Name,
+    /// Formal argument names, the variables of `domain` and `range`.
+    pub args: Vec<Name>,
+    /// Where the array may be read.
+    pub domain: Vec<Constraint>,
+    /// Bounds of its values, e.g. `0 <= crd(p1) < J`.
+    pub range: Vec<Constraint>,
+    /// Row-major extents of the arguments, used to linearise a call: `f(a, b)` is element
+    /// `a*shape[1] + b`. `shape[0]` is the number of outermost rows.
+    pub shape: Vec<Arith>,
+    /// Number of elements.
+    pub len: Arith,
+    /// Value of elements that no stored entry defines (padding), if the declaration gives one.
+    pub fill: Option<i64>,
+}
+
+/// Where the value of a position tuple is stored: `val(p1, p2, p3)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueArray {
+    pub name: Name,
+    /// Subscripts, possibly polynomial in positions, calls and parameters.
+    pub index: Vec<Arith>,
+    /// Row-major extents of the subscripts.
+    pub shape: Vec<Arith>,
+    /// Number of elements.
+    pub len: Arith,
+}
+
+/// The kinds of properties a declaration may state (design §2). Each is sugar for a formula.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PropertyKind {
+    Range,
+    Injective,
+    Monotonic,
+    PeriodicMonotonic,
+    Lexicographic,
+    PeriodicLexicographic,
+    Permutation,
+    Disjoint,
+    Formula,
+}
+
+/// A property of the index arrays: its kind, and the closed formula it stands for. Free variables
+/// of the formula (other than extents and parameters) are universally quantified; domain guards
+/// are part of the formula.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Property {
+    pub kind: PropertyKind,
+    /// The arrays the property is about, in order.
+    pub arrays: Vec<Name>,
+    /// Segment array of the periodic kinds.
+    pub segments: Option<Name>,
+    pub strict: bool,
+    /// Values decrease instead of increase.
+    pub decreasing: bool,
+    pub formula: Formula,
+}
+
+/// A declared format.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout {
+    /// As the user wrote it: `csr`, `bcsr(4,4)`, a path, or a level list.
+    pub name: String,
+    pub summary: String,
+    /// Logical dimensions in subscript order; the extent of `i` is the parameter `I`.
+    pub dims: Vec<Name>,
+    pub relation: Relation,
+    pub value: ValueArray,
+    pub arrays: IndexMap<Name, IndexArray>,
+    /// Size parameters. `Some`: defined (`NNZ = pos(I)`); `None`: counted when a tensor is packed.
+    pub params: IndexMap<Name, Option<Arith>>,
+    pub properties: Vec<Property>,
+    /// Facts about extents and parameters alone, e.g. `0 <= I`, `0 <= NNZ`.
+    pub assumptions: Vec<Constraint>,
+}
+
+impl Layout {
+    /// The extent parameter of a logical dimension: its name in capitals.
+    pub fn extent_name(dim: &str) -> Name {
+        Name::from(dim.to_uppercase())
+    }
+
+    /// Number of logical dimensions.
+    pub fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    /// Extent parameters in subscript order.
+    pub fn extents(&self) -> Vec<Name> {
+        self.dims.iter().map(|d| Layout::extent_name(d)).collect()
+    }
+}
