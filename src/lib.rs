@@ -1,5 +1,17 @@
 //! Siskin: a compiler for sparse and structured tensor kernels whose formats are declared, not coded.
 
 pub mod diagnostic;
+pub mod embedded;
+pub mod emit;
 pub mod formula;
+pub mod isl;
+pub mod iterspace;
+pub mod kernel;
 pub mod layout;
+pub mod program;
+pub mod prover;
+pub mod scan;
+pub mod synth;
+pub mod tensor;
+
+pub use kernel::Kernel;

@@ -8,6 +8,10 @@ use std::ops::Range;
 use super::{Affine, Atom, Name};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
+/// Linear forms with larger numbers are refused, so that sums and differences of two of them (a
+/// constraint, a chain of substitutions) stay within 64 bits.
+const MAX_MAGNITUDE: u64 = 1 << 60;
+
 /// `a + b | a - b | a * b | a / b (floor) | a mod b | f(a, …) | x | 7`
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Arith {
@@ -55,11 +59,36 @@ impl Arith {
 
     /// [`Arith::to_affine`] with the place of the expression in the diagnostic.
     pub fn to_affine_at(&self, span: Range<usize>) -> Result<Affine> {
+        if self.magnitude() > MAX_MAGNITUDE {
+            return Err(Diagnostic::new(Code::NotAffine, "numbers are too large")
+                .at(span, "a coefficient could exceed 64 bits")
+                .help("use smaller constants"));
+        }
         self.to_affine().map_err(|why| {
             Diagnostic::new(Code::NotAffine, format!("expression is not affine: {why}"))
                 .at(span, "only sums, constant multiples and index-array calls are allowed here")
                 .help("make the term a value of an index array, or use a derived size in [params]")
         })
+    }
+
+    /// An upper bound of every coefficient and constant that lowering may meet. Leaves count at
+    /// least 1, so that no part is larger than the whole.
+    fn magnitude(&self) -> u64 {
+        match self {
+            Arith::Int(n) => n.unsigned_abs().max(1),
+            Arith::Var(_) => 1,
+            Arith::Call(_, args) => {
+                args.iter().fold(1, |sum: u64, a| sum.saturating_add(a.magnitude()))
+            }
+            Arith::Mul(a, b) => a.magnitude().saturating_mul(b.magnitude()),
+            // `a - m*floor(a/m)` mentions the coefficients of `a` twice.
+            Arith::Mod(a, b) => a.magnitude().saturating_mul(2).saturating_add(b.magnitude()),
+            Arith::Add(a, b)
+            | Arith::Sub(a, b)
+            | Arith::Div(a, b)
+            | Arith::Min(a, b)
+            | Arith::Max(a, b) => a.magnitude().saturating_add(b.magnitude()),
+        }
     }
 
     pub fn from_affine(affine: &Affine) -> Arith {

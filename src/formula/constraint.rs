@@ -51,10 +51,9 @@ impl Constraint {
         match self.relop {
             Relop::Eq => Constraint { affine: self.affine.clone(), relop: Relop::Ne },
             Relop::Ne => Constraint { affine: self.affine.clone(), relop: Relop::Eq },
-            Relop::Ge => Constraint {
-                affine: -self.affine.clone() - Affine::constant(1),
-                relop: Relop::Ge,
-            },
+            Relop::Ge => {
+                Constraint { affine: -self.affine.clone() - Affine::constant(1), relop: Relop::Ge }
+            }
         }
     }
 

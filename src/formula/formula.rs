@@ -228,9 +228,7 @@ impl Formula {
             }),
             Formula::Or(parts) => parts.iter().flat_map(Formula::to_dnf).collect(),
             Formula::Not(inner) => inner.push_negation().to_dnf(),
-            Formula::Implies(a, b) => {
-                Formula::Or(vec![a.push_negation(), (**b).clone()]).to_dnf()
-            }
+            Formula::Implies(a, b) => Formula::Or(vec![a.push_negation(), (**b).clone()]).to_dnf(),
             Formula::Predicate(name, _) => {
                 panic!("predicate {name} must be expanded before normalisation")
             }

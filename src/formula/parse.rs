@@ -29,9 +29,18 @@ pub struct Piece {
     pub formula: Formula,
 }
 
+/// Names that stand for integers: the parameters of `bcsr(4,4)`. They are replaced before anything
+/// else is decided, so `R*p0` is affine.
+pub type Constants<'a> = &'a dyn Fn(&str) -> Option<i64>;
+
 /// Parses `{ [..] -> [..] : .. ; .. }`.
 pub fn relation(text: &str) -> Result<Vec<Piece>> {
-    let mut p = Parser::new(text)?;
+    relation_with(text, &|_| None)
+}
+
+/// [`relation`] with integer parameters.
+pub fn relation_with(text: &str, constants: Constants<'_>) -> Result<Vec<Piece>> {
+    let mut p = Parser::with(text, constants)?;
     let mut pieces = Vec::new();
     // `{…} ∪ {…}` and `{… ; …}` are both unions.
     loop {
@@ -53,7 +62,12 @@ pub fn relation(text: &str) -> Result<Vec<Piece>> {
 
 /// Parses a formula, possibly with predicates.
 pub fn formula(text: &str) -> Result<Formula> {
-    let mut p = Parser::new(text)?;
+    formula_with(text, &|_| None)
+}
+
+/// [`formula`] with integer parameters.
+pub fn formula_with(text: &str, constants: Constants<'_>) -> Result<Formula> {
+    let mut p = Parser::with(text, constants)?;
     let f = p.formula()?;
     p.finish()?;
     Ok(f)
@@ -61,7 +75,12 @@ pub fn formula(text: &str) -> Result<Formula> {
 
 /// Parses an integer expression, affine or not.
 pub fn arith(text: &str) -> Result<Arith> {
-    let mut p = Parser::new(text)?;
+    arith_with(text, &|_| None)
+}
+
+/// [`arith`] with integer parameters.
+pub fn arith_with(text: &str, constants: Constants<'_>) -> Result<Arith> {
+    let mut p = Parser::with(text, constants)?;
     let (a, _) = p.sum()?;
     p.finish()?;
     Ok(a)
@@ -86,7 +105,19 @@ const MAX_DEPTH: usize = 200;
 
 impl Parser {
     fn new(text: &str) -> Result<Self> {
-        Ok(Parser { tokens: tokenize(text)?, at: 0, depth: 0 })
+        Parser::with(text, &|_| None)
+    }
+
+    fn with(text: &str, constants: Constants<'_>) -> Result<Self> {
+        let mut tokens = tokenize(text)?;
+        for (token, _) in &mut tokens {
+            if let Token::Ident(name) = token
+                && let Some(value) = constants(name)
+            {
+                *token = Token::Int(value);
+            }
+        }
+        Ok(Parser { tokens, at: 0, depth: 0 })
     }
 
     fn peek(&self) -> &Token {

@@ -16,8 +16,30 @@
 //! becomes a [`Relation`] of one piece and the closed formula
 //! `0 <= p and p < q and q <= I => pos(p) <= pos(q)`.
 
+mod assemble;
+mod bounds;
+mod declaration;
+mod describe;
+mod level_form;
+mod level_use;
+mod levels;
+mod library;
+mod parent;
+mod property;
+mod relation;
+mod source;
+mod specialise;
+mod suggest;
+mod tensor_form;
+mod toml_schema;
+
+#[cfg(test)]
+mod tests;
+
 use indexmap::IndexMap;
 
+pub use self::library::{LayoutSpec, shipped, shipped_levels};
+pub use self::suggest::nearest;
 use crate::formula::{Arith, Constraint, Formula, Name};
 
 /// The relation of a layout: a union of conjunctions over positions and coordinates.

@@ -1,0 +1,75 @@
+//! Stage 6, *emit*: a standalone Rust module.
+//!
+//! In: one [`Statement`] per iteration space, each with its nest and a proved plan for every find.
+//! Out: the text of a module that depends on `std` only: plain-data structs, a safe function that
+//! validates, an unchecked core, and an `extern "C"` entry (design §12). Names in the code are the
+//! names of the iteration space, so the code reads like the nest it came from.
+//!
+//! Unchecked indexing appears only where the prover shows `known ⊢ in bounds` ([`AccessProof`]).
+
+mod facts;
+mod layout;
+mod indent;
+mod module;
+mod nest;
+mod rust_expr;
+mod search;
+mod validate;
+mod value;
+
+pub use module::{Module, render};
+pub use nest::AccessProof;
+
+use std::rc::Rc;
+
+use crate::iterspace::{LoopOrder, Space};
+use crate::program::Program;
+use crate::scan::Nest;
+use crate::synth::{Find, Plan};
+use crate::tensor::ValueType;
+
+/// A scanned space with a plan for each of its finds.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    pub space: Space,
+    pub order: LoopOrder,
+    pub nest: Nest,
+    pub finds: Vec<Find>,
+    /// The plan to emit for each find, in the order of `finds`.
+    pub chosen: Vec<Plan>,
+}
+
+/// Width of index arrays in the generated module. Arrays that may hold negative values use the
+/// signed type of the same width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum IndexWidth {
+    #[default]
+    U32,
+    U64,
+}
+
+impl IndexWidth {
+    pub fn unsigned(self) -> &'static str {
+        match self {
+            IndexWidth::U32 => "u32",
+            IndexWidth::U64 => "u64",
+        }
+    }
+
+    pub fn signed(self) -> &'static str {
+        match self {
+            IndexWidth::U32 => "i32",
+            IndexWidth::U64 => "i64",
+        }
+    }
+}
+
+/// Everything a kernel is made from.
+#[derive(Clone, Debug)]
+pub struct KernelSpec {
+    pub program: Rc<Program>,
+    /// One per choice of relation pieces; run one after the other.
+    pub statements: Vec<Statement>,
+    pub value_type: ValueType,
+    pub index_width: IndexWidth,
+}

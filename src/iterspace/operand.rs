@@ -1,0 +1,215 @@
+//! One tensor access with its layout, renamed into the name space of the statement.
+
+use std::rc::Rc;
+
+use indexmap::IndexMap;
+
+use crate::formula::{Affine, Arith, Constraint, Formula, Name, Relop};
+use crate::layout::{IndexArray, Layout, Property};
+
+/// Whether the statement reads or writes the operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Input,
+    Output,
+}
+
+/// A tensor access with every name of its layout made unique: positions `pA0`, arrays `crd_A`,
+/// parameters `NNZ_A`.
+#[derive(Clone, Debug)]
+pub struct Operand {
+    pub tensor: Name,
+    /// Unique per access; the tensor's name unless it is accessed again (`A_2`).
+    pub label: String,
+    pub role: Role,
+    pub layout: Rc<Layout>,
+    pub subscripts: Vec<Affine>,
+    /// Extent of each logical dimension, a parameter.
+    pub extents: Vec<Name>,
+    /// Positions that are dimensions of the space, in storage order. Empty for a direct operand.
+    pub positions: Vec<Name>,
+    /// The pieces of the renamed relation, coordinates replaced by subscripts.
+    pub pieces: Vec<Vec<Constraint>>,
+    /// Renamed index arrays, in declaration order.
+    pub arrays: IndexMap<Name, IndexArray>,
+    /// Renamed size parameters and their definitions.
+    pub params: IndexMap<Name, Option<Arith>>,
+    pub properties: Vec<Property>,
+    /// Facts about extents and parameters.
+    pub facts: Vec<Constraint>,
+    /// Renamed value array (`val_A`), its subscripts and extents.
+    pub value_array: Name,
+    pub value_index: Vec<Arith>,
+    pub value_shape: Vec<Arith>,
+}
+
+impl Operand {
+    /// Renames `layout` for one access. `extents` are the parameters of the logical dimensions.
+    pub fn new(
+        tensor: Name,
+        label: String,
+        role: Role,
+        layout: Rc<Layout>,
+        subscripts: Vec<Affine>,
+        extents: Vec<Name>,
+    ) -> Operand {
+        let position_names = position_names(&label, layout.relation.positions.len());
+        let mut renaming: IndexMap<Name, Name> = IndexMap::new();
+        for (old, new) in layout.extents().into_iter().zip(&extents) {
+            renaming.insert(old, new.clone());
+        }
+        let suffixed = |n: &Name| Name::from(format!("{n}_{tensor}"));
+        for name in layout.arrays.keys().chain(layout.params.keys()) {
+            renaming.insert(name.clone(), suffixed(name));
+        }
+        // Shared by all accesses of one tensor: arrays and parameters.
+        let shared = renaming.clone();
+        for (old, new) in layout.relation.positions.iter().zip(&position_names) {
+            renaming.insert(old.clone(), new.clone());
+        }
+        let coordinates: IndexMap<Name, Affine> =
+            layout.relation.coordinates.iter().cloned().zip(subscripts.iter().cloned()).collect();
+
+        let rename = |n: &Name| renaming.get(n).cloned();
+        let rename_shared = |n: &Name| shared.get(n).cloned();
+        let place = |c: &Constraint| {
+            // Coordinates first: a coordinate may be spelled like a position of another operand.
+            c.map(|a| {
+                a.map_atoms(&mut |atom| match atom {
+                    crate::formula::Atom::Var(n) => match coordinates.get(&n) {
+                        Some(subscript) => subscript.clone(),
+                        None => Affine::var(rename(&n).unwrap_or(n)),
+                    },
+                    crate::formula::Atom::Call(call) => Affine::call(
+                        rename(&call.array).unwrap_or_else(|| call.array.clone()),
+                        call.args,
+                    ),
+                    floor => Affine::atom(floor),
+                })
+            })
+        };
+        let arrays = layout
+            .arrays
+            .values()
+            .map(|a| {
+                let array = IndexArray {
+                    name: suffixed(&a.name),
+                    args: a.args.clone(),
+                    domain: a.domain.iter().map(|c| c.rename(&rename_shared)).collect(),
+                    range: a.range.iter().map(|c| c.rename(&rename_shared)).collect(),
+                    shape: a.shape.iter().map(|s| s.rename(&rename_shared)).collect(),
+                    len: a.len.rename(&rename_shared),
+                    fill: a.fill,
+                };
+                (array.name.clone(), array)
+            })
+            .collect();
+        let properties = layout
+            .properties
+            .iter()
+            .map(|p| Property {
+                arrays: p.arrays.iter().map(&suffixed).collect(),
+                segments: p.segments.as_ref().map(&suffixed),
+                formula: p.formula.rename(&rename_shared),
+                ..p.clone()
+            })
+            .collect();
+        let mut operand = Operand {
+            pieces: layout.relation.pieces.iter().map(|p| p.iter().map(place).collect()).collect(),
+            arrays,
+            params: layout
+                .params
+                .iter()
+                .map(|(n, def)| (suffixed(n), def.as_ref().map(|d| d.rename(&rename_shared))))
+                .collect(),
+            properties,
+            facts: layout.assumptions.iter().map(|c| c.rename(&rename_shared)).collect(),
+            value_array: Name::from(format!("{}_{tensor}", layout.value.name)),
+            value_index: layout
+                .value
+                .index
+                .iter()
+                .map(|a| {
+                    a.rename(&rename).substitute(&|n| coordinates.get(n).map(Arith::from_affine))
+                })
+                .collect(),
+            value_shape: layout.value.shape.iter().map(|a| a.rename(&rename_shared)).collect(),
+            tensor,
+            label,
+            role,
+            layout,
+            subscripts,
+            extents,
+            positions: position_names,
+        };
+        operand.substitute_direct_positions();
+        operand
+    }
+
+    /// A direct operand's positions are functions of its subscripts; it has no dimension of its own.
+    pub fn is_direct(&self) -> bool {
+        self.positions.is_empty()
+    }
+
+    /// `p = e` with `e` free of positions, for every position and without any index array: replaces
+    /// the positions by those expressions everywhere.
+    fn substitute_direct_positions(&mut self) {
+        let [piece] = self.pieces.as_slice() else { return };
+        if !self.arrays.is_empty() {
+            return;
+        }
+        let mut known: IndexMap<Name, Affine> = IndexMap::new();
+        for p in &self.positions {
+            let solved = piece.iter().filter(|c| c.relop == Relop::Eq).find_map(|c| {
+                let k = c.affine.coefficient_of_var(p);
+                let rest = c.affine.clone() - Affine::var(p.clone()) * k;
+                let free = self.positions.iter().all(|other| !rest.mentions(other));
+                (k.abs() == 1 && free).then(|| rest * -k)
+            });
+            match solved {
+                Some(e) => known.insert(p.clone(), e),
+                None => return,
+            };
+        }
+        let substitution = |n: &Name| known.get(n).cloned();
+        let piece = piece
+            .iter()
+            .map(|c| c.substitute(&substitution))
+            .filter(|c| c.as_bool() != Some(true))
+            .collect();
+        self.pieces = vec![piece];
+        let arith = |n: &Name| known.get(n).map(Arith::from_affine);
+        self.value_index = self.value_index.iter().map(|a| a.substitute(&arith)).collect();
+        self.positions.clear();
+    }
+
+    /// Definitions of size parameters that are affine, as equations: `NNZ_A = pos_A(I)`.
+    pub fn parameter_equations(&self) -> Vec<Constraint> {
+        self.params
+            .iter()
+            .filter_map(|(n, def)| {
+                let def = def.as_ref()?.to_affine().ok()?;
+                Some(Constraint::eq(Affine::var(n.clone()), def))
+            })
+            .collect()
+    }
+
+    /// Closed formulas of the properties.
+    pub fn property_formulas(&self) -> impl Iterator<Item = &Formula> {
+        self.properties.iter().map(|p| &p.formula)
+    }
+}
+
+/// `px` for a single position, `pA0, pA1` for several; `pA1_0` when the label ends in a digit.
+fn position_names(label: &str, count: usize) -> Vec<Name> {
+    let digit = label.ends_with(|c: char| c.is_ascii_digit());
+    (0..count)
+        .map(|d| {
+            Name::from(match (count, digit) {
+                (1, false) => format!("p{label}"),
+                (_, false) => format!("p{label}{d}"),
+                (_, true) => format!("p{label}_{d}"),
+            })
+        })
+        .collect()
+}

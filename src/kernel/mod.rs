@@ -1,0 +1,78 @@
+//! The façade: from an expression and layouts to a kernel.
+//!
+//! ```
+//! use siskin::Kernel;
+//!
+//! # fn main() -> Result<(), Box<siskin::diagnostic::Diagnostic>> {
+//! let kernel = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", "csr").layout("x", "sparse").plan()?;
+//! let find = &kernel.statements[0].finds.last().unwrap();
+//! assert!(find.plans().count() > 1, "several ways to find x[j] are proved");
+//! # Ok(()) }
+//! ```
+
+mod plan;
+
+pub use plan::{Planned, Request};
+
+use crate::diagnostic::Result;
+use crate::emit::IndexWidth;
+use crate::synth::Sizes;
+use crate::tensor::ValueType;
+
+/// A kernel to be: an expression, a layout for each tensor, and wishes.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    request: Request,
+}
+
+impl Kernel {
+    /// A kernel for one statement of index notation.
+    pub fn new(expression: &str) -> Kernel {
+        Kernel { request: Request::new(expression) }
+    }
+
+    /// The layout of a tensor: a shipped name, a path, or a level list.
+    #[must_use]
+    pub fn layout(mut self, tensor: &str, layout: &str) -> Kernel {
+        self.request.layouts.insert(tensor.into(), layout.to_string());
+        self
+    }
+
+    /// The loop order, outermost first: indices or positions.
+    #[must_use]
+    pub fn order(mut self, order: &[&str]) -> Kernel {
+        self.request.order = order.iter().map(|n| (*n).into()).collect();
+        self
+    }
+
+    /// Forces a find template for every find, or for one position.
+    #[must_use]
+    pub fn find(mut self, position: Option<&str>, template: &str) -> Kernel {
+        self.request.forced.push((position.map(str::to_string), template.to_string()));
+        self
+    }
+
+    #[must_use]
+    pub fn values(mut self, value_type: ValueType) -> Kernel {
+        self.request.value_type = value_type;
+        self
+    }
+
+    #[must_use]
+    pub fn index(mut self, width: IndexWidth) -> Kernel {
+        self.request.index_width = width;
+        self
+    }
+
+    /// Sizes for the cost model.
+    #[must_use]
+    pub fn sizes(mut self, sizes: Sizes) -> Kernel {
+        self.request.sizes = sizes;
+        self
+    }
+
+    /// Composes, scans, synthesizes and chooses.
+    pub fn plan(&self) -> Result<Planned> {
+        plan::plan(&self.request)
+    }
+}

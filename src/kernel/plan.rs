@@ -1,0 +1,178 @@
+//! Compose → scan → synthesize → choose, for every space of a statement.
+
+use std::rc::Rc;
+
+use indexmap::IndexMap;
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::emit::{IndexWidth, KernelSpec, Module, Statement, render};
+use crate::formula::Name;
+use crate::iterspace::{compose, loop_order};
+use crate::layout::Layout;
+use crate::program::Program;
+use crate::prover::{Prover, Z3Prover};
+use crate::scan::scan;
+use crate::synth::{Find, Plan, Sizes, Verdict, cheapest, synthesize, templates};
+use crate::tensor::ValueType;
+
+/// Everything that decides a kernel.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub expression: String,
+    /// Layout text by tensor. Tensors without one are dense.
+    pub layouts: IndexMap<Name, String>,
+    pub order: Vec<Name>,
+    /// `(position or all, template)`; later ones win.
+    pub forced: Vec<(Option<String>, String)>,
+    pub value_type: ValueType,
+    pub index_width: IndexWidth,
+    pub sizes: Sizes,
+}
+
+impl Request {
+    pub fn new(expression: &str) -> Request {
+        Request {
+            expression: expression.to_string(),
+            layouts: IndexMap::new(),
+            order: Vec::new(),
+            forced: Vec::new(),
+            value_type: ValueType::F64,
+            index_width: IndexWidth::U32,
+            sizes: Sizes::default(),
+        }
+    }
+}
+
+/// A planned kernel: every stage's result.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    pub program: Rc<Program>,
+    pub layouts: IndexMap<Name, Rc<Layout>>,
+    pub statements: Vec<Statement>,
+    pub value_type: ValueType,
+    pub index_width: IndexWidth,
+}
+
+/// The layout of tensors that nobody gave one: the one without index arrays in the shipped list.
+pub const DEFAULT_LAYOUT: &str = "dense";
+
+/// Runs the stages up to the choice.
+pub fn plan(request: &Request) -> Result<Planned> {
+    let mut prover = Z3Prover::new();
+    plan_with(request, &mut prover)
+}
+
+/// [`plan`] with a prover of the caller's choice.
+pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
+    let program = Program::parse(&request.expression)?;
+    let mut layouts: IndexMap<Name, Rc<Layout>> = IndexMap::new();
+    for (tensor, rank) in program.tensors() {
+        let text = request.layouts.get(&tensor).map_or(DEFAULT_LAYOUT, String::as_str);
+        let layout = Layout::named_for_rank(text, rank)?;
+        layouts.insert(tensor, Rc::new(layout));
+    }
+    for tensor in request.layouts.keys() {
+        if !layouts.contains_key(tensor) {
+            return Err(Diagnostic::new(
+                Code::Shape,
+                format!("a layout is given for `{tensor}`, which the expression does not use"),
+            )
+            .help(format!("the tensors of the expression are {}", names(layouts.keys()))));
+        }
+    }
+    let spaces = compose(&program, &layouts)?;
+    let templates = templates()?;
+    let mut statements = Vec::new();
+    for space in spaces {
+        let order = loop_order(&space, &request.order)?;
+        let nest = scan(&space, &order, prover)?;
+        let finds = synthesize(&space, &nest, &templates, prover)?;
+        let mut chosen = Vec::new();
+        for find in &finds {
+            let plan = match forced(request, find)? {
+                Some(plan) => plan,
+                None => cheapest(find, &nest, &request.sizes)?.clone(),
+            };
+            chosen.push(plan);
+        }
+        statements.push(Statement { space, order, nest, finds, chosen });
+    }
+    for (position, _) in &request.forced {
+        if let Some(p) = position {
+            let finds = statements.iter().flat_map(|s| &s.finds);
+            let known: Vec<Name> = finds.map(|f| f.problem.position.clone()).collect();
+            if !known.iter().any(|k| **k == **p) {
+                return Err(Diagnostic::new(Code::Find, format!("no find of a position `{p}`"))
+                    .help(if known.is_empty() {
+                        "this kernel searches for nothing".to_string()
+                    } else {
+                        format!("this kernel searches for {}", names(known.iter()))
+                    }));
+            }
+        }
+    }
+    Ok(Planned {
+        program: Rc::new(program),
+        layouts,
+        statements,
+        value_type: request.value_type,
+        index_width: request.index_width,
+    })
+}
+
+fn names<'a>(names: impl Iterator<Item = &'a Name>) -> String {
+    let names: Vec<&str> = names.map(|n| &**n).collect();
+    names.join(", ")
+}
+
+/// The plan of the template that the user forces on `find`, if any; refused unless it is proved.
+fn forced(request: &Request, find: &Find) -> Result<Option<Plan>> {
+    let position = &find.problem.position;
+    // A named position wins over a wish for all.
+    let named = request.forced.iter().rev().find(|(p, _)| p.as_deref() == Some(&**position));
+    let all = request.forced.iter().rev().find(|(p, _)| p.is_none());
+    let Some((wanted_here, name)) = named.or(all) else { return Ok(None) };
+    let attempt = find.attempts.iter().find(|a| a.template.name == *name);
+    let Some(attempt) = attempt else {
+        let known = templates()?;
+        if let (None, Some(_)) = (wanted_here, known.iter().find(|t| t.name == *name)) {
+            // A position that is known without any search needs no template.
+            return Ok(None);
+        }
+        let known: Vec<&str> = known.iter().map(|t| t.name.as_str()).collect();
+        return Err(Diagnostic::new(Code::Find, format!("no find template `{name}`"))
+            .help(format!("the templates are {}", known.join(", "))));
+    };
+    match &attempt.verdict {
+        Verdict::Proved(plan) => Ok(Some(plan.clone())),
+        verdict => {
+            let proved: Vec<&str> =
+                find.plans().map(|p| p.template.name.as_str()).collect();
+            let mut d = Diagnostic::new(
+                Code::Find,
+                format!("template `{name}` is not proved for {}", find.problem.describe()),
+            )
+            .note(verdict.to_string());
+            if let Verdict::Refuted(r) = verdict
+                && let Some(model) = &r.counterexample
+            {
+                d = d.note(format!("counterexample: {model}"));
+            }
+            Err(d.help(format!("proved here: {}", proved.join(", "))))
+        }
+    }
+}
+
+impl Planned {
+    /// Renders the module.
+    pub fn render(&self) -> Result<Module> {
+        let mut prover = Z3Prover::new().with_any_model();
+        let spec = KernelSpec {
+            program: self.program.clone(),
+            statements: self.statements.clone(),
+            value_type: self.value_type,
+            index_width: self.index_width,
+        };
+        render(&spec, &mut prover)
+    }
+}

@@ -1,0 +1,168 @@
+//! The level form: one level of a tensor, written for a parent position `u`.
+//!
+//! In: a level's declaration, its use (`compressed(j, unique=false)`), its number and the parent's
+//! tuple. Out: [`Level`], in which every name is the whole layout's (`specialise.rs`).
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::assemble::ArrayParts;
+use super::declaration::{Arguments, Reader, constants, unknown};
+use super::level_use::{LevelUse, Setting};
+use super::parent::Tuple;
+use super::property::Statement;
+use super::source::Source;
+use super::specialise::Specialise;
+use super::toml_schema::Declaration;
+use super::{Layout, Relation};
+use crate::diagnostic::{Code, Result};
+use crate::formula::{Arith, Constraint, Name};
+
+/// A level specialised to its place in a layout.
+#[derive(Debug)]
+pub(super) struct Level {
+    pub positions: Vec<Name>,
+    pub pieces: Vec<Vec<Constraint>>,
+    /// What the next level sees as its parent.
+    pub child: Tuple,
+    pub arrays: IndexMap<Name, ArrayParts>,
+    pub params: IndexMap<Name, Option<Arith>>,
+    /// Properties that hold under the options of this use, and whether each extends the
+    /// parent's order.
+    pub properties: Vec<(Statement, bool)>,
+    /// Arrays whose values are this level's coordinates.
+    pub coordinate_arrays: Vec<Name>,
+}
+
+/// The place of a level in a layout.
+pub(super) struct Place<'a> {
+    pub number: usize,
+    /// Number of levels.
+    pub count: usize,
+    pub parent: &'a Tuple,
+    pub dims: &'a [Name],
+    /// The text that holds the use.
+    pub use_source: &'a Arc<Source>,
+}
+
+pub(super) fn level(
+    source: &Arc<Source>,
+    declaration: &Declaration,
+    level_use: &LevelUse,
+    place: &Place<'_>,
+) -> Result<Level> {
+    if let Some((key, span)) = declaration.tensor_only_key() {
+        return Err(source
+            .error(Code::LayoutSchema, format!("`{key}` belongs to layouts"), span, "not of a level")
+            .help("a level has a `relation` from `[u, p]` to its coordinates"));
+    }
+    let Some(relation_text) = &declaration.relation else {
+        return Err(source
+            .error(
+                Code::LayoutSchema,
+                "the level has no `relation`",
+                declaration.name.span(),
+                "in this level",
+            )
+            .help("give `relation = \"{ [u, p] -> [i] : … }\"`"));
+    };
+    let options = options(declaration, level_use, place)?;
+    let arguments = Arguments {
+        positional: Vec::new(),
+        named: level_use
+            .settings
+            .iter()
+            .filter_map(|(n, s, span)| match s {
+                Setting::Integer(value) => Some((n.clone(), *value, span.clone())),
+                _ => None,
+            })
+            .collect(),
+        origin: place.use_source.origin(level_use.span.clone()),
+    };
+    let constants = constants(source, declaration, Some(&arguments))?;
+    let relation = source.parse(relation_text, |t| {
+        Relation::parse_with(t, &|n| constants.get(n).copied())
+    })?;
+    let Some((parent, own)) = relation.positions.split_first() else {
+        return Err(source
+            .error(
+                Code::LayoutSchema,
+                "the level's relation has no parent position",
+                relation_text.span(),
+                "no position",
+            )
+            .help("the first position is the parent's: `{ [u, p] -> [i] : … }`"));
+    };
+    if relation.coordinates.len() != place.dims.len() {
+        return Err(place
+            .use_source
+            .error(
+                Code::LayoutSchema,
+                format!(
+                    "level `{}` stores {} dimension(s), but {} given",
+                    declaration.name.get_ref(),
+                    relation.coordinates.len(),
+                    place.dims.len()
+                ),
+                level_use.span.clone(),
+                "wrong number of dimensions",
+            )
+            .help("name every dimension that the level stores, e.g. `compressed(i)`"));
+    }
+    if declaration.root_only.as_ref().is_some_and(|r| *r.get_ref()) && place.number > 0 {
+        return Err(place
+            .use_source
+            .error(
+                Code::LayoutSchema,
+                format!("level `{}` must come first", declaration.name.get_ref()),
+                level_use.span.clone(),
+                "this level has a parent",
+            )
+            .help("its positions belong to one parent only; use a level with segments"));
+    }
+
+    // Extents of coordinates, counts of positions.
+    let sizes: Vec<Name> =
+        relation.coordinates.iter().chain(&relation.positions).map(|n| Layout::extent_name(n)).collect();
+    let mut reader =
+        Reader::new(source, declaration, &constants, &relation, relation_text, sizes);
+    reader.read()?;
+    let size = declaration.size.as_ref().map(|text| reader.arith(text, &[])).transpose()?;
+    let properties = reader.properties()?;
+    let uses_count = |n: &Name| own.iter().any(|p| Layout::extent_name(p) == *n);
+    let mut counted = false;
+    for array in reader.arrays.values() {
+        for c in array.domain.iter().chain(&array.range) {
+            c.affine.visit_vars(&mut |n| counted |= uses_count(n));
+        }
+    }
+    relation.constraints().for_each(|c| c.affine.visit_vars(&mut |n| counted |= uses_count(n)));
+
+    let specialise = Specialise::new(source, place, &relation, parent, &reader);
+    let child = specialise.child(declaration, &relation, own, size.as_ref(), counted)?;
+    specialise.level(relation_text, &relation, reader, properties, &options, child)
+}
+
+/// Values of the level's options in this use.
+fn options(
+    declaration: &Declaration,
+    level_use: &LevelUse,
+    place: &Place<'_>,
+) -> Result<IndexMap<String, bool>> {
+    let mut out: IndexMap<String, bool> =
+        declaration.options().into_iter().map(|(k, v)| (k.get_ref().clone(), *v)).collect();
+    for (name, setting, span) in &level_use.settings {
+        let value = match setting {
+            Setting::Flag(value) => *value,
+            Setting::Last => place.number + 1 == place.count,
+            Setting::Integer(_) => continue,
+        };
+        let Some(slot) = out.get_mut(name) else {
+            let known = out.keys().map(String::as_str);
+            return Err(unknown(place.use_source, "option", name, span.clone(), known));
+        };
+        *slot = value;
+    }
+    Ok(out)
+}

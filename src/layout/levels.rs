@@ -1,0 +1,232 @@
+//! Composition of levels into a layout.
+//!
+//! In: a list of level uses and the logical dimensions. Out: one relation for the whole tensor.
+//!
+//! ```text
+//! dense(i):       { [u, p] -> [i] : 0 <= p < I and i = p }                    child [u, p]
+//! compressed(j):  { [u, p] -> [j] : pos(u) <= p < pos(u + 1) and j = crd(p) }
+//! ```
+//! becomes
+//! ```text
+//! { [p0, p1] -> [i, j] : 0 <= p0 < I and i = p0 and pos1(p0) <= p1 < pos1(p0 + 1) and j = crd1(p1) }
+//! ```
+//! A level is named by its number: names of level `k` end in `k`. A level whose relation is a union
+//! multiplies the pieces. The values are addressed by the tuple that the last level hands on.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::assemble::{Parts, assemble};
+use super::declaration::unknown;
+use super::level_form::{Level, Place, level};
+use super::level_use::{DimRef, LevelUse};
+use super::parent::Tuple;
+use super::property::Statement;
+use super::source::Source;
+use super::toml_schema::Declaration;
+use super::{Layout, PropertyKind, Relation};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::{Arith, Constraint, Name};
+
+/// The value array of a composed layout.
+const VALUE: &str = "val";
+
+/// More pieces than any sensible composition.
+const MAX_PIECES: usize = 64;
+
+/// Where the uses of a composed layout stand.
+pub(super) struct LevelUses<'a> {
+    pub source: &'a Arc<Source>,
+    /// Each use with its text's place already in `source`.
+    pub uses: &'a [LevelUse],
+}
+
+/// Finds the declaration of a level by its name or path.
+pub(super) type FindLevel<'a> = &'a dyn Fn(&LevelUse) -> Result<(Arc<Source>, Declaration)>;
+
+/// Composes the levels; `dims` gives the order of the subscripts.
+pub(super) fn compose(
+    name: &str,
+    summary: &str,
+    dims: &[Name],
+    list: &LevelUses<'_>,
+    find: FindLevel<'_>,
+) -> Result<Layout> {
+    let uses = one_use_per_level(dims, list)?;
+    let mut relation =
+        Relation { positions: Vec::new(), coordinates: dims.to_vec(), pieces: vec![Vec::new()] };
+    let mut arrays = IndexMap::new();
+    let mut params = IndexMap::new();
+    let mut properties: Vec<Statement> = Vec::new();
+    // The property that orders the coordinates of the levels so far, for levels that extend it.
+    let mut order: Option<usize> = None;
+    let mut parent = Tuple::default();
+    for (number, (level_use, level_dims)) in uses.iter().enumerate() {
+        let (source, declaration) = find(level_use)?;
+        let place = Place {
+            number,
+            count: uses.len(),
+            parent: &parent,
+            dims: level_dims,
+            use_source: list.source,
+        };
+        let level = level(&source, &declaration, level_use, &place)?;
+        relation.pieces = times(&relation.pieces, &level.pieces)
+            .ok_or_else(|| too_many_pieces(list, level_use))?;
+        relation.positions.extend(level.positions.iter().cloned());
+        order = add_properties(&level, &mut properties, order);
+        arrays.extend(level.arrays);
+        params.extend(level.params);
+        parent = level.child;
+    }
+    let span = uses.first().map_or(0..0, |(u, _)| u.span.clone());
+    assemble(Parts {
+        name: name.to_string(),
+        summary: summary.to_string(),
+        dims: dims.to_vec(),
+        relation,
+        value: Name::from(VALUE),
+        value_index: parent.names().into_iter().map(Arith::Var).collect(),
+        value_shape: Some(parent.extents()),
+        value_origin: list.source.origin(span),
+        arrays,
+        params,
+        properties,
+    })
+}
+
+/// Resolves dimensions and repeats uses over several; every dimension must be stored once.
+fn one_use_per_level(dims: &[Name], list: &LevelUses<'_>) -> Result<Vec<(LevelUse, Vec<Name>)>> {
+    let mut out: Vec<(LevelUse, Vec<Name>)> = Vec::new();
+    for level_use in list.uses {
+        if let [(DimRef::From(first), _)] = level_use.dims.as_slice() {
+            for dim in dims.iter().skip(*first) {
+                out.push((level_use.clone(), vec![dim.clone()]));
+            }
+            continue;
+        }
+        let mut of_level = Vec::new();
+        for (dim, span) in &level_use.dims {
+            match dim {
+                DimRef::Name(name) => match dims.iter().find(|d| ***d == **name) {
+                    Some(dim) => of_level.push(dim.clone()),
+                    None => {
+                        let known = dims.iter().map(|d| &**d);
+                        return Err(unknown(list.source, "dimension", name, span.clone(), known));
+                    }
+                },
+                DimRef::Number(number) => match dims.get(*number) {
+                    Some(dim) => of_level.push(dim.clone()),
+                    None => {
+                        return Err(list
+                            .source
+                            .error(
+                                Code::Shape,
+                                format!("there is no dimension {number} in rank {}", dims.len()),
+                                span.clone(),
+                                "too few dimensions",
+                            )
+                            .help("use the layout for a tensor of higher rank"));
+                    }
+                },
+                DimRef::From(_) => {
+                    return Err(list
+                        .source
+                        .error(
+                            Code::LayoutSchema,
+                            "a range of dimensions stands beside another dimension",
+                            span.clone(),
+                            "must be alone",
+                        )
+                        .help("write one use for the first and another for the rest"));
+                }
+            }
+        }
+        out.push((level_use.clone(), of_level));
+    }
+    for dim in dims {
+        let users: Vec<&LevelUse> =
+            out.iter().filter(|(_, d)| d.contains(dim)).map(|(u, _)| u).collect();
+        let times = out.iter().flat_map(|(_, d)| d).filter(|d| *d == dim).count();
+        if times == 1 {
+            continue;
+        }
+        let (message, place) = match users.last() {
+            None => (format!("no level stores dimension `{dim}`"), list.uses.first()),
+            Some(last) => (format!("dimension `{dim}` is stored {times} times"), Some(*last)),
+        };
+        let span = place.map_or(0..0, |u| u.span.clone());
+        return Err(list
+            .source
+            .error(Code::LayoutSchema, message, span, "levels and dimensions do not fit")
+            .help("every dimension belongs to exactly one level"));
+    }
+    Ok(out)
+}
+
+fn times(a: &[Vec<Constraint>], b: &[Vec<Constraint>]) -> Option<Vec<Vec<Constraint>>> {
+    if a.len().saturating_mul(b.len()) > MAX_PIECES {
+        return None;
+    }
+    let both = |x: &Vec<Constraint>, y: &Vec<Constraint>| x.iter().chain(y).cloned().collect();
+    Some(a.iter().flat_map(|x| b.iter().map(move |y| both(x, y))).collect())
+}
+
+fn too_many_pieces(list: &LevelUses<'_>, level_use: &LevelUse) -> Box<Diagnostic> {
+    list.source
+        .error(
+            Code::LayoutSchema,
+            format!("the levels compose to more than {MAX_PIECES} pieces"),
+            level_use.span.clone(),
+            "one level too many",
+        )
+        .help("use fewer levels whose relation is a union")
+}
+
+/// Adds a level's properties. One that extends the parent's order (`crd1` after `crd0`) turns the
+/// parent's property into a lexicographic one over both arrays; it says nothing of its own, and
+/// holds trivially when the parent's coordinates are strictly ordered already.
+fn add_properties(
+    level: &Level,
+    properties: &mut Vec<Statement>,
+    parent_order: Option<usize>,
+) -> Option<usize> {
+    let mut order = None;
+    for (statement, extends_order) in &level.properties {
+        if !extends_order {
+            let orders_coordinates = is_order(statement.kind)
+                && statement.arrays.last().is_some_and(|a| level.coordinate_arrays.contains(a));
+            if orders_coordinates {
+                order = Some(properties.len());
+            }
+            properties.push(statement.clone());
+            continue;
+        }
+        let Some(at) = parent_order else { continue };
+        let parent = &mut properties[at];
+        if parent.decreasing != statement.decreasing {
+            continue;
+        }
+        order = Some(at);
+        if !parent.strict {
+            parent.kind = match parent.segments {
+                Some(_) => PropertyKind::PeriodicLexicographic,
+                None => PropertyKind::Lexicographic,
+            };
+            parent.arrays.extend(statement.arrays.iter().cloned());
+            parent.strict = statement.strict;
+        }
+    }
+    order
+}
+
+fn is_order(kind: PropertyKind) -> bool {
+    matches!(
+        kind,
+        PropertyKind::Monotonic
+            | PropertyKind::PeriodicMonotonic
+            | PropertyKind::Lexicographic
+            | PropertyKind::PeriodicLexicographic
+    )
+}

@@ -1,0 +1,105 @@
+//! Linear forms, formulas and accesses with their indices bound to places in a point of the index
+//! box, so that the interpreter evaluates them without looking up names.
+
+use crate::formula::{Affine, Atom, Constraint, Formula, Name, Relop};
+
+/// A linear form over positions in the point, wide enough not to overflow.
+pub struct BoundAffine {
+    terms: Vec<(BoundAtom, i128)>,
+    constant: i128,
+}
+
+pub enum BoundAtom {
+    Index(usize),
+    Floor(BoundAffine, i128),
+}
+
+impl BoundAffine {
+    /// `None` if the form mentions anything but `indices`.
+    pub fn new(affine: &Affine, indices: &[Name]) -> Option<Self> {
+        let bound = |atom: &Atom| match atom {
+            Atom::Var(name) => indices.iter().position(|i| i == name).map(BoundAtom::Index),
+            Atom::Call(_) => None,
+            Atom::Floor(inner, divisor) => {
+                Some(BoundAtom::Floor(BoundAffine::new(inner, indices)?, i128::from(*divisor)))
+            }
+        };
+        let terms: Option<Vec<_>> =
+            affine.terms().iter().map(|(atom, c)| Some((bound(atom)?, i128::from(*c)))).collect();
+        Some(BoundAffine { terms: terms?, constant: i128::from(affine.offset()) })
+    }
+
+    fn eval(&self, point: &[i64]) -> i128 {
+        self.terms.iter().fold(self.constant, |sum, (atom, c)| {
+            let value = match atom {
+                BoundAtom::Index(k) => i128::from(point[*k]),
+                BoundAtom::Floor(inner, divisor) => inner.eval(point).div_euclid(*divisor),
+            };
+            sum + value * c
+        })
+    }
+}
+
+/// A formula with its forms bound; `a => b` is `not a or b`.
+pub enum BoundFormula {
+    Constraint(BoundAffine, Relop),
+    And(Vec<BoundFormula>),
+    Or(Vec<BoundFormula>),
+    Not(Box<BoundFormula>),
+}
+
+impl BoundFormula {
+    /// `None` if the formula mentions anything but `indices`.
+    pub fn new(formula: &Formula, indices: &[Name]) -> Option<Self> {
+        let all = |parts: &[Formula]| -> Option<Vec<_>> {
+            parts.iter().map(|p| BoundFormula::new(p, indices)).collect()
+        };
+        Some(match formula {
+            Formula::Constraint(Constraint { affine, relop }) => {
+                BoundFormula::Constraint(BoundAffine::new(affine, indices)?, *relop)
+            }
+            Formula::And(parts) => BoundFormula::And(all(parts)?),
+            Formula::Or(parts) => BoundFormula::Or(all(parts)?),
+            Formula::Not(inner) => BoundFormula::Not(Box::new(BoundFormula::new(inner, indices)?)),
+            Formula::Implies(a, b) => BoundFormula::Or(vec![
+                BoundFormula::Not(Box::new(BoundFormula::new(a, indices)?)),
+                BoundFormula::new(b, indices)?,
+            ]),
+            Formula::Predicate(..) => return None,
+        })
+    }
+
+    pub fn holds(&self, point: &[i64]) -> bool {
+        match self {
+            BoundFormula::Constraint(affine, relop) => {
+                let value = affine.eval(point);
+                match relop {
+                    Relop::Eq => value == 0,
+                    Relop::Ge => value >= 0,
+                    Relop::Ne => value != 0,
+                }
+            }
+            BoundFormula::And(parts) => parts.iter().all(|p| p.holds(point)),
+            BoundFormula::Or(parts) => parts.iter().any(|p| p.holds(point)),
+            BoundFormula::Not(inner) => !inner.holds(point),
+        }
+    }
+}
+
+/// Where an access reads: one form and extent per dimension.
+pub struct Place(pub Vec<(BoundAffine, i128)>);
+
+impl Place {
+    /// The row-major offset; `None` outside the tensor.
+    pub fn offset(&self, point: &[i64]) -> Option<usize> {
+        let mut at = 0;
+        for (subscript, extent) in &self.0 {
+            let value = subscript.eval(point);
+            if !(0..*extent).contains(&value) {
+                return None;
+            }
+            at = at * extent + value;
+        }
+        usize::try_from(at).ok()
+    }
+}

@@ -1,0 +1,118 @@
+//! Tokens of index notation, with byte ranges.
+
+use std::ops::Range;
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Token {
+    Name(String),
+    /// A number as written, without sign.
+    Number(String),
+    Sym(&'static str),
+    /// The word `if`: the rest of the text is a formula, which has its own tokens.
+    If,
+    End,
+}
+
+/// Longest first, so that `+=` is not read as `+`.
+const SYMBOLS: &[&str] = &[
+    "min=", "max=", "+=", "-=", "*=", "/=", "==", "=", "+", "-", "*", "/", "(", ")", "[", "]", ",",
+];
+
+/// Splits `text` up to the word `if`; the last token is [`Token::If`] or [`Token::End`].
+pub fn tokenize(text: &str) -> Result<Vec<(Token, Range<usize>)>> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        let rest = &text[at..];
+        if c.is_whitespace() {
+            at += c.len_utf8();
+            continue;
+        }
+        let (token, len) = if let Some(sym) = SYMBOLS.iter().find(|s| rest.starts_with(**s)) {
+            (Token::Sym(sym), sym.len())
+        } else if starts_name(c) {
+            let len = rest.find(|c| !continues_name(c)).unwrap_or(rest.len());
+            if &rest[..len] == "if" {
+                out.push((Token::If, at..at + len));
+                return Ok(out);
+            }
+            (Token::Name(rest[..len].to_string()), len)
+        } else if let Some(len) = number_len(rest) {
+            (Token::Number(rest[..len].to_string()), len)
+        } else {
+            return Err(unknown_character(c, at));
+        };
+        out.push((token, at..at + len));
+        at += len;
+    }
+    out.push((Token::End, text.len()..text.len()));
+    Ok(out)
+}
+
+pub fn starts_name(c: char) -> bool {
+    c.is_ascii_alphabetic() || c == '_'
+}
+
+pub fn continues_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// Length of the number that `text` starts with: `12`, `2.5`, `.5`, `3.`, `1e-9`.
+fn number_len(text: &str) -> Option<usize> {
+    let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
+    let whole = digits(0);
+    let mut len = whole;
+    if text[len..].starts_with('.') {
+        let fraction = digits(len + 1);
+        if whole + fraction == 0 {
+            return None;
+        }
+        len += 1 + fraction;
+    }
+    if len == 0 {
+        return None;
+    }
+    if text[len..].starts_with(['e', 'E']) {
+        let sign = usize::from(text[len + 1..].starts_with(['+', '-']));
+        let exponent = digits(len + 1 + sign);
+        if exponent > 0 {
+            len += 1 + sign + exponent;
+        }
+    }
+    Some(len)
+}
+
+fn unknown_character(c: char, at: usize) -> Box<Diagnostic> {
+    let help = match c {
+        ';' => "give one statement at a time",
+        '<' | '>' | '!' => "a comparison belongs after `if`",
+        '{' | '}' => "subscripts are written `A[i,j]` or `A(i,j)`",
+        '^' => "write a power as a product",
+        c if c.is_alphabetic() => "names are letters `a-z`, `A-Z`, digits and `_`",
+        _ => "a statement looks like `y[i] += A[i,j] * x[j]`",
+    };
+    Diagnostic::new(Code::Program, format!("unexpected character `{}`", c.escape_debug()))
+        .at(at..at + c.len_utf8(), "not part of index notation")
+        .help(help)
+}
+
+/// The words of a formula or linear form in `text[from..]`, with their places. The boundaries are
+/// those of the formula language, whose words may contain `'` and any letter.
+pub fn words(text: &str, from: usize) -> Vec<(&str, Range<usize>)> {
+    let continues = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
+    let mut out = Vec::new();
+    let mut at = from;
+    while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
+        let rest = &text[at..];
+        if c.is_alphabetic() || c == '_' {
+            let len = rest.find(|c| !continues(c)).unwrap_or(rest.len());
+            out.push((&rest[..len], at..at + len));
+            at += len;
+        } else {
+            at += c.len_utf8();
+        }
+    }
+    out
+}

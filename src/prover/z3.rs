@@ -1,0 +1,317 @@
+//! The prover that decides: Z3 with one solver, a stack of facts and a resource limit.
+
+use rustc_hash::FxHashMap;
+use z3::ast::{Bool, Int};
+use z3::{FuncDecl, Params, SatResult, Solver, Sort};
+
+use super::model::Model;
+use super::terms::{Terms, unexpanded};
+use super::{Answer, Prover};
+use crate::formula::{Affine, Atom, Call, Constraint, Formula, Name, Relop};
+
+/// Z3's own unit of work, so that results do not depend on the machine's speed. Queries about finds
+/// take a fraction of a millisecond; this many units last some seconds.
+const RESOURCES: u32 = 2_000_000;
+
+/// Ranges in which to look for a smaller model, in this order.
+const SMALL: [(i64, i64); 2] = [(0, 4), (-8, 8)];
+
+/// Z3, incremental. Stays on its thread (Z3 contexts are implicit and thread-local).
+///
+/// The same sequence of questions gives the same answers. Which of several models is found may
+/// depend on what was asked before.
+pub struct Z3Prover {
+    solver: Solver,
+    /// Declarations outlive the facts: making them anew dominates small queries.
+    vars: FxHashMap<Name, Int>,
+    arrays: FxHashMap<(Name, usize), FuncDecl>,
+    stack: Vec<Vec<Formula>>,
+    small_models: bool,
+}
+
+impl Default for Z3Prover {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Z3Prover {
+    pub fn new() -> Self {
+        let prover = Z3Prover {
+            solver: Solver::new(),
+            vars: FxHashMap::default(),
+            arrays: FxHashMap::default(),
+            stack: Vec::new(),
+            small_models: true,
+        };
+        prover.limit(RESOURCES);
+        prover
+    }
+
+    /// Takes the first model that comes: for searches that refute a lot and print little.
+    #[must_use]
+    pub fn with_any_model(mut self) -> Self {
+        self.small_models = false;
+        self
+    }
+
+    /// Sets the limit of each later check. Slow (Z3 starts afresh), so not changed between queries.
+    fn limit(&self, resources: u32) {
+        let mut params = Params::new();
+        params.set_u32("rlimit", resources);
+        self.solver.set_params(&params);
+    }
+
+    fn var(&mut self, name: &Name) -> Int {
+        if let Some(known) = self.vars.get(name) {
+            return known.clone();
+        }
+        let declared = Int::new_const(&**name);
+        self.vars.insert(name.clone(), declared.clone());
+        declared
+    }
+
+    fn call(&mut self, call: &Call) -> Int {
+        let args: Vec<Int> = call.args.iter().map(|arg| self.affine(arg)).collect();
+        let args: Vec<&dyn z3::ast::Ast> = args.iter().map(|arg| arg as _).collect();
+        let array = self.arrays.entry((call.array.clone(), args.len())).or_insert_with(|| {
+            let int = Sort::int();
+            FuncDecl::new(&*call.array, &vec![&int; args.len()], &int)
+        });
+        array.apply(&args).as_int().expect("index arrays hold integers")
+    }
+
+    fn atom(&mut self, atom: &Atom) -> Int {
+        match atom {
+            Atom::Var(name) => self.var(name),
+            Atom::Call(call) => self.call(call),
+            // Z3's division rounds down for a positive divisor.
+            Atom::Floor(inner, divisor) => self.affine(inner).div(Int::from_i64(*divisor)),
+        }
+    }
+
+    fn affine(&mut self, affine: &Affine) -> Int {
+        let mut terms = Vec::with_capacity(affine.terms().len() + 1);
+        for (atom, coefficient) in affine.terms() {
+            let term = self.atom(atom);
+            terms.push(match coefficient {
+                1 => term,
+                c => Int::mul(&[Int::from_i64(*c), term]),
+            });
+        }
+        if affine.offset() != 0 || terms.is_empty() {
+            terms.push(Int::from_i64(affine.offset()));
+        }
+        if terms.len() == 1 { terms.remove(0) } else { Int::add(&terms) }
+    }
+
+    fn constraint(&mut self, constraint: &Constraint) -> Bool {
+        let form = self.affine(&constraint.affine);
+        let zero = Int::from_i64(0);
+        match constraint.relop {
+            Relop::Eq => form.eq(zero),
+            Relop::Ge => form.ge(zero),
+            Relop::Ne => form.eq(zero).not(),
+        }
+    }
+
+    fn formula(&mut self, formula: &Formula) -> Bool {
+        match formula {
+            Formula::Constraint(constraint) => self.constraint(constraint),
+            Formula::And(parts) if parts.is_empty() => Bool::from_bool(true),
+            Formula::Or(parts) if parts.is_empty() => Bool::from_bool(false),
+            Formula::And(parts) => {
+                let parts: Vec<Bool> = parts.iter().map(|part| self.formula(part)).collect();
+                Bool::and(&parts)
+            }
+            Formula::Or(parts) => {
+                let parts: Vec<Bool> = parts.iter().map(|part| self.formula(part)).collect();
+                Bool::or(&parts)
+            }
+            Formula::Not(inner) => self.formula(inner).not(),
+            Formula::Implies(condition, then) => {
+                let condition = self.formula(condition);
+                condition.implies(self.formula(then))
+            }
+            Formula::Predicate(name, _) => unexpanded(name),
+        }
+    }
+
+    /// The current model, its values within 64 bits.
+    fn model(&mut self, terms: &Terms) -> Option<Model> {
+        let model = self.solver.get_model()?;
+        let mut values: FxHashMap<Atom, i64> = FxHashMap::default();
+        let vars = terms.vars.iter().cloned().map(Atom::Var);
+        for atom in vars.chain(terms.calls.iter().cloned().map(Atom::Call)) {
+            let value = model.eval(&self.atom(&atom), true)?.as_i64()?;
+            values.insert(atom, value);
+        }
+        Model::new(terms, |atom| values.get(atom).copied())
+    }
+
+    /// A model of the current facts with every variable and array value in a small range.
+    fn small_model(&mut self, terms: &Terms) -> Option<Model> {
+        let values: Vec<Int> = {
+            let vars: Vec<Int> = terms.vars.iter().map(|name| self.var(name)).collect();
+            let calls: Vec<Int> = terms.calls.iter().map(|call| self.call(call)).collect();
+            vars.into_iter().chain(calls).collect()
+        };
+        for (low, high) in SMALL {
+            self.solver.push();
+            for value in &values {
+                self.solver.assert(value.ge(Int::from_i64(low)));
+                self.solver.assert(value.le(Int::from_i64(high)));
+            }
+            let small = self.solver.check() == SatResult::Sat;
+            let model = if small { self.model(terms) } else { None };
+            self.solver.pop(1);
+            if model.is_some() {
+                return model;
+            }
+        }
+        None
+    }
+}
+
+impl Prover for Z3Prover {
+    fn push(&mut self, facts: &[Formula]) {
+        self.solver.push();
+        for fact in facts {
+            let fact = self.formula(fact);
+            self.solver.assert(fact);
+        }
+        self.stack.push(facts.to_vec());
+    }
+
+    fn pop(&mut self) {
+        assert!(self.stack.pop().is_some(), "a pop without a push");
+        self.solver.pop(1);
+    }
+
+    fn check(&mut self) -> Answer {
+        match self.solver.check() {
+            SatResult::Unsat => Answer::Unsat,
+            SatResult::Unknown => Answer::Unknown(
+                self.solver.get_reason_unknown().unwrap_or_else(|| "no reason given".into()),
+            ),
+            SatResult::Sat => {
+                let terms = Terms::of(self.stack.iter().flatten());
+                // Read before the search for a smaller one, which replaces it.
+                let first = self.model(&terms);
+                let small = if self.small_models { self.small_model(&terms) } else { None };
+                match small.or(first) {
+                    Some(model) => {
+                        debug_assert!(
+                            self.stack.iter().flatten().all(|f| model.satisfies(f) != Some(false)),
+                            "Z3's model {model} refutes a fact"
+                        );
+                        Answer::Sat(model)
+                    }
+                    None => Answer::Unknown("the model needs numbers beyond 64 bits".into()),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formula::parse;
+
+    fn facts(texts: &[&str]) -> Vec<Formula> {
+        texts.iter().map(|text| parse::formula(text).unwrap()).collect()
+    }
+
+    #[test]
+    fn counterexamples_are_small_concrete_arrays() {
+        let mut prover = Z3Prover::new();
+        let answer = prover.prove_unsat(&facts(&[
+            "i = 2 and 0 <= crd(0) < crd(1)",
+            "crd(1) = crd(2)",
+            "crd(2) > crd(0) + 2",
+            "pos(crd(0) + 7) = 1",
+        ]));
+        let shown = answer.model().expect("satisfiable").to_string();
+        assert!(shown.starts_with("i = 2, crd = [0, "), "{shown}");
+        assert!(shown.ends_with("pos(7) = 1") || shown.ends_with("pos(8) = 1"), "{shown}");
+    }
+
+    #[test]
+    fn names_may_be_anything_the_relation_language_has() {
+        let mut prover = Z3Prover::new();
+        let query = facts(&["q' < div and div < pos(q')", "pos(pos) = q'", "äx = pos"]);
+        let answer = prover.prove_unsat(&query);
+        let model = answer.model().expect("satisfiable");
+        assert_eq!(model.vars.keys().map(|n| &**n).collect::<Vec<_>>(), ["div", "q'", "pos", "äx"]);
+    }
+
+    #[test]
+    fn a_query_beyond_the_limit_is_unknown_and_the_next_one_is_not() {
+        let mut prover = Z3Prover::new();
+        let hard: Vec<String> = (0..40)
+            .map(|k| format!("f(x{k}) + f(x{}) < f(f(x{})) + {k}", k + 1, (k * 7 + 3) % 40))
+            .chain((0..40).map(|k| format!("x{k} < f(x{}) - {k}", (k * 11 + 5) % 40)))
+            .collect();
+        let hard: Vec<Formula> = hard.iter().map(|t| parse::formula(t).unwrap()).collect();
+        prover.limit(1);
+        let answer = prover.prove_unsat(&hard);
+        prover.limit(RESOURCES);
+        let Answer::Unknown(why) = answer else { panic!("decided without resources") };
+        assert!(!why.is_empty());
+        assert!(prover.prove_unsat(&facts(&["x < y and y < x"])).is_unsat());
+        assert!(prover.prove_unsat(&facts(&["x < y"])).is_sat());
+    }
+
+    #[test]
+    fn the_same_questions_get_the_same_models() {
+        let run = || {
+            let mut prover = Z3Prover::new();
+            prover.push(&facts(&["0 <= p < n", "pos(p) <= q < pos(p + 1)"]));
+            ["crd(q) > 3", "crd(q) < crd(q + 1)", "pos(p) + 2 < pos(p + 1)"]
+                .map(|query| prover.prove_unsat(&facts(&[query])))
+        };
+        assert_eq!(run(), run());
+    }
+
+    #[test]
+    #[ignore = "a measurement, not a check"]
+    fn how_long_a_query_takes() {
+        use crate::prover::IslProver;
+        let base = facts(&[
+            "0 <= i < m",
+            "0 <= i2 < m",
+            "i < i2",
+            "0 <= q < n",
+            "0 <= r < n",
+            "q < r",
+            "i < i2 => ia(i) < ia(i2)",
+            "i2 < i => ia(i2) < ia(i)",
+            "i = i2 => ia(i) = ia(i2)",
+            "q < r => ib(q) < ib(r)",
+            "r < q => ib(r) < ib(q)",
+            "q = r => ib(q) = ib(r)",
+            "0 <= ia(i) < k",
+            "0 <= ia(i2) < k",
+            "0 <= ib(q) < k",
+            "0 <= ib(r) < k",
+        ]);
+        let queries = [
+            facts(&["ib(q) = ia(i)", "ib(q) = ia(i2)"]),
+            facts(&["not ib(q) < ia(i)", "ib(q) != ia(i)", "ib(r) = ia(i)"]),
+            facts(&["ib(q) < ia(i)", "ib(q) = ia(i2)"]),
+            facts(&["ib(q) > ia(i)", "ib(q) = ia(i2)"]),
+        ];
+        let time = |name: &str, prover: &mut dyn Prover| {
+            prover.push(&base);
+            prover.prove_unsat(&queries[0]);
+            let start = std::time::Instant::now();
+            let unsat: Vec<bool> =
+                (0..672).map(|k| prover.prove_unsat(&queries[k % 4]).is_unsat()).collect();
+            println!("{name}: {:?} each, {:?}", start.elapsed() / 672, &unsat[..4]);
+        };
+        time("Z3, small models", &mut Z3Prover::new());
+        time("Z3, any model", &mut Z3Prover::new().with_any_model());
+        time("isl", &mut IslProver::new());
+    }
+}

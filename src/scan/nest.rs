@@ -1,0 +1,144 @@
+//! The loop nest: one level per dimension of the space.
+//!
+//! ```text
+//! nest  := ['if' guards] level*
+//! level := bind ['if' guards] ['if' conditions]
+//! bind  := 'let' var '=' affine | 'for' var 'in' lower..upper | 'find' var 'in' lower..upper 'where' conditions
+//! ```
+//! Guards compare what is known before the level's index arrays are read; conditions need them. A
+//! loop with conditions is a *find*: it looks for positions, and synthesis may replace it.
+
+use std::fmt;
+
+use crate::formula::{Affine, Call, Constraint, Formula, Name, conjunction};
+
+/// How a level's variable gets its values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Bind {
+    /// One value.
+    Let(Affine),
+    /// `max(lower)..min(upper)`, the upper end exclusive.
+    Loop { lower: Vec<Affine>, upper: Vec<Affine> },
+}
+
+/// One dimension of the space.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    pub var: Name,
+    pub bind: Bind,
+    /// Tested right after the variable is bound.
+    pub guards: Vec<Constraint>,
+    /// Non-conjunctive restrictions whose variables are all bound here.
+    pub restrictions: Vec<Formula>,
+    /// Index-array calls whose arguments are complete here, inner calls first.
+    pub calls: Vec<Call>,
+    /// Tested once those calls are read.
+    pub conditions: Vec<Constraint>,
+}
+
+impl Level {
+    /// A loop whose iterations are filtered by the values it reads.
+    pub fn is_find(&self) -> bool {
+        matches!(self.bind, Bind::Loop { .. }) && !self.conditions.is_empty()
+    }
+
+    pub fn is_loop(&self) -> bool {
+        matches!(self.bind, Bind::Loop { .. })
+    }
+
+    /// What is true once the variable is bound, as constraints: the `let` or the bounds.
+    pub fn bound_constraints(&self) -> Vec<Constraint> {
+        let v = Affine::var(self.var.clone());
+        match &self.bind {
+            Bind::Let(e) => vec![Constraint::eq(v, e.clone())],
+            Bind::Loop { lower, upper } => lower
+                .iter()
+                .map(|l| Constraint::le(l.clone(), v.clone()))
+                .chain(upper.iter().map(|u| Constraint::lt(v.clone(), u.clone())))
+                .collect(),
+        }
+    }
+
+    /// Everything the level establishes.
+    pub fn constraints(&self) -> Vec<Constraint> {
+        let mut out = self.bound_constraints();
+        out.extend(self.guards.iter().chain(&self.conditions).cloned());
+        out
+    }
+}
+
+/// A scanned space.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nest {
+    /// Tested once, on parameters only.
+    pub guards: Vec<Constraint>,
+    /// Index-array calls that are constant during the kernel.
+    pub calls: Vec<Call>,
+    pub levels: Vec<Level>,
+    /// What the declared properties say of the calls at hand; holds whenever the calls are in domain.
+    pub assumptions: Vec<Constraint>,
+}
+
+impl Nest {
+    /// Everything that holds at the start of level `depth`, assumptions included.
+    pub fn known_before(&self, depth: usize) -> Vec<Constraint> {
+        let mut out = self.guards.clone();
+        for level in &self.levels[..depth] {
+            out.extend(level.constraints());
+        }
+        out
+    }
+
+    pub fn level_of(&self, var: &str) -> Option<usize> {
+        self.levels.iter().position(|l| &*l.var == var)
+    }
+}
+
+fn bound(parts: &[Affine], name: &str) -> String {
+    match parts {
+        [one] => one.to_string(),
+        many => {
+            let parts: Vec<String> = many.iter().map(ToString::to_string).collect();
+            format!("{name}({})", parts.join(", "))
+        }
+    }
+}
+
+impl fmt::Display for Nest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut depth = 0;
+        if !self.guards.is_empty() {
+            writeln!(f, "if {}", conjunction(&self.guards))?;
+            depth += 1;
+        }
+        for level in &self.levels {
+            let pad = "  ".repeat(depth);
+            match &level.bind {
+                Bind::Let(e) => writeln!(f, "{pad}let {} = {e}", level.var)?,
+                Bind::Loop { lower, upper } => {
+                    let (lo, hi) = (bound(lower, "max"), bound(upper, "min"));
+                    let word = if level.is_find() { "find" } else { "for" };
+                    write!(f, "{pad}{word} {} in {lo}..{hi}", level.var)?;
+                    if level.is_find() {
+                        write!(f, " where {}", conjunction(&level.conditions))?;
+                    }
+                    writeln!(f)?;
+                    depth += 1;
+                }
+            }
+            let mut tests: Vec<String> = Vec::new();
+            if !level.guards.is_empty() {
+                tests.push(conjunction(&level.guards));
+            }
+            tests.extend(level.restrictions.iter().map(|r| format!("({r})")));
+            if !level.is_find() && !level.conditions.is_empty() {
+                tests.push(conjunction(&level.conditions));
+            }
+            if !tests.is_empty() {
+                writeln!(f, "{}if {}", "  ".repeat(depth), tests.join(" and "))?;
+                depth += 1;
+            }
+        }
+        write!(f, "{}S", "  ".repeat(depth))
+    }
+}

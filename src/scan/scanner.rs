@@ -1,0 +1,290 @@
+//! Polyhedral scanning, one dimension at a time.
+
+use std::rc::Rc;
+
+use super::assumptions::{call_depth, depth_of};
+use super::{Assumptions, Bind, Level, Nest};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::{Affine, Atom, Constraint, Formula, Name, Relop};
+use crate::isl::{Frame, Set};
+use crate::iterspace::{LoopOrder, Space};
+use crate::prover::Prover;
+
+/// Scans `space` in the given order.
+///
+/// The nest is exact: in debug builds the scanned set is compared with the space.
+pub fn scan(space: &Space, order: &LoopOrder, prover: &mut dyn Prover) -> Result<Nest> {
+    let assumptions = Assumptions::derive(space, &order.dims, prover);
+    let scanner = Scanner::new(space, order, &assumptions);
+    let nest = scanner.run()?;
+    if cfg!(debug_assertions) {
+        scanner.verify(&nest);
+    }
+    Ok(nest)
+}
+
+struct Scanner<'a> {
+    space: &'a Space,
+    dims: &'a [Name],
+    assumptions: &'a Assumptions,
+    /// `frames[d]`: the first `d` dimensions with their calls; `frames[0]` has parameters only.
+    frames: Vec<Rc<Frame>>,
+    /// The frame up to dimension `d` itself, before its calls.
+    bare: Vec<Rc<Frame>>,
+    full: Set,
+}
+
+impl<'a> Scanner<'a> {
+    fn new(space: &'a Space, order: &'a LoopOrder, assumptions: &'a Assumptions) -> Self {
+        let dims = &order.dims;
+        let at_depth = |d: usize| {
+            assumptions.calls.iter().filter(move |(_, k)| *k == d).map(|(c, _)| Atom::Call(c.clone()))
+        };
+        let mut params: Vec<Atom> = space.params().into_iter().map(Atom::Var).collect();
+        params.extend(at_depth(0));
+        let mut atoms: Vec<Atom> = Vec::new();
+        let frame = |dims: &[Atom]| Rc::new(Frame { params: params.clone(), dims: dims.to_vec() });
+        let mut frames = vec![frame(&atoms)];
+        let mut bare = Vec::new();
+        for (d, var) in dims.iter().enumerate() {
+            atoms.push(Atom::Var(var.clone()));
+            bare.push(frame(&atoms));
+            atoms.extend(at_depth(d + 1));
+            frames.push(frame(&atoms));
+        }
+        let all: Vec<Constraint> = space
+            .constraints
+            .iter()
+            .chain(&space.facts)
+            .chain(&assumptions.facts)
+            .cloned()
+            .collect();
+        let full = framed(&frames[dims.len()], &all);
+        Scanner { space, dims, assumptions, frames, bare, full }
+    }
+
+    fn run(&self) -> Result<Nest> {
+        let mut known: Vec<Constraint> = self.space.facts.clone();
+        let mut nest = Nest {
+            guards: Vec::new(),
+            calls: self.calls_at(0),
+            levels: Vec::new(),
+            assumptions: self.assumptions.facts.clone(),
+        };
+        nest.guards = self.unmet(0, &mut known, |_| true);
+        let mut unplaced: Vec<&Formula> = self.space.guards.iter().collect();
+        for d in 0..self.dims.len() {
+            let var = &self.dims[d];
+            let bind = self.bind(d, &known)?;
+            let mut level = Level {
+                var: var.clone(),
+                bind,
+                guards: Vec::new(),
+                restrictions: Vec::new(),
+                calls: self.calls_at(d + 1),
+                conditions: Vec::new(),
+            };
+            known.extend(level.bound_constraints());
+            let reads_here = |c: &Constraint| {
+                let mut reads = false;
+                c.visit_calls(&mut |call| reads |= call_depth(call, self.dims) == d + 1);
+                reads
+            };
+            level.guards = self.unmet(d + 1, &mut known, |c| !reads_here(c));
+            level.conditions = self.unmet(d + 1, &mut known, reads_here);
+            unplaced.retain(|g| {
+                let mut depth = 0;
+                g.visit_affine(&mut |a| {
+                    let c = Constraint { affine: a.clone(), relop: Relop::Ge };
+                    depth = depth.max(depth_of(&c, self.dims));
+                });
+                let here = depth <= d + 1;
+                if here {
+                    level.restrictions.push((*g).clone());
+                }
+                !here
+            });
+            nest.levels.push(level);
+        }
+        Ok(nest)
+    }
+
+    fn calls_at(&self, depth: usize) -> Vec<crate::formula::Call> {
+        let calls = self.assumptions.calls.iter();
+        calls.filter(|(_, d)| *d == depth).map(|(c, _)| c.clone()).collect()
+    }
+
+    /// `known` and the assumptions, as far as they fit the frame of `depth` dimensions.
+    fn context(&self, frame: &Rc<Frame>, known: &[Constraint]) -> Set {
+        let fitting: Vec<Constraint> = known
+            .iter()
+            .chain(&self.assumptions.facts)
+            .filter(|c| fits(frame, &c.affine))
+            .cloned()
+            .collect();
+        framed(frame, &fitting)
+    }
+
+    /// How dimension `d` gets its values.
+    fn bind(&self, d: usize, known: &[Constraint]) -> Result<Bind> {
+        let var = &self.dims[d];
+        let frame = &self.bare[d];
+        let reach = self.full.keep_first_dims(frame.dims.len());
+        let context = self.context(frame, known);
+        let simplified = reach.gist(&context);
+        let mut pieces = simplified.constraints();
+        // Projection of a union, or integer holes: fall back to the constraints as written.
+        if pieces.len() != 1 {
+            pieces = vec![
+                self.space
+                    .constraints
+                    .iter()
+                    .filter(|c| fits(frame, &c.affine) && c.mentions(var))
+                    .cloned()
+                    .collect(),
+            ];
+        }
+        let about_var: Vec<Constraint> =
+            pieces.remove(0).into_iter().filter(|c| c.mentions(var)).collect();
+
+        if let Some(value) = about_var.iter().find_map(|c| solve_unit(c, var)) {
+            return Ok(Bind::Let(value));
+        }
+        let stepped = about_var.iter().any(|c| {
+            c.affine.coefficient_of_var(var).abs() > 1 || only_inside_floor(&c.affine, var)
+        });
+        let inputs = frame.dims.len() - 1;
+        if stepped && reach.is_single_valued(inputs)
+            && let Some(outputs) = reach.functional(inputs)
+            && let [pieces] = outputs.as_slice()
+            && let [(_, value)] = pieces.as_slice()
+            && !value.mentions(var)
+        {
+            return Ok(Bind::Let(value.clone()));
+        }
+        let (lower, upper) = bounds(&about_var, var);
+        if !lower.is_empty() && !upper.is_empty() {
+            return Ok(Bind::Loop { lower, upper });
+        }
+        // What is known may already imply a bound that the loop still has to state.
+        let restated: Vec<Constraint> = reach
+            .constraints()
+            .into_iter()
+            .next()
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|c| c.mentions(var))
+            .collect();
+        let (more_lower, more_upper) = bounds(&restated, var);
+        let lower = if lower.is_empty() { more_lower } else { lower };
+        let upper = if upper.is_empty() { more_upper } else { upper };
+        if lower.is_empty() || upper.is_empty() {
+            return Err(Diagnostic::new(
+                Code::LoopOrder,
+                format!("no bounds for `{var}` when it is visited as dimension {}", d + 1),
+            )
+            .note(format!("visited before it: {}", names(&self.dims[..d])))
+            .help("visit the dimensions that bound it first (`--order`)"));
+        }
+        Ok(Bind::Loop { lower, upper })
+    }
+
+    /// Original constraints complete at `depth` that what is known does not imply. They are added
+    /// to `known`. Only *original* ones: projected ones merely state that inner loops are not empty.
+    fn unmet(
+        &self,
+        depth: usize,
+        known: &mut Vec<Constraint>,
+        select: impl Fn(&Constraint) -> bool,
+    ) -> Vec<Constraint> {
+        let candidates: Vec<&Constraint> = self
+            .space
+            .constraints
+            .iter()
+            .filter(|c| depth_of(c, self.dims) == depth && select(c))
+            .collect();
+        if candidates.is_empty() {
+            return Vec::new();
+        }
+        let frame = &self.frames[depth];
+        let mut context = self.context(frame, known);
+        let mut out = Vec::new();
+        for c in candidates {
+            if !context.implies(c) {
+                out.push(c.clone());
+                known.push(c.clone());
+                context = context.intersect(&framed(frame, std::slice::from_ref(c)));
+            }
+        }
+        out
+    }
+
+    /// The scanned set equals the space.
+    fn verify(&self, nest: &Nest) {
+        let mut emitted = nest.known_before(nest.levels.len());
+        emitted.extend(self.space.facts.iter().chain(&nest.assumptions).cloned());
+        let scanned = framed(&self.frames[self.dims.len()], &emitted);
+        assert!(
+            scanned.is_equal(&self.full),
+            "the scan is not exact:\n{nest}\nscanned {scanned}\nspace {}",
+            self.full
+        );
+    }
+}
+
+/// All atoms of a scan are in its frames by construction.
+fn framed(frame: &Rc<Frame>, constraints: &[Constraint]) -> Set {
+    Set::new(frame, constraints).expect("every atom of the space is in its frame")
+}
+
+fn names(names: &[Name]) -> String {
+    if names.is_empty() { "nothing".to_string() } else { names.join(", ") }
+}
+
+/// True if every atom of `affine` is an atom of the frame.
+fn fits(frame: &Frame, affine: &Affine) -> bool {
+    affine.terms().iter().all(|(atom, _)| match atom {
+        Atom::Floor(inner, _) => fits(frame, inner),
+        other => frame.params.contains(other) || frame.dims.contains(other),
+    })
+}
+
+/// `e` if the constraint says `var = e` with `var` not in `e`.
+fn solve_unit(c: &Constraint, var: &Name) -> Option<Affine> {
+    let k = c.affine.coefficient_of_var(var);
+    if c.relop != Relop::Eq || k.abs() != 1 {
+        return None;
+    }
+    let rest = c.affine.clone() - Affine::var(var.clone()) * k;
+    (!rest.mentions(var)).then(|| rest * -k)
+}
+
+fn only_inside_floor(affine: &Affine, var: &Name) -> bool {
+    affine.terms().iter().any(|(a, _)| matches!(a, Atom::Floor(e, _) if e.mentions(var)))
+}
+
+/// Lower bounds (inclusive) and upper bounds (exclusive) of `var`, rounded to integers.
+fn bounds(constraints: &[Constraint], var: &Name) -> (Vec<Affine>, Vec<Affine>) {
+    let (mut lower, mut upper) = (Vec::new(), Vec::new());
+    for c in constraints {
+        let k = c.affine.coefficient_of_var(var);
+        let rest = c.affine.clone() - Affine::var(var.clone()) * k;
+        if k == 0 || rest.mentions(var) {
+            continue;
+        }
+        // k*var + rest (>= | =) 0
+        let below = |k: i64, rest: Affine| (-rest + Affine::constant(k - 1)).floor_div(k);
+        let above = |k: i64, rest: Affine| rest.floor_div(k) + Affine::constant(1);
+        match (c.relop, k > 0) {
+            (Relop::Ge, true) => lower.push(below(k, rest)),
+            (Relop::Ge, false) => upper.push(above(-k, rest)),
+            (Relop::Eq, _) => {
+                let rest = if k > 0 { rest } else { -rest };
+                lower.push(below(k.abs(), rest.clone()));
+                upper.push(above(k.abs(), -rest));
+            }
+            (Relop::Ne, _) => {}
+        }
+    }
+    (lower, upper)
+}

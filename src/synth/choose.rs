@@ -1,0 +1,120 @@
+//! The cheapest proved template, from the cost formulas of the templates and what is known of sizes.
+
+use indexmap::IndexMap;
+
+use super::{Find, Plan, Template};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::{Affine, Atom, Name};
+use crate::scan::{Bind, Nest};
+
+/// Known or assumed sizes.
+#[derive(Clone, Debug, Default)]
+pub struct Sizes {
+    /// Values of extents and size parameters.
+    pub params: IndexMap<Name, f64>,
+    /// Mean difference of consecutive elements of an index array: the length of a segment.
+    pub steps: IndexMap<Name, f64>,
+}
+
+/// Without data: square-ish matrices with ten entries a row.
+const ASSUMED_EXTENT: f64 = 10_000.0;
+const ASSUMED_SEGMENT: f64 = 10.0;
+
+impl Sizes {
+    /// Estimated value of `affine`; loop variables are taken at the middle of their range.
+    fn estimate(&self, affine: &Affine, trips: &IndexMap<Name, f64>) -> f64 {
+        let mut total = affine.offset() as f64;
+        // Differences of one array cancel to segment lengths.
+        let mut steps: IndexMap<Name, (i64, f64)> = IndexMap::new();
+        for (atom, k) in affine.terms() {
+            let c = *k as f64;
+            match atom {
+                Atom::Var(n) => {
+                    total += c * match (self.params.get(n), trips.get(n)) {
+                        (Some(value), _) => *value,
+                        (None, Some(trip)) => trip / 2.0,
+                        (None, None) => ASSUMED_EXTENT,
+                    };
+                }
+                Atom::Floor(inner, d) => total += c * self.estimate(inner, trips) / *d as f64,
+                Atom::Call(call) => {
+                    let argument: f64 = call.args.iter().map(|a| self.estimate(a, trips)).sum();
+                    let entry = steps.entry(call.array.clone()).or_insert((0, 0.0));
+                    entry.0 += k;
+                    entry.1 += c * argument;
+                }
+            }
+        }
+        for (array, (balance, weighted)) in steps {
+            let step = self.steps.get(&array).copied().unwrap_or(ASSUMED_SEGMENT);
+            // Balanced: a segment length. Unbalanced: the value at the weighted argument.
+            let _ = balance;
+            total += step * weighted;
+        }
+        total
+    }
+
+    /// Estimated number of iterations of each loop variable of `nest`.
+    pub fn trips(&self, nest: &Nest) -> IndexMap<Name, f64> {
+        let mut out: IndexMap<Name, f64> = IndexMap::new();
+        for level in &nest.levels {
+            let trip = match &level.bind {
+                Bind::Let(_) => 1.0,
+                Bind::Loop { lower, upper } => {
+                    let spans = upper.iter().flat_map(|u| {
+                        lower.iter().map(|l| self.estimate(&(u.clone() - l.clone()), &out))
+                    });
+                    spans.fold(f64::INFINITY, f64::min).max(1.0)
+                }
+            };
+            out.insert(level.var.clone(), trip);
+        }
+        out
+    }
+}
+
+/// Estimated time of a plan in nanoseconds.
+pub fn cost(plan: &Plan, find: &Find, nest: &Nest, sizes: &Sizes) -> Result<f64> {
+    let trips = sizes.trips(nest);
+    let queries: f64 = find.problem.loops.iter().map(|l| trips[l]).product();
+    let length = trips.get(&find.problem.position).copied().unwrap_or(1.0);
+    let states: f64 = plan
+        .state
+        .iter()
+        .map(|n| trips.get(n).copied().unwrap_or(1.0).max(1.0))
+        .product::<f64>()
+        .min(queries.max(1.0));
+    evaluate(&plan.template, queries, length, states)
+}
+
+fn evaluate(template: &Template, queries: f64, length: f64, states: f64) -> Result<f64> {
+    let mut env = minijinja::Environment::new();
+    env.add_function("log2", f64::log2);
+    let wrong = |e: minijinja::Error| {
+        Diagnostic::new(
+            Code::Find,
+            format!("cost formula of template `{}`: {e}", template.name),
+        )
+        .help("it may use queries, length, states, log2(), + - * / and parentheses")
+    };
+    let expression = env.compile_expression(&template.cost).map_err(wrong)?;
+    let value = expression
+        .eval(minijinja::context! { queries, length, states })
+        .map_err(wrong)?;
+    f64::try_from(value).map_err(wrong)
+}
+
+/// The cheapest proved plan of `find`.
+pub fn cheapest<'a>(find: &'a Find, nest: &Nest, sizes: &Sizes) -> Result<&'a Plan> {
+    let mut best: Option<(f64, &Plan)> = None;
+    for plan in find.plans() {
+        let price = cost(plan, find, nest, sizes)?;
+        if best.is_none_or(|(least, _)| price < least) {
+            best = Some((price, plan));
+        }
+    }
+    best.map(|(_, plan)| plan).ok_or_else(|| {
+        Diagnostic::new(Code::Find, format!("no template finds {}", find.problem.describe()))
+            .help("a template without obligations (a plain scan) must be installed")
+    })
+}

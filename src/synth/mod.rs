@@ -1,0 +1,33 @@
+//! Stage 5, *synthesize*: which algorithm may implement each find, and which should.
+//!
+//! In: a [`Nest`](crate::scan::Nest) whose finds are loops with conditions. Out: for each find the
+//! templates that are proved correct, with their arguments and state indices, and the reasons why
+//! the others are not (SPF §6.2, Appendix A). Templates are data (`templates/find/NAME/`): what a
+//! template assumes is written there as formulas over the vocabulary of [`vocabulary`].
+//!
+//! Before → after, for the find of SpMSpV:
+//!
+//! ```text
+//! find px in 0..NNZ_x where j = crd_x(px)
+//!
+//! px: seq (up, while crd_x(px) < j, resume after a match, state {pA0})  proved
+//!     bsearch (while crd_x(px) < j)                                     proved
+//!     hash (key crd_x(px) = j, state {})                                proved
+//! ```
+
+mod choose;
+mod conditions;
+mod plan;
+mod problem;
+mod prove;
+mod state_indices;
+mod template;
+mod verdict;
+mod vocabulary;
+
+pub use choose::{Sizes, cheapest, cost};
+pub use plan::{Direction, KeyPart, Placement, Plan};
+pub use problem::FindProblem;
+pub use prove::{Attempt, Find, synthesize};
+pub use template::{Obligation, Template, templates};
+pub use verdict::{Refutation, Verdict};

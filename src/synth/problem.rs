@@ -1,0 +1,110 @@
+//! One find, as the prover sees it: its outer loops, its range and its conditions.
+
+use crate::formula::{Affine, Call, Constraint, Formula, Name, conjunction};
+use crate::iterspace::Space;
+use crate::scan::{Bind, Nest};
+
+/// A level of a nest whose position is to be found.
+#[derive(Clone, Debug)]
+pub struct FindProblem {
+    /// Index of the level in the nest.
+    pub level: usize,
+    /// The position searched for.
+    pub position: Name,
+    pub tensor: Name,
+    pub lower: Vec<Affine>,
+    /// Exclusive.
+    pub upper: Vec<Affine>,
+    /// What a match satisfies.
+    pub conditions: Vec<Constraint>,
+    /// Loop variables around the find, outermost first.
+    pub loops: Vec<Name>,
+    /// Loops and, right before the loop that defines them, reduced indices: `let`s that read index
+    /// arrays. The candidates for state indices, outermost first.
+    pub state_candidates: Vec<Name>,
+    /// All outer variables (loops and lets): those that differ between two iterations.
+    pub outer: Vec<Name>,
+    /// What holds of the outer variables.
+    pub context: Vec<Constraint>,
+    /// Facts about parameters alone.
+    pub facts: Vec<Constraint>,
+    /// Closed properties of all index arrays.
+    pub properties: Vec<Formula>,
+    pub params: Vec<Name>,
+}
+
+impl FindProblem {
+    /// The problem at `level` of `nest`; the level must be a loop.
+    pub fn new(space: &Space, nest: &Nest, level: usize) -> Option<FindProblem> {
+        let here = &nest.levels[level];
+        let Bind::Loop { lower, upper } = &here.bind else { return None };
+        let owner = space.owner(&here.var)?;
+        let outer_levels = &nest.levels[..level];
+        let mut loops = Vec::new();
+        let mut candidates: Vec<Name> = Vec::new();
+        let mut at_last_loop = 0;
+        for l in outer_levels {
+            match &l.bind {
+                Bind::Loop { .. } => {
+                    loops.push(l.var.clone());
+                    at_last_loop = candidates.len();
+                    candidates.push(l.var.clone());
+                }
+                // An alias of a loop variable adds nothing; a value read from an index array may
+                // say less than the loop that reads it, which makes it the better state index.
+                Bind::Let(e) if e.has_calls() && !loops.is_empty() => {
+                    candidates.insert(at_last_loop, l.var.clone());
+                    at_last_loop += 1;
+                }
+                Bind::Let(_) => {}
+            }
+        }
+        let mut conditions = here.conditions.clone();
+        conditions.sort_by_key(|c| order_of_calls(c, &here.calls));
+        Some(FindProblem {
+            level,
+            position: here.var.clone(),
+            tensor: owner.tensor.clone(),
+            lower: lower.clone(),
+            upper: upper.clone(),
+            conditions,
+            loops,
+            state_candidates: candidates,
+            outer: outer_levels.iter().map(|l| l.var.clone()).collect(),
+            context: nest.known_before(level),
+            facts: space.facts.clone(),
+            properties: space.properties.iter().map(|p| p.formula.clone()).collect(),
+            params: space.params(),
+        })
+    }
+
+    /// `px in 0..NNZ_x where j = crd_x(px)`
+    pub fn describe(&self) -> String {
+        let list = |parts: &[Affine], f: &str| match parts {
+            [one] => one.to_string(),
+            many => {
+                let parts: Vec<String> = many.iter().map(ToString::to_string).collect();
+                format!("{f}({})", parts.join(", "))
+            }
+        };
+        format!(
+            "{} in {}..{} where {}",
+            self.position,
+            list(&self.lower, "max"),
+            list(&self.upper, "min"),
+            conjunction(&self.conditions)
+        )
+    }
+}
+
+/// Conditions in the order in which the layout's arrays were declared: the order of a
+/// lexicographic key.
+fn order_of_calls(c: &Constraint, calls: &[Call]) -> usize {
+    let mut first = usize::MAX;
+    c.visit_calls(&mut |call| {
+        if let Some(at) = calls.iter().position(|k| k == call) {
+            first = first.min(at);
+        }
+    });
+    first
+}

@@ -1,0 +1,102 @@
+//! State indices and the place of the state (SPF Appendix A.3).
+//!
+//! State that is kept per value of too many indices is correct but forgets too much; the smallest
+//! sufficient set is found by elimination from the inside out. Reduced indices (values read from
+//! index arrays) stand right before the loop that defines them, so the loop goes first and the
+//! value, which says less, stays.
+
+use super::prove::Session;
+use super::vocabulary::Vocabulary;
+use super::{Obligation, Placement, Template};
+use crate::diagnostic::Result;
+use crate::formula::{Affine, Formula, Name};
+
+/// Eliminates state indices from the inside out while every obligation still holds.
+pub(super) fn minimal_state(
+    session: &mut Session,
+    vocabulary: &mut Vocabulary,
+    obligations: &[&Obligation],
+) -> Result<Vec<Name>> {
+    let mut kept = vocabulary.arguments.state.clone();
+    for name in kept.clone().iter().rev() {
+        let without: Vec<Name> = kept.iter().filter(|n| *n != name).cloned().collect();
+        vocabulary.arguments.state = without.clone();
+        let mut holds = true;
+        for o in obligations {
+            if session.fails(o, vocabulary)?.is_some() {
+                holds = false;
+                break;
+            }
+        }
+        if holds {
+            kept = without;
+        }
+    }
+    vocabulary.arguments.state = kept.clone();
+    Ok(kept)
+}
+
+/// Where the state is declared, or why the template cannot place it.
+pub(super) fn placement(
+    session: &mut Session,
+    template: &Template,
+    vocabulary: &Vocabulary,
+) -> Result<std::result::Result<Placement, String>> {
+    let problem = session.problem;
+    let state = &vocabulary.arguments.state;
+    let level_of = |n: &Name| session.nest.level_of(n).unwrap_or(problem.level);
+    let before = problem
+        .loops
+        .iter()
+        .find(|l| !state.contains(l))
+        .map_or(problem.level, level_of);
+    let inner: Vec<Name> = state.iter().filter(|n| level_of(n) > before).cloned().collect();
+    let allowed = |kind: &str| template.placements.iter().any(|p| p == kind);
+
+    let available = |a: &Affine| {
+        let mut ok = true;
+        a.visit_vars(&mut |n| ok &= !problem.outer.contains(n) || level_of(n) < before);
+        ok
+    };
+    let range_known = problem.lower.iter().chain(&problem.upper).all(available);
+    if inner.is_empty() && range_known && allowed("prefix") {
+        return Ok(Ok(Placement::Prefix { before }));
+    }
+    if allowed("reset") && consecutive(session, vocabulary, &inner)? {
+        return Ok(Ok(Placement::Reset { before, indices: inner }));
+    }
+    if allowed("array") && !inner.is_empty() && range_known_from(problem, &inner) {
+        return Ok(Ok(Placement::Array { before, indices: inner }));
+    }
+    let names: Vec<&str> = inner.iter().map(|n| &**n).collect();
+    Ok(Err(format!("it would keep one state for each value of {}", names.join(", "))))
+}
+
+/// Array states start lazily, at a query whose range is known; nothing more is needed than that the
+/// indices are loop variables or values with a proved extent, which emission checks.
+fn range_known_from(problem: &super::FindProblem, inner: &[Name]) -> bool {
+    inner.iter().all(|n| problem.outer.contains(n))
+}
+
+/// Equal values of `inner` are consecutive: within equal outer state they never decrease.
+fn consecutive(
+    session: &mut Session,
+    vocabulary: &Vocabulary,
+    inner: &[Name],
+) -> Result<bool> {
+    if inner.is_empty() {
+        return Ok(true);
+    }
+    let mut outer = vocabulary.arguments.clone();
+    outer.state.retain(|n| !inner.contains(n));
+    let outer = Vocabulary { problem: session.problem, arguments: outer };
+    let pair = |name: &str| {
+        outer.expand(&Formula::Predicate(name.into(), vec![Affine::var("I"), Affine::var("J")]))
+    };
+    let tuple = |i: usize| -> Vec<Affine> {
+        inner.iter().map(|n| outer.instance(&Affine::var(n.clone()), 0, i)).collect()
+    };
+    let decreases = Formula::lex_lt(&tuple(1), &tuple(0));
+    let query = Formula::and([pair("earlier")?, pair("same_state")?, decreases]);
+    Ok(session.prover.prove_unsat(&[query]).is_unsat())
+}

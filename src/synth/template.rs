@@ -1,0 +1,178 @@
+//! Find templates: folders of data.
+//!
+//! `templates/find/NAME/template.toml` says what the algorithm assumes; `kernel.rs.j2` is its code.
+//! Adding a template is adding a folder.
+
+use std::rc::Rc;
+
+use serde::Deserialize;
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::embedded;
+use crate::formula::{Formula, parse};
+
+/// A find algorithm as declared by its folder.
+#[derive(Clone, Debug)]
+pub struct Template {
+    pub name: String,
+    pub summary: String,
+    pub source: String,
+    /// Directions to try, in order. Empty: the template has no direction.
+    pub directions: Vec<String>,
+    /// Needs a *continue* condition: an ordering of the find condition.
+    pub ordering: bool,
+    /// Needs a find key: the searched index-array values are a function of the outer indices.
+    pub key: bool,
+    /// The position itself must be a function of the outer indices.
+    pub closed_form: bool,
+    /// Keeps state between queries, per value of its state indices.
+    pub state: bool,
+    /// Where that state may live: `prefix`, `reset`, `array`.
+    pub placements: Vec<String>,
+    pub obligations: Vec<Obligation>,
+    /// Expression over `queries`, `length`, `states`; in nanoseconds.
+    pub cost: String,
+    /// The minijinja source of its code.
+    pub code: Rc<str>,
+}
+
+/// A formula that must have no solution, or (`satisfiable`) must have one.
+#[derive(Clone, Debug)]
+pub struct Obligation {
+    pub name: String,
+    pub reason: String,
+    pub formula: Formula,
+    pub satisfiable: bool,
+    /// Argument that the obligation permits; without it the argument is off, not the template.
+    pub permits: Option<String>,
+    /// Checked only when several positions may match one query.
+    pub many: bool,
+    /// Its formula mentions the state indices.
+    pub state: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TemplateFile {
+    name: String,
+    summary: String,
+    #[serde(default)]
+    source: String,
+    #[serde(default)]
+    needs: Vec<String>,
+    #[serde(default)]
+    directions: Vec<String>,
+    #[serde(default)]
+    placements: Vec<String>,
+    cost: String,
+    #[serde(default)]
+    obligation: Vec<ObligationFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ObligationFile {
+    name: String,
+    reason: String,
+    refute: Option<String>,
+    satisfiable: Option<String>,
+    permits: Option<String>,
+    #[serde(default)]
+    many: bool,
+}
+
+impl Template {
+    /// Reads a template from its two files; `place` names it in diagnostics.
+    pub fn parse(place: &str, declaration: &str, code: &str) -> Result<Template> {
+        let schema = |message: String| {
+            Diagnostic::new(Code::Find, message).within(place, declaration)
+        };
+        let file: TemplateFile = toml::from_str(declaration).map_err(|e| {
+            let d = schema(format!("template declaration: {}", e.message()));
+            match e.span() {
+                Some(span) => d.at(span, "here"),
+                None => d,
+            }
+        })?;
+        let mut obligations = Vec::new();
+        for o in file.obligation {
+            let (text, satisfiable) = match (&o.refute, &o.satisfiable) {
+                (Some(text), None) => (text, false),
+                (None, Some(text)) => (text, true),
+                _ => {
+                    return Err(schema(format!(
+                        "obligation `{}` needs exactly one of `refute` and `satisfiable`",
+                        o.name
+                    )));
+                }
+            };
+            let formula = parse::formula(text)
+                .map_err(|e| e.within(format!("{place}: obligation `{}`", o.name), text))?;
+            let mut state = false;
+            visit_predicates(&formula, &mut |name| state |= name == "same_state");
+            obligations.push(Obligation {
+                name: o.name,
+                reason: o.reason,
+                formula,
+                satisfiable,
+                permits: o.permits,
+                many: o.many,
+                state,
+            });
+        }
+        const NEEDS: [&str; 4] = ["ordering", "key", "closed-form", "state"];
+        if let Some(unknown) = file.needs.iter().find(|n| !NEEDS.contains(&n.as_str())) {
+            return Err(schema(format!("unknown need `{unknown}`"))
+                .help(format!("a template may need {}", NEEDS.join(", "))));
+        }
+        let needs = |what: &str| file.needs.iter().any(|n| n == what);
+        Ok(Template {
+            ordering: needs("ordering"),
+            key: needs("key"),
+            closed_form: needs("closed-form"),
+            state: needs("state"),
+            name: file.name,
+            summary: file.summary,
+            source: file.source,
+            directions: file.directions,
+            placements: file.placements,
+            obligations,
+            cost: file.cost,
+            code: Rc::from(code),
+        })
+    }
+}
+
+fn visit_predicates(f: &Formula, visit: &mut impl FnMut(&str)) {
+    match f {
+        Formula::Predicate(name, _) => visit(name),
+        Formula::And(v) | Formula::Or(v) => v.iter().for_each(|x| visit_predicates(x, visit)),
+        Formula::Not(x) => visit_predicates(x, visit),
+        Formula::Implies(a, b) => {
+            visit_predicates(a, visit);
+            visit_predicates(b, visit);
+        }
+        Formula::Constraint(_) => {}
+    }
+}
+
+/// The shipped templates, by folder name.
+pub fn templates() -> Result<Vec<Rc<Template>>> {
+    thread_local! {
+        static SHIPPED: std::cell::OnceCell<Vec<Rc<Template>>> = const { std::cell::OnceCell::new() };
+    }
+    if let Some(found) = SHIPPED.with(|s| s.get().cloned()) {
+        return Ok(found);
+    }
+    let mut out = Vec::new();
+    for (path, text) in embedded::files("templates/find") {
+        let Some(folder) = path.strip_suffix("/template.toml") else { continue };
+        let code_path = format!("{folder}/kernel.rs.j2");
+        let code = embedded::text(&code_path).ok_or_else(|| {
+            Diagnostic::new(Code::Find, format!("template folder `{folder}` has no kernel.rs.j2"))
+        })?;
+        out.push(Rc::new(Template::parse(path, text, code)?));
+    }
+    SHIPPED.with(|s| s.set(out.clone())).ok();
+    Ok(out)
+}

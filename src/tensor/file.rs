@@ -1,0 +1,286 @@
+//! Reading and writing tensor files: the format by extension, gzip, progress, and safe replacement.
+//!
+//! In: a path. Out: [`File`] — or, for [`write()`], a file that is either complete or untouched.
+
+use std::fs;
+use std::io::{self, BufReader, BufWriter, Cursor, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+
+use super::lines::{Lines, read_failed};
+use super::loaded::Loaded;
+use super::values::ValueType;
+use super::{mtx, npy, npz, tns};
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+/// The extensions that are understood; `.gz` may follow each.
+pub const EXTENSIONS: [&str; 4] = [".mtx", ".tns", ".npy", ".npz"];
+
+/// Bytes between two reports of progress.
+const REPORT_EVERY: u64 = 1 << 20;
+
+/// How to read a file.
+#[derive(Clone, Default)]
+pub struct ReadOptions<'a> {
+    /// The extents, for formats that do not hold them (`.tns`). For the others a check; one extent
+    /// makes a matrix of one row or column a vector.
+    pub dims: Option<Vec<usize>>,
+    /// The type to read values as; by default what the file has (`.mtx`: `f64`, or `i64` for
+    /// `integer`; `.tns`: `f64`).
+    pub value_type: Option<ValueType>,
+    /// Called now and then with the bytes of the file read so far, and their total.
+    pub progress: Option<&'a dyn Fn(u64, u64)>,
+}
+
+/// What was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct File {
+    pub loaded: Loaded,
+    /// What was accepted although the format forbids it, with the line.
+    pub warnings: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    MatrixMarket,
+    Frostt,
+    Npy,
+    Npz,
+}
+
+impl Format {
+    /// The format by extension, and whether it is compressed.
+    fn of(path: &Path) -> Result<(Format, bool)> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let (stem, compressed) = match name.strip_suffix(".gz") {
+            Some(stem) => (stem, true),
+            None => (name.as_str(), false),
+        };
+        let formats = [Format::MatrixMarket, Format::Frostt, Format::Npy, Format::Npz];
+        EXTENSIONS
+            .iter()
+            .zip(formats)
+            .find(|(extension, _)| stem.ends_with(**extension))
+            .map(|(_, format)| (format, compressed))
+            .ok_or_else(|| {
+                Diagnostic::new(
+                    Code::Usage,
+                    format!("`{}` does not have the extension of a tensor file", path.display()),
+                )
+                .help(format!(
+                    "the extensions are {} (also followed by .gz)",
+                    EXTENSIONS.join(", ")
+                ))
+            })
+    }
+}
+
+/// How large a text can be, so that a wrong count in it does not reserve memory for nothing.
+#[derive(Clone, Copy)]
+pub(super) struct Room {
+    pub text_bytes: u64,
+}
+
+impl Room {
+    /// At most `count` items of at least `shortest` bytes.
+    pub fn plausible(self, count: usize, shortest: u64) -> usize {
+        count.min(usize::try_from(self.text_bytes / shortest + 1).unwrap_or(usize::MAX))
+    }
+}
+
+/// Reads a tensor file; its extension says the format.
+///
+/// # Errors
+/// [`Code::Io`] if the file cannot be opened or read, [`Code::Usage`] if the extension is unknown,
+/// [`Code::Data`] (with the line, in text files) if it is malformed, [`Code::Shape`] if the extents
+/// are not the ones that `options` gives.
+pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<File> {
+    let (format, compressed) = Format::of(path)?;
+    let name = path.display().to_string();
+    let file = fs::File::open(path).map_err(|error| {
+        Diagnostic::new(Code::Io, format!("cannot open `{name}`: {error}"))
+            .help("check the path and its permissions")
+    })?;
+    let total = file.metadata().map_or(0, |metadata| metadata.len());
+    let counted = Counted { file, done: 0, reported: 0, total, progress: options.progress };
+    let decoded: Box<dyn Read + '_> = match (format, compressed) {
+        (Format::Npz, _) => return read_archive(counted, compressed, &name, options),
+        (_, true) => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, counted))),
+        (_, false) => Box::new(counted),
+    };
+    // Numbers as text compress about fourfold, rarely beyond tenfold.
+    let room = Room { text_bytes: if compressed { total.saturating_mul(10) } else { total } };
+    let (loaded, warnings) = match format {
+        Format::MatrixMarket => mtx::read(Lines::new(decoded, &name), options, room)?,
+        Format::Frostt => {
+            (Loaded::Entries(tns::read(Lines::new(decoded, &name), options, room)?), Vec::new())
+        }
+        Format::Npy | Format::Npz => {
+            (Loaded::Dense(npy::read(&mut BufReader::new(decoded), &name)?), Vec::new())
+        }
+    };
+    finish(loaded, warnings, &name, options)
+}
+
+/// An archive is read here and there, so a compressed one is decompressed first.
+fn read_archive(
+    counted: Counted<'_>,
+    compressed: bool,
+    name: &str,
+    options: &ReadOptions<'_>,
+) -> Result<File> {
+    let entries = if compressed {
+        let mut bytes = Vec::new();
+        MultiGzDecoder::new(BufReader::new(counted))
+            .read_to_end(&mut bytes)
+            .map_err(|error| read_failed(name, &error))?;
+        npz::read(Cursor::new(bytes), name)?
+    } else {
+        npz::read(BufReader::new(counted), name)?
+    };
+    finish(Loaded::Entries(entries), Vec::new(), name, options)
+}
+
+/// Applies what was asked of the values and extents.
+fn finish(
+    loaded: Loaded,
+    warnings: Vec<String>,
+    name: &str,
+    options: &ReadOptions<'_>,
+) -> Result<File> {
+    let mut loaded = match options.value_type {
+        Some(value_type) => {
+            loaded.into_type(value_type).map_err(|error| error.note(format!("in `{name}`")))?
+        }
+        None => loaded,
+    };
+    if let Some(dims) = &options.dims {
+        if dims.len() == 1 {
+            loaded = loaded.into_vector().unwrap_or_else(|unchanged| unchanged);
+        }
+        if loaded.dims() != dims.as_slice() {
+            return Err(Diagnostic::new(
+                Code::Shape,
+                format!("`{name}` has the extents {:?}, not {dims:?}", loaded.dims()),
+            )
+            .help("leave the extents out: this file holds them"));
+        }
+    }
+    Ok(File { loaded, warnings })
+}
+
+/// A file that reports how much of it was read.
+struct Counted<'a> {
+    file: fs::File,
+    done: u64,
+    reported: u64,
+    total: u64,
+    progress: Option<&'a dyn Fn(u64, u64)>,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.file.read(buffer)?;
+        self.done += n as u64;
+        if let Some(progress) = self.progress
+            && (self.done - self.reported >= REPORT_EVERY || (n == 0 && self.done > self.reported))
+        {
+            self.reported = self.done;
+            // Parts of an archive may be read twice.
+            progress(self.done.min(self.total), self.total);
+        }
+        Ok(n)
+    }
+}
+
+impl Seek for Counted<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+/// Why something was not written: the data do not fit the format, or the disk failed.
+pub(super) enum WriteFailure {
+    Refused(Box<Diagnostic>),
+    Io(io::Error),
+}
+
+impl From<Box<Diagnostic>> for WriteFailure {
+    fn from(diagnostic: Box<Diagnostic>) -> Self {
+        WriteFailure::Refused(diagnostic)
+    }
+}
+
+impl From<io::Error> for WriteFailure {
+    fn from(error: io::Error) -> Self {
+        WriteFailure::Io(error)
+    }
+}
+
+pub(super) type Written = Result<(), WriteFailure>;
+
+/// Writes a tensor file; its extension says the format. The same data give the same bytes, and
+/// values are written so that they read back exactly. An existing file is replaced at the end, by
+/// renaming: it is never lost, and nobody sees a half-written one.
+///
+/// # Errors
+/// [`Code::Io`] if it cannot be written, [`Code::Usage`] if the extension is unknown,
+/// [`Code::Shape`] if the format cannot hold a tensor of this rank or size.
+pub fn write(path: &Path, data: &Loaded) -> Result<()> {
+    let (format, compressed) = Format::of(path)?;
+    let failed = |error: &io::Error| {
+        Diagnostic::new(Code::Io, format!("cannot write `{}`: {error}", path.display()))
+            .help("check that the folder exists, can be written to and has space")
+    };
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let temporary = temporary_file(folder, path).map_err(|error| failed(&error))?;
+    let mut out = BufWriter::with_capacity(1 << 18, temporary);
+    let emitted = if compressed {
+        // The encoder writes no date and no name, so its bytes depend on the content alone.
+        let encoder = GzEncoder::new(&mut out, Compression::default());
+        let mut buffered = BufWriter::with_capacity(1 << 16, encoder);
+        emit(format, &mut buffered, data).and_then(|()| Ok(buffered.get_mut().try_finish()?))
+    } else {
+        emit(format, &mut out, data)
+    };
+    emitted.map_err(|failure| match failure {
+        WriteFailure::Refused(diagnostic) => diagnostic,
+        WriteFailure::Io(error) => failed(&error),
+    })?;
+    let temporary = out.into_inner().map_err(|error| failed(error.error()))?;
+    temporary.persist(path).map_err(|error| failed(&error.error))?;
+    Ok(())
+}
+
+fn emit(format: Format, out: &mut dyn Write, data: &Loaded) -> Written {
+    match format {
+        Format::MatrixMarket => mtx::write(out, data)?,
+        Format::Frostt => tns::write(out, data)?,
+        Format::Npy => npy::write(out, data)?,
+        Format::Npz => npz::write(out, data)?,
+    }
+    Ok(out.flush()?)
+}
+
+/// A temporary file with the permissions that the file at `path` has or would get; temporary files
+/// are private otherwise.
+fn temporary_file(folder: &Path, path: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".siskin-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let file = builder.tempfile_in(folder)?;
+    if let Ok(existing) = fs::metadata(path) {
+        file.as_file().set_permissions(existing.permissions())?;
+    }
+    Ok(file)
+}

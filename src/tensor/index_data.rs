@@ -1,0 +1,301 @@
+//! Index arrays: coordinates and positions, in the integer type that a kernel is compiled for.
+//!
+//! In: coordinates from files, positions from packing. Out: [`IndexData`], which generated kernels
+//! see as a pointer to `len` elements ([`IndexData::raw`]).
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::values::Position;
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+/// The integer types of index arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IndexType {
+    U32,
+    U64,
+    I32,
+    I64,
+}
+
+impl IndexType {
+    /// All types, in the order in which messages list them.
+    pub const ALL: [IndexType; 4] =
+        [IndexType::U32, IndexType::U64, IndexType::I32, IndexType::I64];
+
+    /// The spelling of options, e.g. `u32`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            IndexType::U32 => "u32",
+            IndexType::U64 => "u64",
+            IndexType::I32 => "i32",
+            IndexType::I64 => "i64",
+        }
+    }
+
+    /// The type's name in generated Rust (which is how the options spell it, too).
+    pub fn rust_name(self) -> &'static str {
+        self.as_str()
+    }
+
+    /// Size of one element in bytes.
+    pub fn size_bytes(self) -> usize {
+        match self {
+            IndexType::U32 | IndexType::I32 => 4,
+            IndexType::U64 | IndexType::I64 => 8,
+        }
+    }
+
+    /// The type that holds every coordinate of a tensor of these extents: `U32` if all extents are
+    /// at most 2³², else `U64`.
+    pub fn for_extents(dims: &[usize]) -> IndexType {
+        if dims.iter().all(|&n| n as u64 <= 1 << 32) { IndexType::U32 } else { IndexType::U64 }
+    }
+
+    /// Largest number the type (and `i64`, in which indices are computed) holds.
+    pub fn max(self) -> i64 {
+        match self {
+            IndexType::U32 => i64::from(u32::MAX),
+            IndexType::I32 => i64::from(i32::MAX),
+            IndexType::U64 | IndexType::I64 => i64::MAX,
+        }
+    }
+}
+
+impl fmt::Display for IndexType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for IndexType {
+    type Err = Box<Diagnostic>;
+
+    fn from_str(text: &str) -> Result<Self> {
+        IndexType::ALL.into_iter().find(|t| t.as_str() == text).ok_or_else(|| {
+            Diagnostic::new(Code::Usage, format!("`{text}` is not an index type"))
+                .help("the index types are u32, u64, i32 and i64")
+        })
+    }
+}
+
+/// An index array. `U64` elements are at most `i64::MAX`: indices are computed in `i64`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IndexData {
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+}
+
+macro_rules! with_index {
+    ($data:expr, $v:ident => $body:expr) => {
+        match $data {
+            IndexData::U32($v) => $body,
+            IndexData::U64($v) => $body,
+            IndexData::I32($v) => $body,
+            IndexData::I64($v) => $body,
+        }
+    };
+}
+
+macro_rules! index_data_from {
+    ($($rust:ty => $variant:ident),*) => { $(
+        impl From<Vec<$rust>> for IndexData {
+            fn from(values: Vec<$rust>) -> IndexData {
+                IndexData::$variant(values)
+            }
+        }
+    )* };
+}
+index_data_from!(u32 => U32, u64 => U64, i32 => I32, i64 => I64);
+
+impl IndexData {
+    /// No elements, of the given type.
+    pub fn empty(index_type: IndexType) -> IndexData {
+        IndexData::zeros(index_type, 0)
+    }
+
+    /// `n` zeros.
+    pub fn zeros(index_type: IndexType, n: usize) -> IndexData {
+        match index_type {
+            IndexType::U32 => IndexData::U32(vec![0; n]),
+            IndexType::U64 => IndexData::U64(vec![0; n]),
+            IndexType::I32 => IndexData::I32(vec![0; n]),
+            IndexType::I64 => IndexData::I64(vec![0; n]),
+        }
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        with_index!(self, v => v.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn index_type(&self) -> IndexType {
+        match self {
+            IndexData::U32(_) => IndexType::U32,
+            IndexData::U64(_) => IndexType::U64,
+            IndexData::I32(_) => IndexType::I32,
+            IndexData::I64(_) => IndexType::I64,
+        }
+    }
+
+    /// Element `k`. Panics if `k >= len`.
+    pub fn get(&self, k: usize) -> i64 {
+        match self {
+            IndexData::U32(v) => i64::from(v[k]),
+            IndexData::U64(v) => v[k] as i64,
+            IndexData::I32(v) => i64::from(v[k]),
+            IndexData::I64(v) => v[k],
+        }
+    }
+
+    /// All elements in order.
+    pub fn iter_i64(&self) -> impl ExactSizeIterator<Item = i64> + '_ {
+        (0..self.len()).map(|k| self.get(k))
+    }
+
+    /// The numbers in the given type.
+    ///
+    /// # Errors
+    /// [`Code::Data`] if one is out of the type's range.
+    pub fn from_i64(index_type: IndexType, numbers: Vec<i64>) -> Result<IndexData> {
+        match index_type {
+            IndexType::I64 => Ok(IndexData::I64(numbers)),
+            _ => IndexData::collect(index_type, numbers),
+        }
+    }
+
+    /// The numbers in the given type.
+    ///
+    /// # Errors
+    /// [`Code::Data`] if one is out of the type's range.
+    pub fn collect(
+        index_type: IndexType,
+        numbers: impl IntoIterator<Item = i64>,
+    ) -> Result<IndexData> {
+        fn all<T: TryFrom<i64>>(
+            index_type: IndexType,
+            numbers: impl IntoIterator<Item = i64>,
+        ) -> Result<Vec<T>> {
+            numbers
+                .into_iter()
+                .map(|x| {
+                    T::try_from(x).map_err(|_| {
+                        Diagnostic::new(
+                            Code::Data,
+                            format!("index {x} does not fit in the index type {index_type}"),
+                        )
+                        .help("use a wider index type, e.g. u64")
+                    })
+                })
+                .collect()
+        }
+        Ok(match index_type {
+            IndexType::U32 => IndexData::U32(all(index_type, numbers)?),
+            IndexType::U64 => IndexData::U64(all(index_type, numbers)?),
+            IndexType::I32 => IndexData::I32(all(index_type, numbers)?),
+            IndexType::I64 => IndexData::I64(numbers.into_iter().collect()),
+        })
+    }
+
+    /// The same numbers in another type.
+    ///
+    /// # Errors
+    /// [`Code::Data`] if one is out of the type's range.
+    pub fn convert(&self, to: IndexType) -> Result<IndexData> {
+        if self.index_type() == to {
+            return Ok(self.clone());
+        }
+        IndexData::collect(to, self.iter_i64())
+    }
+
+    /// The elements `order[0]`, `order[1]`, …; panics if one is out of range.
+    pub fn gather<P: Position>(&self, order: &[P]) -> IndexData {
+        with_index!(self, v => order.iter().map(|&k| v[k.position()]).collect::<Vec<_>>().into())
+    }
+
+    /// Makes room for `more` elements if memory allows; never fails (pushing grows anyway).
+    pub fn reserve(&mut self, more: usize) {
+        let _ = with_index!(self, v => v.try_reserve(more));
+    }
+
+    /// Appends a coordinate (at most `i64::MAX`), widening the whole array to `U64` if needed.
+    #[inline]
+    pub(super) fn push_coordinate(&mut self, coordinate: u64) {
+        if let IndexData::U32(v) = self
+            && let Ok(narrow) = u32::try_from(coordinate)
+        {
+            v.push(narrow);
+        } else {
+            self.widen();
+            if let IndexData::U64(v) = self {
+                v.push(coordinate);
+            }
+        }
+    }
+
+    /// Makes a `U32` (or any) array `U64`.
+    pub(super) fn widen(&mut self) {
+        if !matches!(self, IndexData::U64(_)) {
+            *self = IndexData::U64(self.iter_i64().map(|x| x as u64).collect());
+        }
+    }
+
+    /// Pointer to the first element and the number of **elements** (not bytes), as kernels take
+    /// them. Valid until the array is changed, moved or dropped.
+    pub fn raw(&self) -> (*const u8, usize) {
+        with_index!(self, v => (v.as_ptr().cast(), v.len()))
+    }
+
+    /// Like [`IndexData::raw`], to write through.
+    pub fn raw_mut(&mut self) -> (*mut u8, usize) {
+        with_index!(self, v => (v.as_mut_ptr().cast(), v.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_name_reads_back_and_holds_its_maximum() {
+        for t in IndexType::ALL {
+            assert_eq!(t.as_str().parse::<IndexType>().unwrap(), t);
+            let data = IndexData::from_i64(t, vec![0, t.max()]).unwrap();
+            assert_eq!(data.index_type(), t);
+            assert_eq!(data.iter_i64().collect::<Vec<_>>(), [0, t.max()]);
+        }
+        assert_eq!("u16".parse::<IndexType>().unwrap_err().code, Code::Usage);
+    }
+
+    #[test]
+    fn numbers_outside_the_type_are_refused() {
+        for (t, x) in [(IndexType::U32, 1 << 32), (IndexType::U32, -1), (IndexType::I32, 1 << 31)] {
+            let error = IndexData::from_i64(t, vec![x]).unwrap_err();
+            assert_eq!(error.code, Code::Data);
+            assert!(error.message.contains(&x.to_string()), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_coordinate_beyond_u32_widens_the_array() {
+        let mut data = IndexData::empty(IndexType::U32);
+        data.push_coordinate(7);
+        data.push_coordinate(u64::from(u32::MAX));
+        assert_eq!(data.index_type(), IndexType::U32);
+        data.push_coordinate(1 << 32);
+        assert_eq!(data, IndexData::U64(vec![7, u64::from(u32::MAX), 1 << 32]));
+    }
+
+    #[test]
+    fn extents_up_to_two_to_the_32_take_u32() {
+        assert_eq!(IndexType::for_extents(&[3, 1 << 32]), IndexType::U32);
+        assert_eq!(IndexType::for_extents(&[3, (1 << 32) + 1]), IndexType::U64);
+        assert_eq!(IndexType::for_extents(&[]), IndexType::U32);
+    }
+}

@@ -1,0 +1,130 @@
+//! What a file turned out to hold: entries or a dense array.
+
+use super::dense::DenseArray;
+use super::entries::Entries;
+use super::values::{ValueType, Values};
+use crate::diagnostic::Result;
+
+/// The content of a file, in the form the file has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Loaded {
+    Entries(Entries),
+    Dense(DenseArray),
+}
+
+impl From<Entries> for Loaded {
+    fn from(entries: Entries) -> Loaded {
+        Loaded::Entries(entries)
+    }
+}
+
+impl From<DenseArray> for Loaded {
+    fn from(array: DenseArray) -> Loaded {
+        Loaded::Dense(array)
+    }
+}
+
+impl Loaded {
+    /// Extent of each dimension.
+    pub fn dims(&self) -> &[usize] {
+        match self {
+            Loaded::Entries(entries) => &entries.dims,
+            Loaded::Dense(array) => &array.dims,
+        }
+    }
+
+    pub fn values(&self) -> &Values {
+        match self {
+            Loaded::Entries(entries) => &entries.values,
+            Loaded::Dense(array) => &array.values,
+        }
+    }
+
+    pub fn value_type(&self) -> ValueType {
+        self.values().value_type()
+    }
+
+    /// Number of values held: entries, or all elements of a dense array.
+    pub fn stored(&self) -> usize {
+        self.values().len()
+    }
+
+    /// As entries; a dense array's zeros are dropped.
+    pub fn into_entries(self) -> Entries {
+        match self {
+            Loaded::Entries(entries) => entries,
+            Loaded::Dense(array) => array.to_entries(),
+        }
+    }
+
+    /// As a dense array; duplicate entries are summed.
+    ///
+    /// # Errors
+    /// Those of [`DenseArray::from_entries`].
+    pub fn into_dense(self) -> Result<DenseArray> {
+        match self {
+            Loaded::Entries(entries) => DenseArray::from_entries(&entries),
+            Loaded::Dense(array) => Ok(array),
+        }
+    }
+
+    /// With values of another type.
+    ///
+    /// # Errors
+    /// Those of [`Values::convert`].
+    pub fn into_type(self, value_type: ValueType) -> Result<Loaded> {
+        Ok(match self {
+            Loaded::Entries(e) => {
+                Loaded::Entries(Entries { values: e.values.into_type(value_type)?, ..e })
+            }
+            Loaded::Dense(a) => {
+                Loaded::Dense(DenseArray { values: a.values.into_type(value_type)?, ..a })
+            }
+        })
+    }
+
+    /// A matrix of one column or one row as a vector (matrix formats hold vectors like this); other
+    /// data come back unchanged in `Err`.
+    #[allow(clippy::result_large_err)] // not an error: the caller goes on with it
+    pub fn into_vector(self) -> std::result::Result<Loaded, Loaded> {
+        let kept = match *self.dims() {
+            [_, 1] => 0,
+            [1, _] => 1,
+            _ => return Err(self),
+        };
+        Ok(match self {
+            Loaded::Entries(mut entries) => {
+                entries.dims = vec![entries.dims[kept]];
+                entries.coords = vec![entries.coords.swap_remove(kept)];
+                Loaded::Entries(entries)
+            }
+            Loaded::Dense(array) => {
+                Loaded::Dense(DenseArray { dims: vec![array.dims[kept]], values: array.values })
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn single_columns_and_rows_become_vectors_and_others_stay() {
+        let column = Entries::from_points(&[4, 1], &[(&[3, 0], 2.0)]).unwrap();
+        let vector = Entries::from_points(&[4], &[(&[3], 2.0)]).unwrap();
+        assert_eq!(Loaded::Entries(column).into_vector(), Ok(Loaded::Entries(vector.clone())));
+        let row = DenseArray::new(vec![1, 2], vec![1.0, 2.0].into()).unwrap();
+        assert_eq!(Loaded::Dense(row).into_vector().unwrap().dims(), [2]);
+        assert_eq!(Loaded::Entries(vector.clone()).into_vector(), Err(Loaded::Entries(vector)));
+    }
+
+    #[test]
+    fn conversions_go_both_ways() {
+        let array = DenseArray::new(vec![2, 2], vec![0.0, 1.0, 2.0, 0.0].into()).unwrap();
+        let loaded = Loaded::Entries(Loaded::Dense(array.clone()).into_entries());
+        assert_eq!(loaded.stored(), 2);
+        assert_eq!(loaded.clone().into_dense().unwrap(), array);
+        assert_eq!(loaded.into_type(ValueType::I32).unwrap().value_type(), ValueType::I32);
+    }
+}

@@ -1,0 +1,391 @@
+//! Matrix Market files (`.mtx`): coordinate and array, real, integer and pattern, general,
+//! symmetric and skew-symmetric.
+//!
+//! In: lines. Out: [`Entries`] (1-based coordinates become 0-based, the other triangle of a
+//! symmetric matrix is added, the diagonal once) or a [`DenseArray`].
+
+use std::io::{self, Read, Write};
+
+use super::dense::DenseArray;
+use super::entries::Entries;
+use super::file::{ReadOptions, Room, Written};
+use super::index_data::{IndexData, IndexType};
+use super::lines::{Line, Lines};
+use super::loaded::Loaded;
+use super::mtx_header::{self, Field, Header, Storage, Symmetry};
+use super::values::{ValueType, Values, with_values};
+use super::words::{Fault, Words, value_text};
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+/// The shortest line of an entry: `1 1` and its end.
+const SHORTEST_ENTRY: u64 = 4;
+/// The shortest line of an array element.
+const SHORTEST_ELEMENT: u64 = 2;
+
+/// Reads a matrix; the warnings say what was accepted although the format forbids it.
+///
+/// # Errors
+/// [`Code::Data`] with the line, or those of reading.
+pub(super) fn read<R: Read>(
+    mut lines: Lines<'_, R>,
+    options: &ReadOptions<'_>,
+    room: Room,
+) -> Result<(Loaded, Vec<String>)> {
+    let header = match lines.next_line()? {
+        Some(line) => mtx_header::parse(&line)?,
+        None => {
+            return Err(lines
+                .error_at_end("the Matrix Market file is empty")
+                .help("a Matrix Market file begins with `%%MatrixMarket`"));
+        }
+    };
+    let mut warnings = Vec::new();
+    if header.single_percent {
+        warnings.push("line 1: the header begins with a single `%` instead of `%%`".to_owned());
+    }
+    let value_type = options.value_type.unwrap_or(match header.field {
+        Field::Real | Field::Pattern => ValueType::F64,
+        Field::Integer => ValueType::I64,
+    });
+    let loaded = match header.storage {
+        Storage::Coordinate => {
+            let reader = Coordinates { header, value_type, room };
+            reader.read(&mut lines, &mut warnings).map(Loaded::Entries)?
+        }
+        Storage::Array => Loaded::Dense(read_array(&mut lines, header, value_type, room)?),
+    };
+    Ok((loaded, warnings))
+}
+
+/// What comments begin with.
+const COMMENT: u8 = b'%';
+
+/// Reads the `N` counts of the size line, rows and columns first; also gives its line number.
+fn sizes<const N: usize, R: Read>(
+    lines: &mut Lines<'_, R>,
+    symmetry: Symmetry,
+    names: [&str; N],
+) -> Result<([usize; N], usize)> {
+    let form = format!("expected `{}`", names.join(" "));
+    let Some(line) = lines.next_content_line(COMMENT)? else {
+        return Err(lines.error_at_end("the size line is missing").help(form));
+    };
+    let mut words = Words::new(line.text);
+    let mut numbers = [0; N];
+    for (number, name) in numbers.iter_mut().zip(names) {
+        let count = words.unsigned().map_err(|fault| {
+            line.error(format!("the {name} in the size line {fault}"), form.clone())
+                .help("the size line follows the header and comments")
+        })?;
+        *number =
+            usize::try_from(count).ok().filter(|&n| i64::try_from(n).is_ok()).ok_or_else(|| {
+                line.error(format!("the {name} in the size line is out of range"), "too large")
+            })?;
+    }
+    if !words.at_end() {
+        return Err(line.error("the size line has too many numbers", form));
+    }
+    if symmetry != Symmetry::General && numbers[0] != numbers[1] {
+        return Err(line
+            .error("a symmetric or skew-symmetric matrix must be square", "extents that differ")
+            .help("declare it `general` in the header"));
+    }
+    Ok((numbers, line.number))
+}
+
+/// Reads the lines of a coordinate file.
+struct Coordinates {
+    header: Header,
+    value_type: ValueType,
+    room: Room,
+}
+
+impl Coordinates {
+    fn read<R: Read>(
+        &self,
+        lines: &mut Lines<'_, R>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Entries> {
+        let ([m, n, count], size_line) = sizes(
+            lines,
+            self.header.symmetry,
+            ["number of rows", "number of columns", "number of entries"],
+        )?;
+        let index_type = IndexType::for_extents(&[m, n]);
+        let mut rows = IndexData::empty(index_type);
+        let mut columns = IndexData::empty(index_type);
+        let mut values = Values::empty(self.value_type);
+        let mirrored = self.header.symmetry != Symmetry::General;
+        let expected = self.room.plausible(count, SHORTEST_ENTRY);
+        let expected = if mirrored { expected.saturating_mul(2) } else { expected };
+        rows.reserve(expected);
+        columns.reserve(expected);
+        values.reserve(expected);
+
+        let mut done = 0;
+        let mut above_diagonal = None;
+        while let Some(line) = lines.next_content_line(COMMENT)? {
+            let mut words = Words::new(line.text);
+            if done == count {
+                return Err(line
+                    .error(
+                        format!("too many entries: the size line declares {count}"),
+                        "one entry more",
+                    )
+                    .note(format!("the size line is line {size_line}")));
+            }
+            let i = coordinate(&line, &mut words, "row", m)?;
+            let j = coordinate(&line, &mut words, "column", n)?;
+            self.push_value(&line, &mut words, &mut values)?;
+            rows.push_coordinate(i);
+            columns.push_coordinate(j);
+            done += 1;
+            if mirrored {
+                if i < j && above_diagonal.is_none() {
+                    above_diagonal = Some(line.number);
+                }
+                if i != j {
+                    self.push_mirrored(&line, &mut values)?;
+                    rows.push_coordinate(j);
+                    columns.push_coordinate(i);
+                } else if self.header.symmetry == Symmetry::SkewSymmetric
+                    && !values.is_zero(values.len() - 1)
+                {
+                    return Err(line
+                        .error(
+                            "a skew-symmetric matrix has a nonzero on its diagonal",
+                            "must be zero or absent",
+                        )
+                        .help("is the matrix `symmetric`?"));
+                }
+            }
+        }
+        if done < count {
+            return Err(lines
+                .error_at_end(format!(
+                    "too few entries: the size line declares {count}, the file has {done}"
+                ))
+                .note(format!("the size line is line {size_line}"))
+                .help("the file may be truncated"));
+        }
+        if let Some(number) = above_diagonal {
+            warnings.push(format!(
+                "line {number}: an entry above the diagonal, although only the lower triangle of \
+                 such a matrix should be given; it is mirrored like the others"
+            ));
+        }
+        Ok(Entries { dims: vec![m, n], coords: vec![rows, columns], values })
+    }
+
+    #[inline]
+    fn push_value(
+        &self,
+        line: &Line<'_>,
+        words: &mut Words<'_>,
+        values: &mut Values,
+    ) -> Result<()> {
+        if self.header.field == Field::Pattern {
+            let mut one = Words::new(b"1");
+            one.push_value(values).map_err(|fault| bad_value(line, &fault))?;
+        } else {
+            words.push_value(values).map_err(|fault| bad_value(line, &fault))?;
+        }
+        if words.at_end() {
+            return Ok(());
+        }
+        let junk = line.error("trailing words after the entry", "expected the end of the line");
+        Err(match self.header.field {
+            Field::Pattern => junk.help("the header says `pattern`: entries have no value"),
+            _ => junk,
+        })
+    }
+
+    fn push_mirrored(&self, line: &Line<'_>, values: &mut Values) -> Result<()> {
+        values.push_last_again();
+        let skew = self.header.symmetry == Symmetry::SkewSymmetric;
+        if skew && !values.negate(values.len() - 1) {
+            return Err(line.error(
+                format!("the negated value does not fit in {}", self.value_type),
+                "mirrored with the opposite sign",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Reads a 1-based coordinate, gives the 0-based one.
+#[inline]
+fn coordinate(line: &Line<'_>, words: &mut Words<'_>, name: &str, extent: usize) -> Result<u64> {
+    match words.unsigned() {
+        Ok(c) if c > 0 && c <= extent as u64 => Ok(c - 1),
+        other => Err(bad_coordinate(line, name, extent, other)),
+    }
+}
+
+#[cold]
+pub(super) fn bad_coordinate(
+    line: &Line<'_>,
+    name: &str,
+    extent: usize,
+    read: Result<u64, Fault>,
+) -> Box<Diagnostic> {
+    match read {
+        Ok(0) => line
+            .error(format!("the {name} coordinate is 0"), "coordinates are counted from 1")
+            .help("add 1 to every coordinate"),
+        Ok(c) => line.error(
+            format!("the {name} coordinate {c} is beyond the extent {extent}"),
+            "out of range",
+        ),
+        Err(fault) => line.error(format!("the {name} coordinate {fault}"), "in this entry"),
+    }
+}
+
+#[cold]
+pub(super) fn bad_value(line: &Line<'_>, fault: &Fault) -> Box<Diagnostic> {
+    let error = line.error(format!("the value {fault}"), "in this entry");
+    match fault {
+        Fault::NotAnInteger(_) | Fault::OutOfRange(_) => error.help("read it with f64 values"),
+        _ => error,
+    }
+}
+
+fn read_array<R: Read>(
+    lines: &mut Lines<'_, R>,
+    header: Header,
+    value_type: ValueType,
+    room: Room,
+) -> Result<DenseArray> {
+    let ([m, n], size_line) =
+        sizes(lines, header.symmetry, ["number of rows", "number of columns"])?;
+    let (wide_m, wide_n) = (m as u128, n as u128);
+    let packed = match header.symmetry {
+        Symmetry::General => wide_m * wide_n,
+        Symmetry::Symmetric => wide_m * (wide_m + 1) / 2,
+        Symmetry::SkewSymmetric => wide_m * wide_m.saturating_sub(1) / 2,
+    };
+    // A count that no file can have leads to "too few values".
+    let count = usize::try_from(packed).unwrap_or(usize::MAX);
+    let mut values = Values::empty(value_type);
+    values.reserve(room.plausible(count, SHORTEST_ELEMENT));
+    while let Some(line) = lines.next_content_line(COMMENT)? {
+        let mut words = Words::new(line.text);
+        if values.len() == count {
+            return Err(line
+                .error(format!("too many values: {m}×{n} need {count}"), "one value more")
+                .note(format!("the size line is line {size_line}")));
+        }
+        words.push_value(&mut values).map_err(|fault| bad_value(&line, &fault))?;
+        if !words.at_end() {
+            return Err(line.error("trailing words after the value", "expected one value per line"));
+        }
+    }
+    if values.len() < count {
+        return Err(lines
+            .error_at_end(format!(
+                "too few values: {m}×{n} need {count}, the file has {}",
+                values.len()
+            ))
+            .note(format!("the size line is line {size_line}"))
+            .help("the file may be truncated"));
+    }
+    match header.symmetry {
+        Symmetry::General => DenseArray::from_column_major(vec![m, n], values),
+        _ => unpack_triangle(m, &values, header.symmetry == Symmetry::SkewSymmetric),
+    }
+}
+
+/// The full matrix of a lower triangle given column by column, without the diagonal when `skew`.
+fn unpack_triangle(n: usize, lower: &Values, skew: bool) -> Result<DenseArray> {
+    let mut array = DenseArray::zeros(&[n, n], lower.value_type())?;
+    let mut upper = lower.clone();
+    if skew && !(0..upper.len()).all(|k| upper.negate(k)) {
+        return Err(Diagnostic::new(
+            Code::Data,
+            format!("a negated value does not fit in {}", lower.value_type()),
+        )
+        .help("read it with f64 values"));
+    }
+    let below = usize::from(skew);
+    let places = (0..n).flat_map(|j| (j + below..n).map(move |i| (i, j)));
+    for (k, (i, j)) in places.enumerate() {
+        array.values.set_from(j * n + i, &upper, k);
+        array.values.set_from(i * n + j, lower, k);
+    }
+    Ok(array)
+}
+
+/// Writes a matrix, `general`: entries in coordinate format, a dense array in array format. A
+/// vector is written as one column, a scalar as 1×1.
+///
+/// # Errors
+/// [`Code::Shape`] for rank above 2; those of writing.
+pub(super) fn write(out: &mut dyn Write, data: &Loaded) -> Written {
+    let (rows, columns) = match *data.dims() {
+        [] => (1, 1),
+        [m] => (m, 1),
+        [m, n] => (m, n),
+        ref dims => {
+            return Err(Diagnostic::new(
+                Code::Shape,
+                format!("a tensor of rank {} does not fit in a Matrix Market file", dims.len()),
+            )
+            .help("use a .tns or .npy file")
+            .into());
+        }
+    };
+    match data {
+        Loaded::Entries(entries) => write_entries(out, entries, rows, columns)?,
+        Loaded::Dense(array) => write_array(out, array, rows, columns)?,
+    }
+    Ok(())
+}
+
+fn field_of(value_type: ValueType) -> &'static str {
+    match value_type {
+        ValueType::F64 | ValueType::F32 => "real",
+        ValueType::I64 | ValueType::I32 | ValueType::Bool => "integer",
+    }
+}
+
+fn write_entries(
+    out: &mut dyn Write,
+    entries: &Entries,
+    rows: usize,
+    columns: usize,
+) -> io::Result<()> {
+    // A pattern has no way to say `false`.
+    let pattern = entries.values.as_slice::<bool>().is_some_and(|v| v.iter().all(|&x| x));
+    let field = if pattern { "pattern" } else { field_of(entries.values.value_type()) };
+    writeln!(out, "%%MatrixMarket matrix coordinate {field} general")?;
+    writeln!(out, "{rows} {columns} {}", entries.len())?;
+    let at = |d: usize, k: usize| entries.coords.get(d).map_or(0, |column| column.get(k)) + 1;
+    with_values!(&entries.values, v => {
+        for (k, &value) in v.iter().enumerate() {
+            if pattern {
+                writeln!(out, "{} {}", at(0, k), at(1, k))?;
+            } else {
+                writeln!(out, "{} {} {}", at(0, k), at(1, k), value_text(value))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn write_array(
+    out: &mut dyn Write,
+    array: &DenseArray,
+    rows: usize,
+    columns: usize,
+) -> io::Result<()> {
+    writeln!(out, "%%MatrixMarket matrix array {} general", field_of(array.values.value_type()))?;
+    writeln!(out, "{rows} {columns}")?;
+    with_values!(&array.values, v => {
+        for j in 0..columns {
+            for i in 0..rows {
+                writeln!(out, "{}", value_text(v[i * columns + j]))?;
+            }
+        }
+        Ok(())
+    })
+}

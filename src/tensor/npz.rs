@@ -1,0 +1,301 @@
+//! SciPy sparse archives (`.npz`), as `scipy.sparse.save_npz` writes them.
+//!
+//! In: a zip of NumPy arrays; the member `format` says which sparse storage they make up (the names
+//! below are SciPy's, part of the file format). Out: [`Entries`]. Written is always `coo`.
+
+use std::io::{Read, Seek, Write};
+
+use npyz::npz::NpzArchive;
+
+use super::dense::DenseArray;
+use super::entries::Entries;
+use super::file::Written;
+use super::index_data::IndexData;
+use super::loaded::Loaded;
+use super::npy;
+use super::npy_header::bad;
+use super::stored_zip::StoredZip;
+use super::values::Values;
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+/// Reads a sparse array. Explicit zeros are kept, except in `bsr` and `dia`, where they are the
+/// padding of blocks and diagonals.
+///
+/// # Errors
+/// [`Code::Data`] if a member is missing or malformed, or the members contradict each other; those
+/// of reading.
+pub(super) fn read<R: Read + Seek>(source: R, name: &str) -> Result<Entries> {
+    let archive = NpzArchive::new(source).map_err(|error| {
+        bad(name, format!("not a zip archive: {error}")).help(
+            "an .npz file must be written by `scipy.sparse.save_npz`; a file of one dense array \
+             has the extension .npy",
+        )
+    })?;
+    let mut members = Members { archive, name };
+    let format = members.open("format", npy::read_word)?;
+    let shape = members.open("shape", npy::read)?;
+    let shape = members.integers("shape", shape)?;
+    let dims: Vec<usize> = shape
+        .iter()
+        .map(|&n| usize::try_from(n).map_err(|_| bad(name, format!("extent {n} in `shape`"))))
+        .collect::<Result<_>>()?;
+    let data = members.array("data")?;
+    let entries = match (format.as_str(), dims.as_slice()) {
+        ("coo", _) => members.coordinates(&dims, data)?,
+        ("csr", &[n]) => without_first_dimension(members.compressed(&[1, n], data, 1)?),
+        ("csr", &[_, _]) => members.compressed(&dims, data, 1)?,
+        ("csc", &[_, _]) => members.compressed(&dims, data, 0)?,
+        ("bsr", &[_, _]) => members.blocks(&dims, data)?,
+        ("dia", &[_, _]) => members.diagonals(&dims, data)?,
+        ("csr" | "csc" | "bsr" | "dia", _) => {
+            return Err(bad(name, format!("a `{format}` array of rank {}", dims.len())));
+        }
+        _ => {
+            return Err(bad(name, format!("the sparse format `{format}` is not supported"))
+                .help("convert it first: `scipy.sparse.save_npz(file, a.tocoo())`"));
+        }
+    };
+    Entries::new(entries.dims, entries.coords, entries.values)
+        .map_err(|error| error.note(format!("in `{name}`")))
+}
+
+/// The arrays in an archive.
+struct Members<'a, R: Read + Seek> {
+    archive: NpzArchive<R>,
+    name: &'a str,
+}
+
+/// A vector that was read as a matrix of one row.
+fn without_first_dimension(mut row: Entries) -> Entries {
+    row.dims.remove(0);
+    row.coords.remove(0);
+    row
+}
+
+impl<R: Read + Seek> Members<'_, R> {
+    /// Reads member `key` with `read`.
+    fn open<T>(
+        &mut self,
+        key: &str,
+        read: impl FnOnce(&mut dyn Read, &str) -> Result<T>,
+    ) -> Result<T> {
+        let member = format!("{key}.npy");
+        let place = format!("{}: {member}", self.name);
+        if !self.archive.array_names().any(|found| found == key) {
+            return Err(bad(self.name, format!("the archive has no member `{member}`"))
+                .help("only sparse arrays written by `scipy.sparse.save_npz` can be read"));
+        }
+        match self.archive.zip_archive().by_name(&member) {
+            Ok(mut file) => read(&mut file, &place),
+            Err(error) => {
+                Err(bad(&place, format!("the member of the archive cannot be read: {error}"))
+                    .help("write it again with `scipy.sparse.save_npz`"))
+            }
+        }
+    }
+
+    fn array(&mut self, key: &str) -> Result<DenseArray> {
+        self.open(key, npy::read)
+    }
+
+    /// The elements of an integer vector.
+    fn integers(&self, key: &str, array: DenseArray) -> Result<Vec<i64>> {
+        match (array.dims.as_slice(), array.values) {
+            ([_], Values::I64(v)) => Ok(v),
+            ([_], Values::I32(v)) => Ok(v.into_iter().map(i64::from).collect()),
+            _ => Err(self.contradiction(&format!("`{key}` is not a vector of integers"))),
+        }
+    }
+
+    fn vector(&mut self, key: &str) -> Result<Vec<i64>> {
+        let array = self.array(key)?;
+        self.integers(key, array)
+    }
+
+    fn contradiction(&self, what: &str) -> Box<Diagnostic> {
+        bad(self.name, format!("not a valid sparse array: {what}"))
+            .help("write it again with `scipy.sparse.save_npz`")
+    }
+
+    /// `coo`: `row` and `col`, or `coords` with one row per dimension.
+    fn coordinates(&mut self, dims: &[usize], data: DenseArray) -> Result<Entries> {
+        let n = data.values.len();
+        let coords = if self.archive.array_names().any(|found| found == "coords") {
+            let all = self.array("coords")?;
+            let fits = all.dims == [dims.len(), n];
+            let flat = DenseArray { dims: vec![all.values.len()], values: all.values };
+            let flat = self.integers("coords", flat)?;
+            if !fits {
+                return Err(self.contradiction("`coords` does not fit `shape` and `data`"));
+            }
+            (0..dims.len()).map(|d| IndexData::I64(flat[d * n..(d + 1) * n].to_vec())).collect()
+        } else {
+            vec![IndexData::I64(self.vector("row")?), IndexData::I64(self.vector("col")?)]
+        };
+        Ok(Entries { dims: dims.to_vec(), coords, values: data.values })
+    }
+
+    /// Reads `indptr` and `indices`: the segments of `outer` rows (or columns) and the coordinate
+    /// in each.
+    fn segments(&mut self, outer: usize, stored: usize) -> Result<(Vec<i64>, Vec<i64>)> {
+        let pointers = self.vector("indptr")?;
+        let indices = self.vector("indices")?;
+        if pointers.len().checked_sub(1) != Some(outer) {
+            return Err(self.contradiction("`indptr` does not fit `shape`"));
+        }
+        if pointers[0] != 0 || pointers.windows(2).any(|w| w[0] > w[1]) {
+            return Err(self.contradiction("`indptr` does not begin at 0 or decreases"));
+        }
+        // SciPy may keep spare capacity behind the last segment.
+        let used = usize::try_from(pointers[outer]).unwrap_or(usize::MAX);
+        if used > indices.len() || used > stored {
+            return Err(self.contradiction("`indptr` exceeds `indices` or `data`"));
+        }
+        Ok((pointers, indices))
+    }
+
+    /// `csr` (`inner` is dimension 1) and `csc` (0).
+    fn compressed(&mut self, dims: &[usize], data: DenseArray, inner: usize) -> Result<Entries> {
+        let outer = 1 - inner;
+        let (pointers, mut indices) = self.segments(dims[outer], data.values.len())?;
+        let mut values = data.values;
+        let used = pointers[dims[outer]] as usize;
+        indices.truncate(used);
+        if values.len() > used {
+            values = values.gather(&(0..used).collect::<Vec<usize>>());
+        }
+        let mut rows = Vec::with_capacity(used);
+        for (r, segment) in pointers.windows(2).enumerate() {
+            rows.extend((segment[0]..segment[1]).map(|_| r as i64));
+        }
+        let mut coords = vec![IndexData::I64(rows), IndexData::I64(indices)];
+        if inner == 0 {
+            coords.swap(0, 1);
+        }
+        Ok(Entries { dims: dims.to_vec(), coords, values })
+    }
+
+    /// `bsr`: dense blocks of one size.
+    fn blocks(&mut self, dims: &[usize], data: DenseArray) -> Result<Entries> {
+        let &[n_blocks, height, width] = data.dims.as_slice() else {
+            return Err(self.contradiction("`data` is not an array of blocks"));
+        };
+        if height == 0
+            || width == 0
+            || !dims[0].is_multiple_of(height)
+            || !dims[1].is_multiple_of(width)
+        {
+            return Err(self.contradiction("the block size does not divide `shape`"));
+        }
+        let (pointers, indices) = self.segments(dims[0] / height, n_blocks)?;
+        let mut kept = Kept::default();
+        for (r, segment) in pointers.windows(2).enumerate() {
+            let blocks = segment[0] as usize..segment[1] as usize;
+            for (block, &index) in blocks.clone().zip(&indices[blocks]) {
+                for i in 0..height {
+                    for j in 0..width {
+                        let at = (block * height + i) * width + j;
+                        // An absurd index stays out of range, which is found at the end.
+                        let column = index.saturating_mul(width as i64).saturating_add(j as i64);
+                        kept.push(&data.values, at, (r * height + i) as i64, column);
+                    }
+                }
+            }
+        }
+        Ok(kept.entries(dims, &data.values))
+    }
+
+    /// `dia`: row `d` of `data` is the diagonal at offset `offsets[d]`, aligned by columns.
+    fn diagonals(&mut self, dims: &[usize], data: DenseArray) -> Result<Entries> {
+        let offsets = self.vector("offsets")?;
+        let &[n_diagonals, length] = data.dims.as_slice() else {
+            return Err(self.contradiction("`data` is not an array of diagonals"));
+        };
+        if offsets.len() != n_diagonals {
+            return Err(self.contradiction("`offsets` does not fit `data`"));
+        }
+        let mut kept = Kept::default();
+        for (d, &offset) in offsets.iter().enumerate() {
+            for j in 0..length.min(dims[1]) {
+                let row = (j as i64).checked_sub(offset);
+                if let Some(row) = row
+                    && usize::try_from(row).is_ok_and(|row| row < dims[0])
+                {
+                    kept.push(&data.values, d * length + j, row, j as i64);
+                }
+            }
+        }
+        Ok(kept.entries(dims, &data.values))
+    }
+}
+
+/// The elements that are not padding.
+#[derive(Default)]
+struct Kept {
+    at: Vec<usize>,
+    rows: Vec<i64>,
+    columns: Vec<i64>,
+}
+
+impl Kept {
+    fn push(&mut self, values: &Values, at: usize, row: i64, column: i64) {
+        if !values.is_zero(at) {
+            self.at.push(at);
+            self.rows.push(row);
+            self.columns.push(column);
+        }
+    }
+
+    fn entries(self, dims: &[usize], values: &Values) -> Entries {
+        let coords = vec![IndexData::I64(self.rows), IndexData::I64(self.columns)];
+        Entries { dims: dims.to_vec(), coords, values: values.gather(&self.at) }
+    }
+}
+
+/// Writes a matrix (of a dense array: what is not zero) as `coo`, uncompressed, with fixed dates.
+///
+/// # Errors
+/// [`Code::Shape`] if the rank is not 2; those of writing.
+pub(super) fn write(out: &mut dyn Write, data: &Loaded) -> Written {
+    if data.dims().len() != 2 {
+        return Err(Diagnostic::new(
+            Code::Shape,
+            format!("a tensor of rank {} does not fit in a SciPy archive", data.dims().len()),
+        )
+        .help("use a .tns, .npy or .mtx file")
+        .into());
+    }
+    let converted;
+    let entries = match data {
+        Loaded::Entries(entries) => entries,
+        Loaded::Dense(array) => {
+            converted = array.to_entries();
+            &converted
+        }
+    };
+    let mut archive = StoredZip::new(out);
+    // The same integer type for both, as SciPy has it.
+    let narrow = entries.dims.iter().all(|&n| i32::try_from(n).is_ok());
+    let n = [entries.len()];
+    for (key, column) in ["row", "col"].iter().zip(&entries.coords) {
+        let column = if narrow {
+            Values::I32(column.iter_i64().map(|c| c as i32).collect())
+        } else {
+            Values::I64(column.iter_i64().collect())
+        };
+        archive.add(&format!("{key}.npy"), &member(&n, &column)?)?;
+    }
+    let mut format = super::npy_header::bytes("|S3", &[])?;
+    format.extend(b"coo");
+    archive.add("format.npy", &format)?;
+    let shape = Values::I64(entries.dims.iter().map(|&n| n as i64).collect());
+    archive.add("shape.npy", &member(&[2], &shape)?)?;
+    archive.add("data.npy", &member(&n, &entries.values)?)?;
+    Ok(archive.finish()?)
+}
+
+fn member(dims: &[usize], values: &Values) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    npy::write_array(&mut bytes, dims, values)?;
+    Ok(bytes)
+}
