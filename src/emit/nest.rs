@@ -395,7 +395,9 @@ impl<'a> Writer<'a> {
     /// Loads values that are complete at `depth` and used inside a deeper loop.
     fn hoist_values(&mut self, depth: usize) -> Result<String> {
         let mut out = String::new();
-        let deeper_loop = (depth..self.levels()).any(|d| self.statement.nest.levels[d].is_loop());
+        let levels = &self.statement.nest.levels[depth..];
+        // A find runs its body at most a few times: loading before it would be waste on a miss.
+        let deeper_loop = levels.iter().any(|l| l.is_loop() && !l.is_find());
         if !deeper_loop {
             return Ok(out);
         }

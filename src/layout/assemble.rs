@@ -119,15 +119,18 @@ fn index_array(
     if let Some(shape) = &declared
         && shape.len() != parts.args.len()
     {
-        return Err(parts.origin.error(
-            Code::LayoutSchema,
-            format!(
-                "`{name}` takes {} argument(s), but its shape has {}",
-                parts.args.len(),
-                shape.len()
-            ),
-            "shape and arguments differ",
-        ));
+        return Err(parts
+            .origin
+            .error(
+                Code::LayoutSchema,
+                format!(
+                    "`{name}` takes {} argument(s), but its shape has {}",
+                    parts.args.len(),
+                    shape.len()
+                ),
+                "shape and arguments differ",
+            )
+            .help(format!("give one extent for each of ({})", parts.args.join(", "))));
     }
     let bounds: Vec<Option<Affine>> =
         parts.args.iter().map(|arg| extent_of(arg, &parts.domain, is_size)).collect();
@@ -141,10 +144,14 @@ fn index_array(
                         .origin
                         .error(
                             Code::LayoutSchema,
-                            format!("the size of `{name}` is unknown: its domain does not bound `{arg}`"),
+                            format!(
+                                "the size of `{name}` is unknown: its domain does not bound `{arg}`"
+                            ),
                             "no upper bound in extents and parameters",
                         )
-                        .help(format!("bound `{arg}`, or give `shape = [\"…\"]` in [index.{name}]")));
+                        .help(format!(
+                            "bound `{arg}`, or give `shape = [\"…\"]` in [index.{name}]"
+                        )));
                 };
                 shape.push(Arith::from_affine(bound));
             }
@@ -182,15 +189,18 @@ fn value_array(parts: &Parts, is_size: &dyn Fn(&Name) -> bool) -> Result<ValueAr
     let shape = match &parts.value_shape {
         Some(shape) if shape.len() == parts.value_index.len() => shape.clone(),
         Some(shape) => {
-            return Err(parts.value_origin.error(
-                Code::LayoutSchema,
-                format!(
-                    "the value has {} subscript(s), but `value_shape` has {}",
-                    parts.value_index.len(),
-                    shape.len()
-                ),
-                "value and shape differ",
-            ));
+            return Err(parts
+                .value_origin
+                .error(
+                    Code::LayoutSchema,
+                    format!(
+                        "the value has {} subscript(s), but `value_shape` has {}",
+                        parts.value_index.len(),
+                        shape.len()
+                    ),
+                    "value and shape differ",
+                )
+                .help("give one extent for each subscript"));
         }
         None => {
             let mut shape = Vec::new();
@@ -200,7 +210,10 @@ fn value_array(parts: &Parts, is_size: &dyn Fn(&Name) -> bool) -> Result<ValueAr
                         .value_origin
                         .error(
                             Code::LayoutSchema,
-                            format!("the size of the value array is unknown: nothing bounds its subscript `{subscript}`"),
+                            format!(
+                                "the size of the value array is unknown: \
+                                 nothing bounds its subscript `{subscript}`"
+                            ),
                             "no extent can be inferred",
                         )
                         .help("give `value_shape = [\"…\"]`, one extent for each subscript"));

@@ -44,12 +44,14 @@ pub(super) fn constants(
     for (key, param) in declaration.params() {
         if let Param::Integer(value) = param.get_ref() {
             if value.abs() > MAX_CONSTANT {
-                return Err(source.error(
-                    Code::LayoutSchema,
-                    format!("integer parameter `{}` is too large", key.get_ref()),
-                    param.span(),
-                    "at most 2147483648",
-                ));
+                return Err(source
+                    .error(
+                        Code::LayoutSchema,
+                        format!("integer parameter `{}` is too large", key.get_ref()),
+                        param.span(),
+                        "at most 2147483648",
+                    )
+                    .help("give a smaller constant"));
             }
             out.insert(key.get_ref().clone(), *value);
         }
@@ -92,11 +94,14 @@ pub(super) fn constants(
         }
     }
     if let Some((name, _)) = out.iter().find(|(_, v)| v.abs() > MAX_CONSTANT) {
-        return Err(arguments.origin.error(
-            Code::LayoutSchema,
-            format!("integer parameter `{name}` is too large"),
-            "at most 2147483648",
-        ));
+        return Err(arguments
+            .origin
+            .error(
+                Code::LayoutSchema,
+                format!("integer parameter `{name}` is too large"),
+                "at most 2147483648",
+            )
+            .help("give a smaller constant"));
     }
     Ok(out)
 }
@@ -275,20 +280,27 @@ impl<'a> Reader<'a> {
             let vars: Option<Vec<Name>> = call.args.iter().map(|a| a.as_var().cloned()).collect();
             return match vars {
                 Some(vars) if (1..vars.len()).all(|k| !vars[..k].contains(&vars[k])) => Ok(vars),
-                _ => Err(self.source.error(
-                    Code::LayoutSchema,
-                    format!("the range of `{name}` calls it with something else than variables"),
-                    index.range.as_ref().map_or(index.domain.span(), |t| self.source.word(t, name)),
-                    "write it as the array applied to its argument names",
-                )),
+                _ => Err(self
+                    .source
+                    .error(
+                        Code::LayoutSchema,
+                        format!(
+                            "the range of `{name}` calls it with something else than variables"
+                        ),
+                        index
+                            .range
+                            .as_ref()
+                            .map_or(index.domain.span(), |t| self.source.word(t, name)),
+                        "not the array applied to its argument names",
+                    )
+                    .help(format!("write `{name}(p)`, with distinct variables as arguments"))),
             };
         }
         let mut vars: Vec<Name> = Vec::new();
         for c in domain {
             c.affine.visit_vars(&mut |n| {
-                let is_size = self.sizes.contains(n)
-                    || self.params.contains_key(n)
-                    || starts_upper_case(n);
+                let is_size =
+                    self.sizes.contains(n) || self.params.contains_key(n) || starts_upper_case(n);
                 if !is_size && !vars.contains(n) {
                     vars.push(n.clone());
                 }
@@ -366,10 +378,7 @@ impl<'a> Reader<'a> {
             .source
             .error(
                 Code::LayoutSchema,
-                format!(
-                    "`{array}` takes {} argument(s), but {arity} given",
-                    declared.args.len()
-                ),
+                format!("`{array}` takes {} argument(s), but {arity} given", declared.args.len()),
                 self.source.word(text, array),
                 "wrong number of arguments",
             )
@@ -391,12 +400,15 @@ impl<'a> Reader<'a> {
                     });
                 }
                 if cyclic {
-                    return Err(self.source.error(
-                        Code::LayoutSchema,
-                        format!("parameter `{start}` is defined by itself"),
-                        key.span(),
-                        "cyclic definition",
-                    ));
+                    return Err(self
+                        .source
+                        .error(
+                            Code::LayoutSchema,
+                            format!("parameter `{start}` is defined by itself"),
+                            key.span(),
+                            "cyclic definition",
+                        )
+                        .help("define it by index arrays and extents, or as \"count\""));
                 }
                 next += 1;
             }
@@ -404,7 +416,10 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn property(&mut self, entry: &Spanned<PropertyEntry>) -> Result<(Statement, PropertyEntryKeys)> {
+    fn property(
+        &mut self,
+        entry: &Spanned<PropertyEntry>,
+    ) -> Result<(Statement, PropertyEntryKeys)> {
         let place = entry.span();
         let entry = entry.get_ref();
         let kind = match (&entry.kind, &entry.formula) {

@@ -54,7 +54,12 @@ pub(super) fn level(
 ) -> Result<Level> {
     if let Some((key, span)) = declaration.tensor_only_key() {
         return Err(source
-            .error(Code::LayoutSchema, format!("`{key}` belongs to layouts"), span, "not of a level")
+            .error(
+                Code::LayoutSchema,
+                format!("`{key}` belongs to layouts"),
+                span,
+                "not of a level",
+            )
             .help("a level has a `relation` from `[u, p]` to its coordinates"));
     }
     let Some(relation_text) = &declaration.relation else {
@@ -81,9 +86,8 @@ pub(super) fn level(
         origin: place.use_source.origin(level_use.span.clone()),
     };
     let constants = constants(source, declaration, Some(&arguments))?;
-    let relation = source.parse(relation_text, |t| {
-        Relation::parse_with(t, &|n| constants.get(n).copied())
-    })?;
+    let relation =
+        source.parse(relation_text, |t| Relation::parse_with(t, &|n| constants.get(n).copied()))?;
     let Some((parent, own)) = relation.positions.split_first() else {
         return Err(source
             .error(
@@ -108,7 +112,7 @@ pub(super) fn level(
                 level_use.span.clone(),
                 "wrong number of dimensions",
             )
-            .help("name every dimension that the level stores, e.g. `compressed(i)`"));
+            .help("name every dimension that the level stores, e.g. `NAME(i)`"));
     }
     if declaration.root_only.as_ref().is_some_and(|r| *r.get_ref()) && place.number > 0 {
         return Err(place
@@ -123,10 +127,13 @@ pub(super) fn level(
     }
 
     // Extents of coordinates, counts of positions.
-    let sizes: Vec<Name> =
-        relation.coordinates.iter().chain(&relation.positions).map(|n| Layout::extent_name(n)).collect();
-    let mut reader =
-        Reader::new(source, declaration, &constants, &relation, relation_text, sizes);
+    let sizes: Vec<Name> = relation
+        .coordinates
+        .iter()
+        .chain(&relation.positions)
+        .map(|n| Layout::extent_name(n))
+        .collect();
+    let mut reader = Reader::new(source, declaration, &constants, &relation, relation_text, sizes);
     reader.read()?;
     let size = declaration.size.as_ref().map(|text| reader.arith(text, &[])).transpose()?;
     let properties = reader.properties()?;

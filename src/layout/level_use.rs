@@ -117,7 +117,7 @@ impl<'a> Parser<'a> {
         let shown = found.map_or("the end of the text".to_string(), |c| format!("`{c}`"));
         Diagnostic::new(Code::Syntax, format!("expected {what}, found {shown}"))
             .at(self.at..end, format!("expected {what}"))
-            .help("a level is used as `compressed(i)` or `compressed(i, unique=false)`")
+            .help("a level is used as `NAME(i)` or `NAME(i, OPTION=false)`")
     }
 
     fn word(&mut self, what: &str, part: fn(char) -> bool) -> Result<(String, Range<usize>)> {
@@ -185,6 +185,7 @@ fn integer(word: &str, span: Range<usize>) -> Result<i64> {
     word.parse().map_err(|_| {
         Diagnostic::new(Code::Syntax, format!("`{word}` is not an integer of 64 bits"))
             .at(span, "not an integer")
+            .help("options are `true`, `false` or `last`; dimensions start with a letter")
     })
 }
 

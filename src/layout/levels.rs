@@ -8,7 +8,8 @@
 //! ```
 //! becomes
 //! ```text
-//! { [p0, p1] -> [i, j] : 0 <= p0 < I and i = p0 and pos1(p0) <= p1 < pos1(p0 + 1) and j = crd1(p1) }
+//! { [p0, p1] -> [i, j] : 0 <= p0 < I and i = p0
+//!                        and pos1(p0) <= p1 < pos1(p0 + 1) and j = crd1(p1) }
 //! ```
 //! A level is named by its number: names of level `k` end in `k`. A level whose relation is a union
 //! multiplies the pieces. The values are addressed by the tuple that the last level hands on.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use toml::Spanned;
 
+use super::Layout;
 use super::declaration::Arguments;
 use super::level_use::{DimRef, LevelList, LevelUse, Setting, parse_list};
 use super::levels::{LevelUses, compose};
@@ -16,7 +17,6 @@ use super::source::Source;
 use super::suggest::nearest;
 use super::tensor_form::{self, checked_dims, dim_names};
 use super::toml_schema::{Declaration, Dims};
-use super::Layout;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::embedded;
 use crate::formula::Name;
@@ -37,7 +37,10 @@ pub struct LayoutSpec {
 
 #[derive(Debug)]
 enum Form {
-    Declared { declaration: Box<Declaration>, arguments: Option<Arguments> },
+    Declared {
+        declaration: Box<Declaration>,
+        arguments: Option<Arguments>,
+    },
     /// A level list of the command line.
     Levels(LevelList),
 }
@@ -55,7 +58,9 @@ impl Layout {
                 Code::Shape,
                 format!("layout `{}` fits any rank; it is not known here", spec.name),
             )
-            .help("use it for a tensor whose rank is known, or name the dimensions in a level list")),
+            .help(
+                "use it for a tensor whose rank is known, or name the dimensions in a level list",
+            )),
         }
     }
 
@@ -107,7 +112,11 @@ impl LayoutSpec {
 
     /// A declaration given as text; `name` is shown in diagnostics.
     pub fn from_toml(name: &str, text: &str) -> Result<LayoutSpec> {
-        LayoutSpec::declared(name, Source { name: name.into(), text: text.into(), folder: None }, None)
+        LayoutSpec::declared(
+            name,
+            Source { name: name.into(), text: text.into(), folder: None },
+            None,
+        )
     }
 
     fn shipped(name: &str, stem: &str, arguments: Option<Arguments>) -> Result<LayoutSpec> {
@@ -116,7 +125,11 @@ impl LayoutSpec {
         let Some(text) = embedded::text(&path).filter(|_| plain) else {
             return Err(not_found(stem));
         };
-        LayoutSpec::declared(name, Source { name: path, text: text.into(), folder: None }, arguments)
+        LayoutSpec::declared(
+            name,
+            Source { name: path, text: text.into(), folder: None },
+            arguments,
+        )
     }
 
     fn from_file(name: &str, path: &str, arguments: Option<Arguments>) -> Result<LayoutSpec> {
@@ -125,11 +138,7 @@ impl LayoutSpec {
 
     fn declared(name: &str, source: Source, arguments: Option<Arguments>) -> Result<LayoutSpec> {
         let declaration = Box::new(Declaration::read(&source)?);
-        let is_level = declaration.level_only_key().is_some()
-            || (declaration.dims.is_none()
-                && declaration.value.is_none()
-                && declaration.levels.is_none()
-                && declaration.relation.is_some());
+        let is_level = declaration.relation.is_some() && declaration.tensor_only_key().is_none();
         if is_level {
             let level = declaration.name.get_ref();
             return Err(source
@@ -197,13 +206,10 @@ impl LayoutSpec {
         }
         match &self.form {
             Form::Declared { declaration, arguments } => match &declaration.levels {
-                None => tensor_form::layout(
-                    &self.name,
-                    &self.source,
-                    declaration,
-                    arguments.as_ref(),
-                ),
-                Some(_) => self.from_levels(declaration, arguments.as_ref(), rank),
+                None => {
+                    tensor_form::layout(&self.name, &self.source, declaration, arguments.as_ref())
+                }
+                Some(_) => self.compose_declared(declaration, arguments.as_ref(), rank),
             },
             Form::Levels(list) => {
                 let dims = self.list_dims(list, rank)?;
@@ -220,7 +226,7 @@ impl LayoutSpec {
         }
     }
 
-    fn from_levels(
+    fn compose_declared(
         &self,
         declaration: &Declaration,
         arguments: Option<&Arguments>,
@@ -253,11 +259,7 @@ impl LayoutSpec {
     }
 
     /// Keys that say twice what levels say.
-    fn only_levels(
-        &self,
-        declaration: &Declaration,
-        arguments: Option<&Arguments>,
-    ) -> Result<()> {
+    fn only_levels(&self, declaration: &Declaration, arguments: Option<&Arguments>) -> Result<()> {
         let keys = [
             ("relation", declaration.relation.as_ref().map(Spanned::span)),
             ("value", declaration.value.as_ref().map(Spanned::span)),
@@ -266,7 +268,8 @@ impl LayoutSpec {
             ("params", declaration.params().first().map(|(k, _)| k.span())),
             ("property", declaration.property.first().map(Spanned::span)),
         ];
-        for (key, span) in keys {
+        let level_only = declaration.level_only_key().map(|(key, span)| (key, Some(span)));
+        for (key, span) in keys.into_iter().chain(level_only) {
             if let Some(span) = span {
                 return Err(self
                     .source
@@ -319,7 +322,8 @@ impl LayoutSpec {
         let level = level_use.level.as_str();
         if let Some(folder) = &self.source.folder {
             if is_path(level) {
-                let file = if level.ends_with(".toml") { level.into() } else { format!("{level}.toml") };
+                let file =
+                    if level.ends_with(".toml") { level.into() } else { format!("{level}.toml") };
                 return read(&folder.join(file)).map_err(|mut e| {
                     // The place is the use, not the file that is missing.
                     e.source = None;
@@ -453,14 +457,15 @@ fn integer_arguments(level_use: &LevelUse, source: &Arc<Source>) -> Option<Argum
 fn path_with_arguments(text: &str) -> Result<Option<(&str, Arguments)>> {
     let Some(open) = text.rfind('(').filter(|_| text.ends_with(')')) else { return Ok(None) };
     let path = text[..open].trim_end();
-    if !path.ends_with(".toml") || !Path::new(path).is_file() {
+    if open == 0 || !path.ends_with(".toml") || !Path::new(path).is_file() {
         return Ok(None);
     }
-    let source =
-        Arc::new(Source { name: "<layout>".into(), text: text.into(), folder: None });
+    let source = Arc::new(Source { name: "<layout>".into(), text: text.into(), folder: None });
     let Ok(list) = parse_list(&format!("f{}", &text[open..])) else { return Ok(None) };
     let [single] = list.uses.as_slice() else { return Ok(None) };
-    let single = moved(single.clone(), |s| (s.start + open).saturating_sub(1)..(s.end + open).saturating_sub(1));
+    // The use as a whole starts with the path.
+    let place = |at: usize| if at == 0 { 0 } else { at + open - 1 };
+    let single = moved(single.clone(), |s| place(s.start)..place(s.end));
     Ok(integer_arguments(&single, &source).map(|arguments| (path, arguments)))
 }
 

@@ -194,9 +194,8 @@ mod tests {
     use crate::formula::parse;
 
     fn tuple(extents: &[&str]) -> Tuple {
-        let component = |(k, e): (usize, &&str)| {
-            (Name::from(format!("p{k}")), parse::affine(e).unwrap())
-        };
+        let component =
+            |(k, e): (usize, &&str)| (Name::from(format!("p{k}")), parse::affine(e).unwrap());
         Tuple { components: extents.iter().enumerate().map(component).collect() }
     }
 

@@ -129,7 +129,8 @@ fn normal_form_size(formula: &Formula, negated: bool) -> usize {
 
 impl fmt::Display for Relation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tuples = format!("[{}] -> [{}]", self.positions.join(", "), self.coordinates.join(", "));
+        let tuples =
+            format!("[{}] -> [{}]", self.positions.join(", "), self.coordinates.join(", "));
         if self.pieces.is_empty() {
             return write!(f, "{{ {tuples} : false }}");
         }

@@ -37,10 +37,8 @@ impl Source {
 
     /// Turns the error of a parser that saw only `text` into one about the whole declaration.
     pub fn lift(&self, text: &Text, mut diagnostic: Box<Diagnostic>) -> Box<Diagnostic> {
-        let (inner, label) = diagnostic
-            .span
-            .take()
-            .unwrap_or_else(|| (0..text.get_ref().len(), "here".to_string()));
+        let (inner, label) =
+            diagnostic.span.take().unwrap_or_else(|| (0..text.get_ref().len(), "here".to_string()));
         diagnostic.at(self.place(text, inner), label).within(&self.name, &self.text)
     }
 

@@ -86,7 +86,7 @@ impl<'a> Specialise<'a> {
                 text.span(),
                 "needs a parent of one component",
             )
-            .help("use the parent position only as an argument of index arrays, as `f(u)` or `f(u + 1)`")
+            .help("use the parent position only as an argument of index arrays: `f(u)`, `f(u + 1)`")
     }
 
     /// The tuple handed to the next level.
@@ -156,7 +156,9 @@ impl<'a> Specialise<'a> {
                             declaration.child.as_ref().unwrap_or(&declaration.name).span(),
                             "the next level needs their number",
                         )
-                        .help("give `size = \"…\"` in terms of `U`, or bound the position by sizes"));
+                        .help(
+                            "give `size = \"…\"` in terms of `U`, or bound the position by sizes",
+                        ));
                 }
             };
             tuple.components.push((self.name(name), extent));

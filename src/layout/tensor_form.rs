@@ -36,14 +36,18 @@ pub(super) fn layout(
     };
     if let Some((key, span)) = declaration.level_only_key() {
         return Err(source
-            .error(Code::LayoutSchema, format!("`{key}` belongs to levels"), span, "not of a layout")
+            .error(
+                Code::LayoutSchema,
+                format!("`{key}` belongs to levels"),
+                span,
+                "not of a layout",
+            )
             .help("remove it, or remove `dims` and `value` to declare a level"));
     }
     let dims = dim_names(source, declaration)?;
     let constants = constants(source, declaration, arguments)?;
-    let relation = source.parse(relation_text, |t| {
-        Relation::parse_with(t, &|n| constants.get(n).copied())
-    })?;
+    let relation =
+        source.parse(relation_text, |t| Relation::parse_with(t, &|n| constants.get(n).copied()))?;
     if relation.coordinates != dims {
         let (given, wanted) = (relation.coordinates.len(), dims.len());
         let message = match given.cmp(&wanted) {

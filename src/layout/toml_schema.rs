@@ -1,4 +1,5 @@
-//! The schema of a declaration file (design §2). Unknown keys are errors; strings keep their places.
+//! The schema of a declaration file (design §2). Unknown keys are errors; strings keep their
+//! places.
 //!
 //! ```text
 //! name = "…"  summary = "…"

@@ -129,6 +129,11 @@ impl<'a> Scanner<'a> {
     fn bind(&self, d: usize, known: &[Constraint]) -> Result<Bind> {
         let var = &self.dims[d];
         let frame = &self.bare[d];
+        // An equation as written needs no projection, and reads best.
+        let written = self.space.constraints.iter().filter(|c| fits(frame, &c.affine));
+        if let Some(value) = written.filter_map(|c| solve_unit(c, var)).next() {
+            return Ok(Bind::Let(value));
+        }
         let reach = self.full.keep_first_dims(frame.dims.len());
         let context = self.context(frame, known);
         let simplified = reach.gist(&context);

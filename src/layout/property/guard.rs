@@ -98,17 +98,16 @@ impl Subject<'_> {
 
     /// `0 <= p < q < N`: lower bounds of `p` and upper bounds of `q` imply the others.
     fn ordered_in_interval(&self, p: &Affine, q: &Affine) -> Vec<Formula> {
-        let (at_p, at_q) = (self.domain(std::slice::from_ref(p)), self.domain(std::slice::from_ref(q)));
+        let (at_p, at_q) =
+            (self.domain(std::slice::from_ref(p)), self.domain(std::slice::from_ref(q)));
         let sign = |c: &Constraint, v: &Affine| match v.as_atom() {
             Some(atom) if c.relop == Relop::Ge && bounds_linearly(c, atom) => {
                 c.affine.coefficient(atom).signum()
             }
             _ => 0,
         };
-        let mut lower: Vec<Constraint> =
-            at_p.iter().filter(|c| sign(c, p) >= 0).cloned().collect();
-        let mut upper: Vec<Constraint> =
-            at_q.iter().filter(|c| sign(c, q) <= 0).cloned().collect();
+        let mut lower: Vec<Constraint> = at_p.iter().filter(|c| sign(c, p) >= 0).cloned().collect();
+        let mut upper: Vec<Constraint> = at_q.iter().filter(|c| sign(c, q) <= 0).cloned().collect();
         // A constraint that is no bound (a stride, say) holds for both.
         lower.push(Constraint::lt(p.clone(), q.clone()));
         upper.retain(|c| !lower.contains(c));

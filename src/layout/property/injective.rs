@@ -18,8 +18,7 @@ pub(super) fn formula(subject: &Subject<'_>) -> Result<Formula, String> {
     }
     let mut guard = subject.domain(&p);
     add_new(&mut guard, subject.domain(&q));
-    let differ =
-        Formula::or(p.iter().zip(&q).map(|(x, y)| Formula::ne(x.clone(), y.clone())));
+    let differ = Formula::or(p.iter().zip(&q).map(|(x, y)| Formula::ne(x.clone(), y.clone())));
     let guard = Formula::and(guard.into_iter().map(Formula::from).chain([differ]));
     let (a, b) = (subject.values(&p), subject.values(&q));
     Ok(guard.implies(Formula::ne(a[0].clone(), b[0].clone())))

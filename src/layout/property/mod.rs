@@ -145,11 +145,15 @@ impl PropertyKind {
     fn usage(self) -> &'static str {
         match self {
             PropertyKind::Range => "give `array`, and `range` in its [index] table",
-            PropertyKind::Injective => "give `array`, and `segments` if it holds inside segments only",
+            PropertyKind::Injective => {
+                "give `array`, and `segments` if it holds inside segments only"
+            }
             PropertyKind::Monotonic | PropertyKind::Permutation => "give `array = \"…\"`",
             PropertyKind::PeriodicMonotonic => "give `array = \"…\"` and `segments = \"…\"`",
             PropertyKind::Lexicographic => "give `arrays = [\"…\", …]`, the most significant first",
-            PropertyKind::PeriodicLexicographic => "give `arrays = [\"…\", …]` and `segments = \"…\"`",
+            PropertyKind::PeriodicLexicographic => {
+                "give `arrays = [\"…\", …]` and `segments = \"…\"`"
+            }
             PropertyKind::Disjoint => "give `arrays = [\"left\", \"right\"]`",
             PropertyKind::Formula => "give `formula = \"…\"`",
         }

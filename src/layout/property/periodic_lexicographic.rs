@@ -1,6 +1,9 @@
 //! `periodic-lexicographic`: several arrays move together inside each segment.
 //!
-//! `0 <= u < I and pos(u) <= p < q and q < pos(u + 1) => a(p) < a(q) or a(p) = a(q) and b(p) < b(q)`
+//! ```text
+//! 0 <= u < I and pos(u) <= p < q and q < pos(u + 1)
+//!     => a(p) < a(q) or a(p) = a(q) and b(p) < b(q)
+//! ```
 
 use super::guard::Subject;
 use crate::formula::Formula;

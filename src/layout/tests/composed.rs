@@ -148,13 +148,12 @@ fn levels_beside_a_file_come_before_shipped_ones() {
     let folder = std::env::temp_dir().join(format!("siskin-levels-{}", std::process::id()));
     let levels = folder.join("levels");
     std::fs::create_dir_all(&levels).unwrap();
-    let level = |r: &str| {
+    let level = |shift: &str| {
         format!(
-            "name = \"x\"\nchild = \"[u, p]\"\n[params]\nB = 2\n\
-             relation = \"{{ [u, p] -> [i] : 0 <= p < I and i = p + {r} }}\""
+            "name = \"x\"\nchild = \"[u, p]\"\n\
+             relation = \"{{ [u, p] -> [i] : 0 <= p < I and i = p + {shift} }}\"\n\
+             [params]\nB = 2\n"
         )
-        .replace("[params]\nB = 2\n", "")
-            + "\n[params]\nB = 2\n"
     };
     std::fs::write(levels.join("dense.toml"), level("B")).unwrap();
     std::fs::write(folder.join("mine.toml"), level("7")).unwrap();
@@ -190,7 +189,7 @@ fn a_file_with_integer_parameters_takes_arguments() {
     let wrong = wrong.unwrap_err();
     assert_eq!(wrong.code, Code::LayoutSchema);
     let span = wrong.span.unwrap().0;
-    assert_eq!(&wrong.source.unwrap().text[span], "(8, 8)");
+    assert_eq!(&wrong.source.unwrap().text[span], format!("{}(8, 8)", path.display()));
 }
 
 #[test]

@@ -2,21 +2,82 @@
 
 use proptest::prelude::*;
 
+use std::sync::Arc;
+
 use super::from_toml;
+use crate::diagnostic::{Diagnostic, Result};
 use crate::embedded;
+use crate::formula::Name;
 use crate::layout::Layout;
+use crate::layout::level_use::parse_list;
+use crate::layout::levels::{LevelUses, compose};
+use crate::layout::source::Source;
+use crate::layout::toml_schema::Declaration;
 
 /// Shipped declarations, layouts and levels alike.
 fn declarations() -> Vec<&'static str> {
     embedded::files("layouts").map(|(_, text)| text).collect()
 }
 
+/// A tensor of four levels, all declared by `level`.
+fn composed(level: &str) -> Result<Layout> {
+    let list = "x(i), x(j), x(k), x(l)";
+    let new = |text: &str| Arc::new(Source { name: "x".into(), text: text.into(), folder: None });
+    let (source, level) = (new(list), new(level));
+    let dims: Vec<Name> = ["i", "j", "k", "l"].into_iter().map(Name::from).collect();
+    let uses = parse_list(list)?.uses;
+    let uses = LevelUses { source: &source, uses: &uses };
+    compose("x", "", &dims, &uses, &|_| Ok((level.clone(), Declaration::read(&level)?)))
+}
+
+fn place_is_in_the_text(e: &Diagnostic) -> bool {
+    match (&e.source, &e.span) {
+        (Some(source), Some((span, _))) => source.text.get(span.clone()).is_some(),
+        _ => true,
+    }
+}
+
 /// Pieces that mean something somewhere in a declaration.
 const TOKENS: [&str; 32] = [
-    "p0", "I", "crd", "(", ")", "[", "]", "{", "}", ",", " and ", " or ", "not ", "=>", "=", "<=",
-    "!=", "*", "/", "floor(", "\"", "'", "\n", "dims", "levels", "[params]", "-1", "0",
-    "9223372036854775807", "∪", "\\", "dense(i)",
+    "p0",
+    "I",
+    "crd",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    " and ",
+    " or ",
+    "not ",
+    "=>",
+    "=",
+    "<=",
+    "!=",
+    "*",
+    "/",
+    "floor(",
+    "\"",
+    "'",
+    "\n",
+    "dims",
+    "levels",
+    "[params]",
+    "-1",
+    "0",
+    "9223372036854775807",
+    "∪",
+    "\\",
+    "dense(i)",
 ];
+
+#[test]
+fn a_level_composes_with_itself() {
+    let dense = embedded::text("layouts/levels/dense.toml").unwrap();
+    assert_eq!(composed(dense).unwrap().value.len.to_string(), "I*J*K*L");
+}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
@@ -30,7 +91,10 @@ proptest! {
     #[test]
     fn mutated_declarations_are_accepted_or_refused(
         which in 0usize..64,
-        edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..12, 0usize..32), 1..4),
+        edits in prop::collection::vec(
+            (any::<prop::sample::Index>(), 0usize..12, 0usize..32),
+            1..4,
+        ),
     ) {
         let all = declarations();
         prop_assert!(!all.is_empty());
@@ -45,10 +109,10 @@ proptest! {
             let end = boundary(&text, start + removed);
             text.replace_range(start..end, TOKENS[token]);
         }
-        if let Err(e) = from_toml(&text)
-            && let (Some(source), Some((span, _))) = (&e.source, &e.span)
-        {
-            prop_assert!(source.text.get(span.clone()).is_some(), "{span:?} is in the text");
+        for result in [from_toml(&text), composed(&text)] {
+            if let Err(e) = result {
+                prop_assert!(place_is_in_the_text(&e), "{e:?}");
+            }
         }
     }
 

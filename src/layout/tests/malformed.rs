@@ -43,22 +43,70 @@ fn each_mistake_is_named_and_placed() {
         ("j = crd(p1)", "j = crd(p1, p0)", schema, "takes 1 argument(s), but 2 given", "crd"),
         ("j = crd(p1)", "j = crd(px)", schema, "unknown name `px`", "px"),
         ("-> [i, j]", "-> [i]", schema, "gives 1 coordinate(s), but `dims` has 2", "-> [i]"),
-        ("-> [i, j]", "-> [j, i]", schema, "coordinates [j, i], but `dims` are [i, j]", "-> [j, i]"),
+        (
+            "-> [i, j]",
+            "-> [j, i]",
+            schema,
+            "coordinates [j, i], but `dims` are [i, j]",
+            "-> [j, i]",
+        ),
         ("val(p1)", "val(p7)", schema, "unknown name `p7`", "p7"),
         ("val(p1)", "p1", schema, "the value is not a call", "\"p1\""),
         ("0 <= p1 < NNZ", "0 <= p1", schema, "size of `crd` is unknown", "\"0 <= p1\""),
         ("0 <= p0 <= I\"", "0 <= p0 <= I or p0 < 3\"", schema, "plain conjunctions", ""),
-        ("range = \"0 <= crd(p1)", "range = \"0 <= crd(p1 + 1)", schema, "else than variables", "crd"),
-        ("kind = \"monotonic\"", "kind = \"monotnic\"", schema, "property kind `monotnic`", "\"monotnic\""),
+        (
+            "range = \"0 <= crd(p1)",
+            "range = \"0 <= crd(p1 + 1)",
+            schema,
+            "else than variables",
+            "crd",
+        ),
+        (
+            "kind = \"monotonic\"",
+            "kind = \"monotnic\"",
+            schema,
+            "property kind `monotnic`",
+            "\"monotnic\"",
+        ),
         ("kind = \"monotonic\"", "", schema, "has no kind", ""),
-        ("kind = \"monotonic\"", "kind = \"disjoint\"", schema, "two arrays, not 1", "\"disjoint\""),
-        ("kind = \"monotonic\"", "kind = \"periodic-monotonic\"", schema, "needs the array of its segments", "\"periodic-monotonic\""),
+        (
+            "kind = \"monotonic\"",
+            "kind = \"disjoint\"",
+            schema,
+            "two arrays, not 1",
+            "\"disjoint\"",
+        ),
+        (
+            "kind = \"monotonic\"",
+            "kind = \"periodic-monotonic\"",
+            schema,
+            "needs the array of its segments",
+            "\"periodic-monotonic\"",
+        ),
         ("array = \"pos\"", "array = \"pso\"", schema, "unknown index array `pso`", "\"pso\""),
-        ("array = \"pos\"", "array = \"pos\"\ndirection = \"up\"", schema, "direction `up`", "\"up\""),
-        ("array = \"pos\"", "array = \"pos\"\nwhen = \"ordered\"", schema, "belong to levels", "\"monotonic\""),
+        (
+            "array = \"pos\"",
+            "array = \"pos\"\ndirection = \"up\"",
+            schema,
+            "direction `up`",
+            "\"up\"",
+        ),
+        (
+            "array = \"pos\"",
+            "array = \"pos\"\nwhen = \"ordered\"",
+            schema,
+            "belong to levels",
+            "\"monotonic\"",
+        ),
         ("NNZ = \"pos(I)\"", "NNZ = \"NNZ + 1\"", schema, "defined by itself", "NNZ"),
         ("NNZ = \"pos(I)\"", "NNZ = true", schema, "an integer, an expression", "true"),
-        ("NNZ = \"pos(I)\"", "NNZ = \"pos(I)\"\nI = \"count\"", schema, "names both", "\"val(p1)\""),
+        (
+            "NNZ = \"pos(I)\"",
+            "NNZ = \"pos(I)\"\nI = \"count\"",
+            schema,
+            "names both",
+            "\"val(p1)\"",
+        ),
         ("value =", "size = \"3\"\nvalue =", schema, "`size` belongs to levels", "\"3\""),
         ("value =", "levels = [\"dense(i)\"]\nvalue =", schema, "stands beside `levels`", ""),
         ("name = \"mine\"", "name = mine", schema, "breaks the schema", ""),
@@ -81,6 +129,30 @@ fn each_mistake_is_named_and_placed() {
             assert_eq!(shown, at, "{to}");
         }
     }
+}
+
+#[test]
+fn levels_say_everything_themselves() {
+    let good = "name = \"x\"\ndims = [\"i\"]\nlevels = [\"dense(i)\"]\n";
+    from_toml(good).unwrap();
+    let extra = [
+        "value = \"val(p)\"",
+        "value_shape = [\"I\"]",
+        "size = \"3\"",
+        "child = \"[u]\"",
+        "options = { ordered = true }",
+        "root_only = true",
+        "params = { R = 4 }",
+        "index = { a = { domain = \"0 <= p < I\" } }",
+    ];
+    for line in extra {
+        let e = from_toml(&format!("{good}{line}\n")).unwrap_err();
+        let key = line.split(' ').next().unwrap();
+        assert!(e.message.starts_with(&format!("`{key}` stands beside")), "{}", e.message);
+    }
+    let e = from_toml(&good.replace("dense(i)", "dense(i), dense(k)")).unwrap_err();
+    let (span, _) = e.span.unwrap();
+    assert_eq!(&e.source.unwrap().text[span], "k");
 }
 
 #[test]
