@@ -1,11 +1,14 @@
 //! Indentation of generated code by its brackets, four spaces a level as rustfmt does.
 
 /// Re-indents `code`; lines keep their order and content, runs of blank lines shrink to one.
+///
+/// All brackets that one line leaves open indent by one level together: `f(a, |x| {`.
 pub fn indent(code: &str) -> String {
     let mut out = String::with_capacity(code.len() * 5 / 4);
-    let mut depth = 0usize;
+    // For each open bracket, the line that opened it.
+    let mut open: Vec<usize> = Vec::new();
     let mut blank = true;
-    for line in code.lines() {
+    for (number, line) in code.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() {
             if !blank {
@@ -19,14 +22,21 @@ pub fn indent(code: &str) -> String {
         if closers > 0 && out.ends_with("\n\n") {
             out.pop();
         }
-        let here = depth.saturating_sub(closers);
+        open.truncate(open.len().saturating_sub(closers));
         // A method call that continues the previous line.
         let continued = usize::from(line.starts_with('.'));
-        out.push_str(&"    ".repeat(here + continued));
+        out.push_str(&"    ".repeat(depth(&open) + continued));
         out.push_str(line);
         out.push('\n');
         blank = line.ends_with('{');
-        depth = (depth as isize + balance(line)).max(0) as usize;
+        for bracket in brackets(&line[closers..]) {
+            match bracket {
+                '{' | '(' | '[' => open.push(number),
+                _ => {
+                    open.pop();
+                }
+            }
+        }
     }
     while out.ends_with("\n\n") {
         out.pop();
@@ -34,9 +44,15 @@ pub fn indent(code: &str) -> String {
     out
 }
 
-/// Opening minus closing brackets, outside comments and string literals.
-fn balance(line: &str) -> isize {
-    let mut n = 0;
+fn depth(open: &[usize]) -> usize {
+    let mut lines: Vec<usize> = open.to_vec();
+    lines.dedup();
+    lines.len()
+}
+
+/// The brackets of a line, outside comments and string literals.
+fn brackets(line: &str) -> Vec<char> {
+    let mut out = Vec::new();
     let mut chars = line.chars().peekable();
     let mut in_string = false;
     while let Some(c) = chars.next() {
@@ -45,13 +61,12 @@ fn balance(line: &str) -> isize {
             '\\' if in_string => {
                 chars.next();
             }
-            '/' if !in_string && chars.peek() == Some(&'/') => return n,
-            '{' | '(' | '[' if !in_string => n += 1,
-            '}' | ')' | ']' if !in_string => n -= 1,
+            '/' if !in_string && chars.peek() == Some(&'/') => break,
+            '{' | '(' | '[' | '}' | ')' | ']' if !in_string => out.push(c),
             _ => {}
         }
     }
-    n
+    out
 }
 
 #[cfg(test)]

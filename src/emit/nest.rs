@@ -238,7 +238,10 @@ impl<'a> Writer<'a> {
             .collect();
         self.facts.enter(&level.guards);
         for r in &level.restrictions {
-            tests.push(format!("({})", self.scope.formula(r, &mut self.facts)));
+            let text = self.scope.formula(r, &mut self.facts);
+            let alone = tests.is_empty() && level.conditions.is_empty();
+            let alone = alone && level.restrictions.len() == 1;
+            tests.push(if alone { text } else { format!("({text})") });
         }
         let search = match self.find_at(d) {
             Some((find, plan)) => Some(self.search_code(find, plan, &header, &level.conditions)?),
@@ -595,7 +598,9 @@ struct Limit {
 
 impl Limit {
     fn new(parts: &[Affine], combine: &str, scope: &mut Scope, facts: &mut Facts) -> Limit {
-        let join = |texts: Vec<String>| {
+        let join = |mut texts: Vec<String>| {
+            // A literal cannot be the receiver of `min`: its type would be ambiguous.
+            texts.sort_by_key(|t| t.chars().all(|c| c.is_ascii_digit()));
             let mut texts = texts.into_iter();
             let first = texts.next().unwrap_or_default();
             texts.fold(first, |all, t| {

@@ -85,15 +85,6 @@ impl Scope {
         }
     }
 
-    /// `usize` text: the value, or 0 where it would be negative.
-    pub fn clamped(&mut self, a: &Affine, facts: &mut Facts) -> String {
-        let (text, sign) = self.affine(a, facts);
-        match sign {
-            Sign::Unsigned => text,
-            Sign::Signed => format!("({text}).max(0) as usize"),
-        }
-    }
-
     /// `usize` text for an index; the caller has shown that it is not negative.
     pub fn index(&mut self, a: &Affine, facts: &mut Facts) -> String {
         let (text, sign) = self.affine(a, facts);
@@ -145,11 +136,15 @@ impl Scope {
             let (base, sign) = self.atom(atom, facts);
             let base = match sign {
                 Sign::Signed => base,
-                Sign::Unsigned if base.contains(' ') => format!("({base}) as isize"),
-                Sign::Unsigned => format!("{base} as isize"),
+                Sign::Unsigned => match base.strip_suffix(" as usize") {
+                    // The element itself converts as well.
+                    Some(element) if !element.contains(" as ") => format!("{element} as isize"),
+                    _ if base.contains(' ') => format!("({base}) as isize"),
+                    _ => format!("{base} as isize"),
+                },
             };
             let wrapped = if base.contains(' ') { format!("({base})") } else { base };
-            let term = scaled(c.abs(), if c.abs() == 1 { wrapped.clone() } else { wrapped });
+            let term = scaled(c.abs(), wrapped);
             match (out.is_empty(), *c < 0) {
                 (true, true) => out = format!("-{term}"),
                 (true, false) => out = term,
@@ -158,7 +153,7 @@ impl Scope {
             }
         }
         match (out.is_empty(), a.offset()) {
-            (true, c) => format!("{c}isize"),
+            (true, c) => c.to_string(),
             (false, 0) => out,
             (false, c) if c < 0 => format!("{out} - {}", -c),
             (false, c) => format!("{out} + {c}"),
@@ -238,7 +233,22 @@ impl Scope {
             Relop::Ge => ">=",
         };
         if !unsigned {
-            return format!("{} {operator} 0", self.signed(&c.affine, facts));
+            // Negative terms on the other side, as in the unsigned case, but without its limits.
+            let (mut left, mut right) = (Affine::zero(), Affine::zero());
+            for (atom, k) in c.affine.terms() {
+                let term = Affine::atom(atom.clone()) * k.abs();
+                let side = if *k > 0 { &mut left } else { &mut right };
+                *side = std::mem::take(side) + term;
+            }
+            let (less, offset) = (c.relop == Relop::Ge && c.affine.offset() < 0, c.affine.offset());
+            if less {
+                right = right + Affine::constant(-offset - 1);
+            } else {
+                left = left + Affine::constant(offset);
+            }
+            let (left, right) = (self.signed(&left, facts), self.signed(&right, facts));
+            let operator = if less { ">" } else { operator };
+            return format!("{left} {operator} {right}");
         }
         let offset = c.affine.offset();
         let mut left = self.terms(&c.affine, true, facts);

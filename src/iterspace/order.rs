@@ -58,8 +58,10 @@ fn default_indices(space: &Space) -> Vec<Name> {
             }
         }
     }
-    // Kahn's algorithm, always taking the index that occurs first in the statement.
+    // Kahn's algorithm, always taking the index that occurs first in the statement; indices that
+    // only run along rows of dense operands go inside everything else.
     let mut left: Vec<usize> = (0..space.indices.len()).collect();
+    left.sort_by_key(|&k| runs_along_dense_rows(space, &space.indices[k]));
     let mut out = Vec::new();
     while let Some(at) = left.iter().position(|&k| {
         left.iter().all(|&other| other == k || !graph.contains_edge(other, k))
@@ -67,6 +69,18 @@ fn default_indices(space: &Space) -> Vec<Name> {
         out.push(space.indices[left.remove(at)].clone());
     }
     out
+}
+
+/// True if no stored position decides `i`, another index has positions, and `i` is the last subscript
+/// wherever it occurs: an inner loop over it touches memory in order, and can be vectorised.
+fn runs_along_dense_rows(space: &Space, i: &Name) -> bool {
+    let decided = space.operands.iter().any(|o| determined_order(space, o).contains(i));
+    let any_sparse = space.operands.iter().any(|o| !o.is_direct());
+    let last_everywhere = space.operands.iter().all(|o| {
+        let others = o.subscripts.len().saturating_sub(1);
+        o.subscripts[..others].iter().all(|s| !s.mentions(i))
+    });
+    any_sparse && !decided && last_everywhere
 }
 
 /// The logical indices of an operand in the order its storage decides them.

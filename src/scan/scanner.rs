@@ -109,6 +109,63 @@ impl<'a> Scanner<'a> {
         Ok(nest)
     }
 
+    /// The value of dimension `d` when the constraints that tie it to dimensions not yet visited leave
+    /// only one, e.g. `p0 = floor(i/R)` from `i = R*p0 + p2 and 0 <= p2 < R`.
+    ///
+    /// Only those constraints are used, so the value is in terms of the indices that they mention.
+    fn closed_form(&self, d: usize) -> Option<Affine> {
+        let var = &self.dims[d];
+        let is_open = |n: &Name| self.dims[d..].contains(n);
+        let mut open: Vec<Name> = vec![var.clone()];
+        let mut tied: Vec<&Constraint> = Vec::new();
+        while let Some(c) = self.space.constraints.iter().find(|c| {
+            !tied.contains(c) && open.iter().any(|n| c.mentions(n))
+        }) {
+            tied.push(c);
+            c.affine.visit_vars(&mut |n| {
+                if is_open(n) && !open.contains(n) {
+                    open.push(n.clone());
+                }
+            });
+        }
+        // A bound alone never leaves one value.
+        let stepped = |c: &&Constraint| {
+            c.affine.coefficient_of_var(var).abs() > 1 || only_inside_floor(&c.affine, var)
+        };
+        if !tied.iter().any(stepped) {
+            return None;
+        }
+        let (mut inputs, mut hidden): (Vec<Atom>, Vec<Atom>) = (Vec::new(), Vec::new());
+        for c in &tied {
+            visit_atoms(&c.affine, &mut |atom| {
+                let mut late = false;
+                Affine::atom(atom.clone()).visit_vars(&mut |n| late |= is_open(n));
+                let list = if late { &mut hidden } else { &mut inputs };
+                if *atom != Atom::Var(var.clone()) && !list.contains(atom) {
+                    list.push(atom.clone());
+                }
+            });
+        }
+        let count = inputs.len();
+        let mut dims = inputs;
+        dims.push(Atom::Var(var.clone()));
+        dims.extend(hidden);
+        let frame = Rc::new(Frame { params: Vec::new(), dims });
+        let tied: Vec<Constraint> = tied.into_iter().cloned().collect();
+        let reach = Set::new(&frame, &tied).ok()?.keep_first_dims(count + 1);
+        if !reach.is_single_valued(count) {
+            return None;
+        }
+        let outputs = reach.functional(count)?;
+        match outputs.as_slice() {
+            [pieces] => match pieces.as_slice() {
+                [(_, value)] if !value.mentions(var) => Some(value.clone()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     fn calls_at(&self, depth: usize) -> Vec<crate::formula::Call> {
         let calls = self.assumptions.calls.iter();
         calls.filter(|(_, d)| *d == depth).map(|(c, _)| c.clone()).collect()
@@ -134,6 +191,9 @@ impl<'a> Scanner<'a> {
         if let Some(value) = written.filter_map(|c| solve_unit(c, var)).next() {
             return Ok(Bind::Let(value));
         }
+        if let Some(value) = self.closed_form(d) {
+            return Ok(Bind::Let(value));
+        }
         let reach = self.full.keep_first_dims(frame.dims.len());
         let context = self.context(frame, known);
         let simplified = reach.gist(&context);
@@ -154,18 +214,6 @@ impl<'a> Scanner<'a> {
 
         if let Some(value) = about_var.iter().find_map(|c| solve_unit(c, var)) {
             return Ok(Bind::Let(value));
-        }
-        let stepped = about_var.iter().any(|c| {
-            c.affine.coefficient_of_var(var).abs() > 1 || only_inside_floor(&c.affine, var)
-        });
-        let inputs = frame.dims.len() - 1;
-        if stepped && reach.is_single_valued(inputs)
-            && let Some(outputs) = reach.functional(inputs)
-            && let [pieces] = outputs.as_slice()
-            && let [(_, value)] = pieces.as_slice()
-            && !value.mentions(var)
-        {
-            return Ok(Bind::Let(value.clone()));
         }
         let (lower, upper) = bounds(&about_var, var);
         if !lower.is_empty() && !upper.is_empty() {
@@ -262,6 +310,16 @@ fn solve_unit(c: &Constraint, var: &Name) -> Option<Affine> {
     }
     let rest = c.affine.clone() - Affine::var(var.clone()) * k;
     (!rest.mentions(var)).then(|| rest * -k)
+}
+
+/// Calls `f` on every variable and call of `affine`, looking inside floors but not inside calls.
+fn visit_atoms(affine: &Affine, f: &mut impl FnMut(&Atom)) {
+    for (atom, _) in affine.terms() {
+        match atom {
+            Atom::Floor(inner, _) => visit_atoms(inner, f),
+            other => f(other),
+        }
+    }
 }
 
 fn only_inside_floor(affine: &Affine, var: &Name) -> bool {

@@ -87,6 +87,9 @@ impl FindProblem {
                 format!("{f}({})", parts.join(", "))
             }
         };
+        if self.lower.is_empty() && self.upper.is_empty() {
+            return conjunction(&self.conditions);
+        }
         format!(
             "{} in {}..{} where {}",
             self.position,

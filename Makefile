@@ -1,0 +1,26 @@
+.POSIX:
+.PHONY: demo test setup bench fmt lint
+
+# A stiffness matrix times a sparse vector: what was proved, and how fast it ran.
+demo: setup
+	cargo build --release --quiet
+	target/release/siskin run 'y[i] += A[i,j] * x[j]' \
+	    -t A=tests/data/bcsstk13.mtx.gz:csr -t x=tests/data/x2003.mtx:sparse
+
+test: setup
+	cargo test
+
+# Autotools, a C++ linker and Z3, where they are missing.
+setup:
+	@bash scripts/setup
+
+bench: setup
+	cargo bench
+
+fmt:
+	cargo fmt
+
+lint:
+	cargo fmt --check
+	cargo clippy --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps

@@ -1,0 +1,311 @@
+//! The packing plan: how entries become positions, and positions index arrays.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+
+use super::inverse::Form;
+use crate::formula::{Affine, Arith, Call, Constraint, Name};
+
+/// How to pack entries into a layout, derived from its declaration by [`Plan::of`].
+///
+/// Each position is either a function of the coordinates, or numbered: the distinct keys (values
+/// of index arrays that the coordinates determine) within a group of outer positions are sorted,
+/// and the position is the rank. Each index array then holds keys, or says where groups begin.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub(super) name: String,
+    pub(super) value: Arith,
+    pub(super) coordinates: Vec<Name>,
+    /// Each physical dimension, in storage order.
+    pub(super) positions: Vec<(Name, Position)>,
+    /// The numbered positions, outer ones first.
+    pub(super) levels: Vec<Level>,
+    pub(super) arrays: IndexMap<Name, Role>,
+    /// Parameters that packing counts.
+    pub(super) counts: IndexMap<Name, Count>,
+    pub(super) pieces: Vec<Forms>,
+    /// Several pieces, or several coordinates at one position: what is stored must be compared
+    /// with what was given.
+    pub(super) verify: bool,
+}
+
+/// Where a position comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Position {
+    /// A function of the coordinates, for each piece.
+    Determined,
+    /// The rank of level number …
+    Numbered(usize),
+    /// A function of coordinates and numbered positions.
+    Tied(Affine),
+}
+
+/// A position that is numbered.
+#[derive(Clone, Debug)]
+pub(super) struct Level {
+    pub position: Name,
+    /// What its numbering is relative to; constants for the root.
+    pub group: Vec<Affine>,
+    /// Index-array calls whose values identify the position in its group, most significant first.
+    pub keys: Vec<Call>,
+    pub order: Order,
+    /// Every entry gets a position of its own, so duplicates are kept.
+    pub each_entry: bool,
+    /// Numbers start again in each group.
+    pub restarts: bool,
+    /// The first number.
+    pub first: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Increasing,
+    Decreasing,
+    /// The order in which the entries are given.
+    Given,
+}
+
+/// What an index array holds. `args` are over positions and coordinates.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Role {
+    /// `f(args) <= p < f(args + 1)`
+    Segments { level: usize, args: Vec<Affine> },
+    /// `f(args) <= p`
+    Starts { level: usize, args: Vec<Affine> },
+    /// `p < f(args)`
+    Ends { level: usize, args: Vec<Affine> },
+    /// `p < f(args) + offset`, `p` starting again in each group.
+    Counts { level: usize, args: Vec<Affine>, offset: i64 },
+    /// The key of a numbered position.
+    Key { level: usize, key: usize, args: Vec<Affine> },
+    /// A function of the coordinates at determined positions.
+    Function { args: Vec<Affine> },
+}
+
+/// What a counted parameter counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Count {
+    /// All positions of a level, plus the offset.
+    Positions { level: usize, offset: i64 },
+    /// The positions of a level's largest group, plus the offset.
+    LargestGroup { level: usize, offset: i64 },
+}
+
+/// The functions that one piece of the relation inverts to.
+#[derive(Clone, Debug)]
+pub(super) struct Forms {
+    /// Where the coordinates have a position in this piece; `None`: everywhere.
+    pub domain: Option<Vec<Vec<Constraint>>>,
+    /// For each physical dimension that is determined.
+    pub positions: Vec<Option<Form>>,
+    /// For each level, each key.
+    pub keys: Vec<Vec<Form>>,
+    /// For each array of role [`Role::Function`].
+    pub functions: IndexMap<Name, Form>,
+}
+
+/// What entries are sorted by.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum SortKey {
+    /// The key of a level.
+    Key { level: usize, key: usize },
+    /// An expression over determined positions and coordinates.
+    Expression(Affine),
+}
+
+impl Plan {
+    /// Whether values may be stored where no entry is: blocks, padding, dense dimensions.
+    pub fn fills(&self) -> bool {
+        let determines = |args: &[Affine], n: &Name| args.iter().any(|a| a.mentions(n));
+        self.levels.is_empty()
+            || self.levels.iter().any(|level| level.restarts)
+            || self.positions.iter().any(|(name, position)| {
+                let grouped = self.levels.iter().any(|level| {
+                    determines(&level.group, name)
+                        || level.keys.iter().any(|key| determines(&key.args, name))
+                });
+                *position == Position::Determined && !grouped
+            })
+    }
+
+    /// The columns that bring the entries of a level's groups, and within them its keys, together.
+    /// The second component is the number of columns that identify the group.
+    pub(super) fn sort_keys(&self, level: usize) -> (Vec<SortKey>, usize) {
+        let mut out: Vec<SortKey> = Vec::new();
+        let this = &self.levels[level];
+        for arg in &this.group {
+            if arg.as_constant().is_some() {
+                continue;
+            }
+            let numbered = self.numbered_in(arg);
+            let more = match numbered {
+                // The expression moves with the number.
+                Some(outer) => self.sort_keys(outer).0,
+                None => vec![SortKey::Expression(arg.clone())],
+            };
+            for key in more {
+                if !out.contains(&key) {
+                    out.push(key);
+                }
+            }
+        }
+        let group = out.len();
+        let closed = this.group.iter().any(|arg| {
+            self.numbered_in(arg).is_some_and(|outer| self.is_entry_level(outer))
+        });
+        // Below a level with a position for each entry, nothing is left to sort.
+        if !closed && this.order != Order::Given {
+            out.extend((0..this.keys.len()).map(|key| SortKey::Key { level, key }));
+        }
+        (out, group)
+    }
+
+    /// Whether every entry has its own position here or in an outer level.
+    pub(super) fn is_entry_level(&self, level: usize) -> bool {
+        let this = &self.levels[level];
+        this.each_entry
+            || this.group.iter().any(|arg| {
+                self.numbered_in(arg).is_some_and(|outer| self.is_entry_level(outer))
+            })
+    }
+
+    /// The level whose position occurs in `arg`.
+    pub(super) fn numbered_in(&self, arg: &Affine) -> Option<usize> {
+        self.levels.iter().position(|level| arg.mentions(&level.position))
+    }
+}
+
+fn list<T: fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
+    let items: Vec<String> = items.into_iter().map(|x| x.to_string()).collect();
+    items.join(", ")
+}
+
+fn cases(form: &Form) -> String {
+    match form.as_slice() {
+        [(_, value)] => value.to_string(),
+        several => {
+            let parts = several.iter().map(|(condition, value)| {
+                format!("{value} if {}", crate::formula::conjunction(condition))
+            });
+            parts.collect::<Vec<_>>().join(" else ")
+        }
+    }
+}
+
+/// One line: what the entries are sorted by, then every position, array and value.
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pack {}: ", self.name)?;
+        for (k, forms) in self.pieces.iter().enumerate() {
+            if k > 0 {
+                write!(f, " | ")?;
+            }
+            if let Some(domain) = &forms.domain {
+                let parts: Vec<String> =
+                    domain.iter().map(|c| crate::formula::conjunction(c)).collect();
+                write!(f, "where {}: ", parts.join(" or "))?;
+            }
+            self.piece(f, forms, k == 0)?;
+        }
+        let value = Arith::Call(match &self.value {
+            Arith::Call(name, _) => name.clone(),
+            _ => Name::from("val"),
+        }, match &self.value {
+            Arith::Call(_, index) => index.clone(),
+            _ => Vec::new(),
+        });
+        write!(f, "; {value}")
+    }
+}
+
+impl Plan {
+    fn piece(&self, f: &mut fmt::Formatter<'_>, forms: &Forms, arrays: bool) -> fmt::Result {
+        let key = |k: &SortKey| match k {
+            SortKey::Key { level, key } => match self.levels[*level].order {
+                Order::Decreasing => format!("-({})", cases(&forms.keys[*level][*key])),
+                _ => cases(&forms.keys[*level][*key]),
+            },
+            SortKey::Expression(e) => {
+                let at = self.positions.iter().position(|(n, _)| e.as_var() == Some(n));
+                match at.and_then(|k| forms.positions[k].as_ref()) {
+                    Some(form) => cases(form),
+                    None => e.to_string(),
+                }
+            }
+        };
+        let mut parts = Vec::new();
+        let mut sorted: Vec<Vec<SortKey>> = Vec::new();
+        for level in 0..self.levels.len() {
+            let (keys, _) = self.sort_keys(level);
+            match sorted.last_mut() {
+                Some(last) if keys.starts_with(last) => *last = keys,
+                _ => sorted.push(keys),
+            }
+        }
+        for keys in sorted.iter().filter(|keys| !keys.is_empty()) {
+            parts.push(format!("sort by ({})", list(keys.iter().map(key))));
+        }
+        for (k, (name, position)) in self.positions.iter().enumerate() {
+            parts.push(match position {
+                Position::Determined => {
+                    format!("{name} = {}", forms.positions[k].as_ref().map_or_else(String::new, cases))
+                }
+                Position::Tied(e) => format!("{name} = {e}"),
+                Position::Numbered(level) => {
+                    let this = &self.levels[*level];
+                    let of = if this.each_entry {
+                        "entry".to_string()
+                    } else {
+                        let group = this.group.iter().filter(|g| g.as_constant().is_none());
+                        let group = group.map(ToString::to_string);
+                        format!("({})", list(group.chain(forms.keys[*level].iter().map(cases))))
+                    };
+                    let within = match this.group.as_slice() {
+                        group if this.restarts && !group.is_empty() => {
+                            format!(" within ({})", list(group))
+                        }
+                        _ => String::new(),
+                    };
+                    format!("{name} = rank of {of}{within}")
+                }
+            });
+        }
+        if arrays {
+            for (name, role) in &self.arrays {
+                let place = |level: &usize| &self.levels[*level].position;
+                parts.push(match role {
+                    Role::Segments { level, args } => {
+                        format!("{name}({}) = prefix count of {}", list(args), place(level))
+                    }
+                    Role::Starts { level, args } => {
+                        format!("{name}({}) = first {}", list(args), place(level))
+                    }
+                    Role::Ends { level, args } => {
+                        format!("{name}({}) = end of {}", list(args), place(level))
+                    }
+                    Role::Counts { level, args, .. } => {
+                        format!("{name}({}) = count of {}", list(args), place(level))
+                    }
+                    Role::Key { level, key, args } => {
+                        format!("{name}({}) = {}", list(args), cases(&forms.keys[*level][*key]))
+                    }
+                    Role::Function { args } => {
+                        format!("{name}({}) = {}", list(args), cases(&forms.functions[name]))
+                    }
+                });
+            }
+            for (name, count) in &self.counts {
+                parts.push(match count {
+                    Count::Positions { level, .. } => {
+                        format!("{name} = count of {}", self.levels[*level].position)
+                    }
+                    Count::LargestGroup { level, .. } => {
+                        format!("{name} = largest count of {}", self.levels[*level].position)
+                    }
+                });
+            }
+        }
+        f.write_str(&parts.join("; "))
+    }
+}

@@ -1,0 +1,440 @@
+//! The points of a conjunction over concrete arrays, one by one.
+//!
+//! In: constraints whose variables are unknown, and a [`Scope`] that gives sizes and arrays. Out:
+//! every assignment of the variables, in the lexicographic order of the given variables as far as
+//! the constraints allow. Decoding a tensor and checking a formula on data are both this.
+//!
+//! ```text
+//! 0 <= p0 < I and i = p0 and pos(p0) <= p1 < pos(p0 + 1) and j = crd(p1)
+//! ```
+//! becomes: loop `p0`, solve `i`, loop `p1`, solve `j`.
+
+use std::ops::ControlFlow;
+
+use indexmap::IndexMap;
+
+use super::index_data::IndexData;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::{Affine, Arith, Atom, Constraint, Name, Relop};
+
+/// An index array with the extents that linearise its arguments.
+#[derive(Clone, Debug)]
+struct ArrayView<'a> {
+    name: Name,
+    data: &'a IndexData,
+    /// Row-major extents of the arguments.
+    shape: Vec<i64>,
+}
+
+/// What names mean: sizes have values, index arrays have elements.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope<'a> {
+    pub sizes: IndexMap<Name, i64>,
+    arrays: Vec<ArrayView<'a>>,
+}
+
+/// Why an expression has no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Element `at` of array number `array` does not exist.
+    Outside { array: usize, at: i64 },
+    /// An intermediate result exceeds 64 bits.
+    Overflow,
+}
+
+/// An affine form with sizes folded in and variables numbered.
+#[derive(Clone, Debug)]
+pub(crate) struct Linear {
+    constant: i64,
+    terms: Vec<(Term, i64)>,
+}
+
+#[derive(Clone, Debug)]
+enum Term {
+    Slot(usize),
+    Call { array: usize, args: Vec<Linear> },
+    Floor(Box<Linear>, i64),
+}
+
+impl<'a> Scope<'a> {
+    pub fn add_array(&mut self, name: &Name, data: &'a IndexData, shape: Vec<i64>) {
+        self.arrays.push(ArrayView { name: name.clone(), data, shape });
+    }
+
+    fn array(&self, name: &str) -> Option<usize> {
+        self.arrays.iter().position(|a| &*a.name == name)
+    }
+
+    /// The value of an expression over sizes and arrays; `None` if it has none.
+    pub fn value(&self, e: &Arith) -> Option<i64> {
+        self.value_with(e, &|_| None)
+    }
+
+    /// [`Scope::value`] with variables.
+    pub fn value_with(&self, e: &Arith, variable: &impl Fn(&str) -> Option<i64>) -> Option<i64> {
+        e.eval(&|n| variable(n).or_else(|| self.sizes.get(n).copied()), &|f, args| {
+            self.read(self.array(f)?, args.iter().map(|&a| Ok(a))).ok()
+        })
+    }
+
+    fn read(
+        &self,
+        array: usize,
+        args: impl Iterator<Item = Result<i64, Fault>>,
+    ) -> Result<i64, Fault> {
+        let view = &self.arrays[array];
+        let mut at = 0i64;
+        for (k, arg) in args.enumerate() {
+            let extent = view.shape.get(k).copied().unwrap_or(1);
+            let row = at.checked_mul(if k == 0 { 1 } else { extent });
+            at = row.and_then(|row| row.checked_add(arg.ok()?)).ok_or(Fault::Overflow)?;
+        }
+        match usize::try_from(at) {
+            Ok(k) if k < view.data.len() => Ok(view.data.get(k)),
+            _ => Err(Fault::Outside { array, at }),
+        }
+    }
+
+    /// Numbers the variables of `e`; a name that is neither variable nor size is refused.
+    pub fn compile(&self, e: &Affine, variables: &[Name]) -> Result<Linear> {
+        let too_large = || Diagnostic::new(Code::Shape, "a size exceeds 64 bits");
+        let mut out = Linear { constant: e.offset(), terms: Vec::new() };
+        for (atom, c) in e.terms() {
+            match atom {
+                Atom::Var(n) => match (variables.iter().position(|v| v == n), self.sizes.get(n)) {
+                    (Some(slot), _) => out.terms.push((Term::Slot(slot), *c)),
+                    (None, Some(size)) => {
+                        out.constant = c
+                            .checked_mul(*size)
+                            .and_then(|s| s.checked_add(out.constant))
+                            .ok_or_else(too_large)?;
+                    }
+                    (None, None) => return Err(unknown(n)),
+                },
+                Atom::Call(call) => {
+                    let array = self.array(&call.array).ok_or_else(|| unknown(&call.array))?;
+                    let args: Result<Vec<Linear>> =
+                        call.args.iter().map(|a| self.compile(a, variables)).collect();
+                    out.terms.push((Term::Call { array, args: args? }, *c));
+                }
+                Atom::Floor(inner, d) => {
+                    let inner = self.compile(inner, variables)?;
+                    out.terms.push((Term::Floor(Box::new(inner), *d), *c));
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// The value of a compiled form at the given variables.
+    pub fn eval(&self, e: &Linear, slots: &[i64]) -> Result<i64, Fault> {
+        let mut sum = e.constant;
+        for (term, c) in &e.terms {
+            let value = match term {
+                Term::Slot(k) => slots[*k],
+                Term::Call { array, args } => {
+                    // The common case of one argument needs no linearisation.
+                    match args.as_slice() {
+                        [arg] => {
+                            let at = self.eval(arg, slots)?;
+                            match usize::try_from(at) {
+                                Ok(k) if k < self.arrays[*array].data.len() => {
+                                    self.arrays[*array].data.get(k)
+                                }
+                                _ => return Err(Fault::Outside { array: *array, at }),
+                            }
+                        }
+                        args => self.read(*array, args.iter().map(|a| self.eval(a, slots)))?,
+                    }
+                }
+                Term::Floor(inner, d) => self.eval(inner, slots)?.div_euclid(*d),
+            };
+            let scaled = c.checked_mul(value).ok_or(Fault::Overflow)?;
+            sum = sum.checked_add(scaled).ok_or(Fault::Overflow)?;
+        }
+        Ok(sum)
+    }
+
+    /// The fault in words.
+    pub fn diagnose(&self, fault: Fault) -> Box<Diagnostic> {
+        match fault {
+            Fault::Outside { array, at } => {
+                let view = &self.arrays[array];
+                Diagnostic::new(
+                    Code::Property,
+                    format!(
+                        "element {at} of index array `{}` is needed, but it has {} elements",
+                        view.name,
+                        view.data.len()
+                    ),
+                )
+                .help("the index arrays contradict each other: check how they were made")
+            }
+            Fault::Overflow => {
+                Diagnostic::new(Code::Property, "an index computed from the arrays exceeds 64 bits")
+                    .help("the index arrays hold numbers that are no positions")
+            }
+        }
+    }
+}
+
+fn unknown(name: &Name) -> Box<Diagnostic> {
+    Diagnostic::new(Code::LayoutSchema, format!("`{name}` has no value here"))
+        .help("declare it as an index array or a parameter of the layout")
+}
+
+/// `coefficient * x` is compared with `-rest`.
+#[derive(Clone, Debug)]
+struct Bound {
+    rest: Linear,
+    coefficient: i64,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// `x = sign * -rest`
+    Solve {
+        slot: usize,
+        rest: Linear,
+        sign: i64,
+    },
+    Loop {
+        slot: usize,
+        lower: Vec<Bound>,
+        upper: Vec<Bound>,
+    },
+    Check(Linear, Relop),
+}
+
+/// How to visit the points of a conjunction.
+#[derive(Clone, Debug)]
+pub(crate) struct Points {
+    variables: usize,
+    steps: Vec<Step>,
+}
+
+/// Why a visit ended early.
+pub(crate) enum Stop<B> {
+    Fault(Fault),
+    Asked(B),
+}
+
+impl Points {
+    /// Plans the visit; `Err(x)` if nothing bounds the variable `x`.
+    pub fn plan(
+        scope: &Scope<'_>,
+        variables: &[Name],
+        constraints: &[Constraint],
+    ) -> Result<Result<Points, Name>> {
+        let mut known: Vec<Name> = Vec::new();
+        let mut pending: Vec<&Constraint> = constraints.iter().collect();
+        let mut steps = Vec::new();
+        let compile = |e: &Affine| scope.compile(e, variables);
+        let slot = |x: &Name| variables.iter().position(|v| v == x).unwrap_or(0);
+        loop {
+            let open = |a: &Affine, known: &[Name]| open_variables(a, variables, known);
+            let (ready, rest): (Vec<_>, Vec<_>) =
+                pending.into_iter().partition(|c| open(&c.affine, &known).is_empty());
+            pending = rest;
+            for c in ready {
+                steps.push(Step::Check(compile(&c.affine)?, c.relop));
+            }
+            if known.len() == variables.len() {
+                return Ok(Ok(Points { variables: variables.len(), steps }));
+            }
+            // The one variable that a constraint leaves open, with its coefficient.
+            let single = |c: &Constraint| -> Option<(Name, i64)> {
+                let open = open(&c.affine, &known);
+                let [x] = open.as_slice() else { return None };
+                let k = c.affine.coefficient_of_var(x);
+                let rest = without(&c.affine, x);
+                (k != 0 && !rest.mentions(x)).then(|| (x.clone(), k))
+            };
+            let solved = pending.iter().position(|c| {
+                c.relop == Relop::Eq && single(c).is_some_and(|(_, k)| k.abs() == 1)
+            });
+            if let Some(at) = solved {
+                let c = pending.remove(at);
+                if let Some((x, sign)) = single(c) {
+                    let rest = compile(&without(&c.affine, &x))?;
+                    steps.push(Step::Solve { slot: slot(&x), rest, sign });
+                    known.push(x);
+                }
+                continue;
+            }
+            let mut chosen = None;
+            for x in variables.iter().filter(|x| !known.contains(x)) {
+                let (mut lower, mut upper) = (Vec::new(), Vec::new());
+                for c in &pending {
+                    let Some((_, k)) = single(c).filter(|(y, _)| y == x) else { continue };
+                    let rest = without(&c.affine, x);
+                    match c.relop {
+                        Relop::Ge if k > 0 => lower.push((rest, k)),
+                        Relop::Ge => upper.push((rest, k)),
+                        Relop::Eq => {
+                            lower.push((rest.clone() * k.signum(), k.abs()));
+                            upper.push((rest * -k.signum(), -k.abs()));
+                        }
+                        Relop::Ne => {}
+                    }
+                }
+                if !lower.is_empty() && !upper.is_empty() {
+                    chosen = Some((x, lower, upper));
+                    break;
+                }
+            }
+            let Some((x, lower, upper)) = chosen else {
+                let x = variables.iter().find(|x| !known.contains(x));
+                return Ok(Err(x.cloned().unwrap_or_else(|| Name::from("?"))));
+            };
+            let bounds = |list: Vec<(Affine, i64)>| -> Result<Vec<Bound>> {
+                list.into_iter()
+                    .map(|(rest, coefficient)| Ok(Bound { rest: compile(&rest)?, coefficient }))
+                    .collect()
+            };
+            steps.push(Step::Loop { slot: slot(x), lower: bounds(lower)?, upper: bounds(upper)? });
+            // Used up as bounds; an equation must still be checked.
+            pending.retain(|c| c.relop != Relop::Ge || single(c).is_none_or(|(y, _)| y != *x));
+            known.push(x.clone());
+        }
+    }
+
+    /// Calls `visit` at every point, with the values of the variables.
+    pub fn visit<B>(
+        &self,
+        scope: &Scope<'_>,
+        visit: &mut impl FnMut(&[i64]) -> ControlFlow<B>,
+    ) -> Result<(), Stop<B>> {
+        let mut slots = vec![0; self.variables];
+        self.run(scope, &self.steps, &mut slots, visit)
+    }
+
+    fn run<B>(
+        &self,
+        scope: &Scope<'_>,
+        steps: &[Step],
+        slots: &mut [i64],
+        visit: &mut impl FnMut(&[i64]) -> ControlFlow<B>,
+    ) -> Result<(), Stop<B>> {
+        for (at, step) in steps.iter().enumerate() {
+            match step {
+                Step::Check(e, relop) => {
+                    let value = scope.eval(e, slots).map_err(Stop::Fault)?;
+                    if !holds(value, *relop) {
+                        return Ok(());
+                    }
+                }
+                Step::Solve { slot, rest, sign } => {
+                    let value = scope.eval(rest, slots).map_err(Stop::Fault)?;
+                    slots[*slot] =
+                        value.checked_mul(-*sign).ok_or(Stop::Fault(Fault::Overflow))?;
+                }
+                Step::Loop { slot, lower, upper } => {
+                    let (mut first, mut last) = (i64::MIN, i64::MAX);
+                    for b in lower {
+                        // k*x + rest >= 0, k > 0: x >= ceil(-rest/k) = -floor(rest/k)
+                        let rest = scope.eval(&b.rest, slots).map_err(Stop::Fault)?;
+                        first = first.max(rest.div_euclid(b.coefficient).saturating_neg());
+                    }
+                    for b in upper {
+                        let rest = scope.eval(&b.rest, slots).map_err(Stop::Fault)?;
+                        last = last.min(rest.div_euclid(b.coefficient.saturating_neg()));
+                    }
+                    let mut x = first;
+                    while x <= last {
+                        slots[*slot] = x;
+                        self.run(scope, &steps[at + 1..], slots, visit)?;
+                        let Some(next) = x.checked_add(1) else { break };
+                        x = next;
+                    }
+                    return Ok(());
+                }
+            }
+        }
+        match visit(slots) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(b) => Err(Stop::Asked(b)),
+        }
+    }
+}
+
+pub(crate) fn holds(value: i64, relop: Relop) -> bool {
+    match relop {
+        Relop::Eq => value == 0,
+        Relop::Ge => value >= 0,
+        Relop::Ne => value != 0,
+    }
+}
+
+fn without(a: &Affine, x: &Name) -> Affine {
+    a.clone() - Affine::var(x.clone()) * a.coefficient_of_var(x)
+}
+
+fn open_variables(a: &Affine, variables: &[Name], known: &[Name]) -> Vec<Name> {
+    let mut out: Vec<Name> = Vec::new();
+    a.visit_vars(&mut |n| {
+        if variables.contains(n) && !known.contains(n) && !out.contains(n) {
+            out.push(n.clone());
+        }
+    });
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formula::parse;
+
+    fn points(scope: &Scope<'_>, variables: &[&str], text: &str) -> Result<Vec<Vec<i64>>, Name> {
+        let variables: Vec<Name> = variables.iter().map(|&v| Name::from(v)).collect();
+        let constraints = parse::formula(text).unwrap().as_conjunction().unwrap();
+        let plan = Points::plan(scope, &variables, &constraints).unwrap()?;
+        let mut out = Vec::new();
+        let end = plan.visit::<()>(scope, &mut |p| {
+            out.push(p.to_vec());
+            ControlFlow::Continue(())
+        });
+        assert!(end.is_ok());
+        Ok(out)
+    }
+
+    #[test]
+    fn compressed_rows_are_visited_in_storage_order() {
+        let (pos, crd) = (IndexData::U32(vec![0, 2, 2, 3]), IndexData::U32(vec![1, 3, 0]));
+        let mut scope = Scope::default();
+        scope.sizes.insert("I".into(), 3);
+        scope.add_array(&"pos".into(), &pos, vec![4]);
+        scope.add_array(&"crd".into(), &crd, vec![3]);
+        let text = "0 <= p0 < I and i = p0 and pos(p0) <= p1 < pos(p0 + 1) and j = crd(p1)";
+        let found = points(&scope, &["p0", "p1", "i", "j"], text).unwrap();
+        assert_eq!(found, [[0, 0, 0, 1], [0, 1, 0, 3], [2, 2, 2, 0]]);
+    }
+
+    #[test]
+    fn bounds_round_towards_the_points() {
+        let scope = Scope::default();
+        let of = |text| points(&scope, &["x"], text).unwrap().concat();
+        assert_eq!(of("3*x >= -4 and 2*x <= 5"), [-1, 0, 1, 2]);
+        assert_eq!(of("3*x = 6"), [2]);
+        assert_eq!(of("3*x = 7"), [0; 0]);
+        assert_eq!(of("0 <= x <= 4 and x != 2 and floor(x/2) = 1"), [3]);
+        assert_eq!(points(&scope, &["x", "y"], "0 <= x <= 1 and y >= x").unwrap_err(), "y".into());
+    }
+
+    #[test]
+    fn an_access_outside_an_array_is_a_fault_not_a_panic() {
+        let crd = IndexData::I64(vec![1, -3]);
+        let mut scope = Scope::default();
+        scope.add_array(&"crd".into(), &crd, vec![2]);
+        let constraints = parse::formula("0 <= p <= 1 and x = crd(crd(p))").unwrap();
+        let plan = Points::plan(
+            &scope,
+            &["p".into(), "x".into()],
+            &constraints.as_conjunction().unwrap(),
+        );
+        let end = plan.unwrap().unwrap().visit::<()>(&scope, &mut |_| ControlFlow::Continue(()));
+        let Err(Stop::Fault(fault)) = end else { panic!("a fault") };
+        assert_eq!(fault, Fault::Outside { array: 0, at: -3 });
+        assert!(scope.diagnose(fault).message.contains("element -3 of index array `crd`"));
+    }
+}

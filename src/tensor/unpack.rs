@@ -1,0 +1,186 @@
+//! Decoding: the entries that a stored tensor holds.
+//!
+//! In: a [`Tensor`]. Out: its entries in storage order, duplicates kept, padding left out. The
+//! relation is interpreted as it stands, point by point, without the scanner and the emitter: what
+//! generated code computes is compared with this.
+
+use std::ops::ControlFlow;
+
+use super::dense::DenseArray;
+use super::entries::Entries;
+use super::index_data::IndexData;
+use super::points::{Fault, Linear, Points, Scope, Stop};
+use super::tensor::Tensor;
+use super::values::Values;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::{Affine, Arith, Call, Constraint, Name};
+use crate::layout::Layout;
+
+impl Tensor {
+    /// The stored entries in storage order: every coordinate that the relation gives to a
+    /// position, zeros and duplicates included. Positions whose index-array value is the declared
+    /// fill are left out when their value is zero.
+    ///
+    /// # Errors
+    /// [`Code::Property`] if the index arrays are malformed; [`Code::NotPackable`] if the relation
+    /// leaves a position unbounded.
+    pub fn entries(&self) -> Result<Entries> {
+        let layout = self.layout();
+        let scope = self.scope()?;
+        let value = ValueIndex::new(&scope, layout)?;
+        let mut coords: Vec<Vec<u64>> = vec![Vec::new(); layout.rank()];
+        let mut values = Values::empty(self.value_type());
+        for piece in &layout.relation.pieces {
+            let constraints = with_extents(layout, piece);
+            let variables = variables(layout);
+            let points = match Points::plan(&scope, &variables, &constraints)? {
+                Ok(points) => points,
+                Err(variable) => return Err(unbounded(layout, &variable)),
+            };
+            let padding = padding(&scope, layout, piece)?;
+            let first = layout.relation.positions.len();
+            let end = points.visit(&scope, &mut |point| {
+                let at = match value.offset(&scope, point, self.stored()) {
+                    Ok(at) => at,
+                    Err(e) => return ControlFlow::Break(e),
+                };
+                if self.values().is_zero(at) {
+                    for (call, fill) in &padding {
+                        match scope.eval(call, point) {
+                            Ok(v) if v == *fill => return ControlFlow::Continue(()),
+                            Ok(_) => {}
+                            Err(fault) => return ControlFlow::Break(scope.diagnose(fault)),
+                        }
+                    }
+                }
+                for (column, &c) in coords.iter_mut().zip(&point[first..]) {
+                    // Not negative: the extents are among the constraints.
+                    column.push(c as u64);
+                }
+                values.push_from(self.values(), at);
+                ControlFlow::Continue(())
+            });
+            match end {
+                Ok(()) => {}
+                Err(Stop::Fault(fault)) => return Err(scope.diagnose(fault)),
+                Err(Stop::Asked(e)) => return Err(e),
+            }
+        }
+        let coords = coords.into_iter().map(IndexData::U64).collect();
+        Entries::new(self.dims().to_vec(), coords, values)
+    }
+
+    /// The tensor as a dense array; duplicates are summed.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::entries`]; [`Code::Shape`] if the array does not fit in memory.
+    pub fn dense(&self) -> Result<DenseArray> {
+        DenseArray::from_entries(&self.entries()?)
+    }
+}
+
+/// Positions in storage order, then coordinates.
+fn variables(layout: &Layout) -> Vec<Name> {
+    layout.relation.positions.iter().chain(&layout.relation.coordinates).cloned().collect()
+}
+
+/// A piece of the relation, its coordinates within their extents.
+fn with_extents(layout: &Layout, piece: &[Constraint]) -> Vec<Constraint> {
+    let mut out = piece.to_vec();
+    for (coordinate, extent) in layout.relation.coordinates.iter().zip(layout.extents()) {
+        let coordinate = Affine::var(coordinate.clone());
+        out.push(Constraint::le(Affine::zero(), coordinate.clone()));
+        out.push(Constraint::lt(coordinate, Affine::var(extent)));
+    }
+    out
+}
+
+fn unbounded(layout: &Layout, variable: &Name) -> Box<Diagnostic> {
+    Diagnostic::new(
+        Code::NotPackable,
+        format!("the relation of layout `{}` does not bound `{variable}`", layout.name),
+    )
+    .help(format!("add bounds of `{variable}` to the relation, in outer positions and sizes"))
+}
+
+/// The calls whose value marks padding.
+fn padding(scope: &Scope<'_>, layout: &Layout, piece: &[Constraint]) -> Result<Vec<(Linear, i64)>> {
+    let mut calls: Vec<(Call, i64)> = Vec::new();
+    for c in piece {
+        c.visit_calls(&mut |call| {
+            if let Some(fill) = layout.arrays.get(&call.array).and_then(|a| a.fill)
+                && !calls.iter().any(|(other, _)| other == call)
+            {
+                calls.push((call.clone(), fill));
+            }
+        });
+    }
+    let variables = variables(layout);
+    calls
+        .into_iter()
+        .map(|(call, fill)| {
+            Ok((scope.compile(&Affine::call(call.array, call.args), &variables)?, fill))
+        })
+        .collect()
+}
+
+/// The offset of a position's value.
+struct ValueIndex {
+    subscripts: Vec<Subscript>,
+    /// Row-major extents of the subscripts.
+    shape: Vec<i64>,
+    variables: Vec<Name>,
+}
+
+enum Subscript {
+    Affine(Linear),
+    Polynomial(Arith),
+}
+
+impl ValueIndex {
+    fn new(scope: &Scope<'_>, layout: &Layout) -> Result<ValueIndex> {
+        let variables = variables(layout);
+        let subscripts: Result<Vec<Subscript>> = layout
+            .value
+            .index
+            .iter()
+            .map(|e| match e.to_affine() {
+                Ok(affine) => Ok(Subscript::Affine(scope.compile(&affine, &variables)?)),
+                Err(_) => Ok(Subscript::Polynomial(e.clone())),
+            })
+            .collect();
+        let shape: Option<Vec<i64>> = layout.value.shape.iter().map(|e| scope.value(e)).collect();
+        let shape = shape.ok_or_else(|| {
+            Diagnostic::new(Code::Property, "the extents of the value array cannot be computed")
+        })?;
+        Ok(ValueIndex { subscripts: subscripts?, shape, variables })
+    }
+
+    fn offset(&self, scope: &Scope<'_>, point: &[i64], stored: usize) -> Result<usize> {
+        let mut at = 0i64;
+        for (k, subscript) in self.subscripts.iter().enumerate() {
+            let value = match subscript {
+                Subscript::Affine(e) => scope.eval(e, point).map_err(|f| scope.diagnose(f))?,
+                Subscript::Polynomial(e) => {
+                    let variable =
+                        |n: &str| Some(point[self.variables.iter().position(|v| &**v == n)?]);
+                    scope
+                        .value_with(e, &variable)
+                        .ok_or_else(|| scope.diagnose(Fault::Overflow))?
+                }
+            };
+            let row = if k == 0 { Some(0) } else { at.checked_mul(self.shape[k]) };
+            at = row
+                .and_then(|row| row.checked_add(value))
+                .ok_or_else(|| scope.diagnose(Fault::Overflow))?;
+        }
+        match usize::try_from(at) {
+            Ok(at) if at < stored => Ok(at),
+            _ => Err(Diagnostic::new(
+                Code::Property,
+                format!("value {at} is needed, but {stored} are stored"),
+            )
+            .help("the index arrays and the values do not fit together")),
+        }
+    }
+}
