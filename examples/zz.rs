@@ -8,6 +8,7 @@ fn main() {
         if a == "emit" { emit = true; continue }
         if let Some(o) = a.strip_prefix("order=") { order = o.split(',').map(str::to_string).collect(); continue }
         if let Some(o) = a.strip_prefix("find=") { k = k.find(None, o); continue }
+        if let Some(o) = a.strip_prefix("threads=") { k = k.threads(o.parse().unwrap()); continue }
         let (t, l) = a.split_once('=').unwrap();
         k = k.layout(t, l);
     }
@@ -22,6 +23,10 @@ fn main() {
         println!("{}", s.space.display(&s.order.dims));
         println!("{}", s.nest);
         println!("assume {}", siskin::formula::conjunction(&s.nest.assumptions));
+        let t = std::time::Instant::now();
+        let mut z3 = siskin::prover::Z3Prover::new();
+        for (n, k) in siskin::iterspace::parallelism(&s.space, &s.order, &mut z3) { println!("LOOP {n}: {k}"); }
+        println!("dependence {:?}", t.elapsed());
         for f in &s.finds {
             println!("FIND {} unique={}", f.problem.describe(), f.unique);
             for a in &f.attempts { println!("   {:12} {}", a.template.name, a.verdict); }

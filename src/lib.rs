@@ -3,6 +3,7 @@
 pub mod diagnostic;
 pub mod embedded;
 pub mod emit;
+pub mod exec;
 pub mod formula;
 pub mod isl;
 pub mod iterspace;

@@ -12,12 +12,14 @@ mod layout;
 mod indent;
 mod module;
 mod nest;
+mod parallel;
 mod rust_expr;
 mod search;
 mod validate;
 mod value;
 
-pub use module::{Module, render};
+pub use layout::{counted_fields, index_type};
+pub use module::{ENTRY, Module, render};
 pub use nest::AccessProof;
 
 use std::rc::Rc;
@@ -37,6 +39,17 @@ pub struct Statement {
     pub finds: Vec<Find>,
     /// The plan to emit for each find, in the order of `finds`.
     pub chosen: Vec<Plan>,
+    /// The loop that runs on several threads, if the kernel is to be parallel.
+    pub parallel: Option<Parallel>,
+}
+
+/// How a statement runs on several threads: chunks of one loop, handed out dynamically.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parallel {
+    /// Index of the loop in the nest.
+    pub level: usize,
+    /// Chunks may write the same output elements: each thread sums into its own copy.
+    pub private: bool,
 }
 
 /// Width of index arrays in the generated module. Arrays that may hold negative values use the
@@ -72,4 +85,11 @@ pub struct KernelSpec {
     pub statements: Vec<Statement>,
     pub value_type: ValueType,
     pub index_width: IndexWidth,
+}
+
+impl KernelSpec {
+    /// The kernel takes a number of threads.
+    pub fn is_parallel(&self) -> bool {
+        self.statements.iter().any(|s| s.parallel.is_some())
+    }
 }

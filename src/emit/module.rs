@@ -7,8 +7,8 @@ use super::layout::{StructCode, length_source, struct_name};
 use super::nest::{AccessProof, mentions, nest};
 use super::rust_expr::{arith, ident};
 use super::validate::validate_body;
-use super::{KernelSpec, search, value};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use super::{KernelSpec, parallel, search, value};
+use crate::diagnostic::Result;
 use crate::formula::{Arith, Name};
 use crate::iterspace::{Operand, Role};
 use crate::program::AssignOp;
@@ -128,6 +128,10 @@ impl<'a> ModuleWriter<'a> {
                 line(l);
             }
             line("```");
+            if let Some(p) = statement.parallel {
+                let how = if p.private { "with private accumulators" } else { "no two write one element" };
+                line(&format!("- {}: parallel, {how}", statement.nest.levels[p.level].var));
+            }
             for (find, plan) in statement.finds.iter().zip(&statement.chosen) {
                 line(&format!("- {}: {plan}", find.problem.position));
                 let proofs: Vec<&str> = plan
@@ -205,13 +209,19 @@ impl<'a> ModuleWriter<'a> {
         names.join(", ")
     }
 
+    /// `threads` as a further parameter or argument.
+    fn threads(&self, text: &'static str) -> &'static str {
+        if self.spec.is_parallel() { text } else { "" }
+    }
+
     fn safe_function(&self) -> String {
         let mut out = format!(
             "/// `{}`: validates every tensor, then runs the unchecked core.\n\
              #[allow(non_snake_case)]\n\
-             pub fn kernel({}) -> Result<(), Invalid> {{\n",
+             pub fn kernel({}{}) -> Result<(), Invalid> {{\n",
             self.spec.program,
-            self.signature()
+            self.signature(),
+            self.threads(", threads: usize")
         );
         for a in &self.arguments {
             out.push_str(&format!("{}.validate()?;\n", a.name));
@@ -235,8 +245,9 @@ impl<'a> ModuleWriter<'a> {
         }
         out.push_str("// Validated: every property the core relies on holds.\n");
         out.push_str(&format!(
-            "unsafe {{ kernel_unchecked({}) }};\nOk(())\n}}\n\n",
-            self.names()
+            "unsafe {{ kernel_unchecked({}{}) }};\nOk(())\n}}\n\n",
+            self.names(),
+            self.threads(", threads")
         ));
         out
     }
@@ -332,9 +343,10 @@ impl<'a> ModuleWriter<'a> {
         let mut out = format!(
             "/// `{}` without any validation.\n///\n/// # Safety\n/// Every tensor passes its \
              `validate`, and dimensions that share an index agree.\n\
-             #[allow(non_snake_case)]\npub unsafe fn kernel_unchecked({}) {{\n",
+             #[allow(non_snake_case)]\npub unsafe fn kernel_unchecked({}{}) {{\n",
             self.spec.program,
-            self.signature()
+            self.signature(),
+            self.threads(", threads: usize")
         );
         let output = &self.arguments[0];
         if self.spec.program.op == AssignOp::Assign {
@@ -351,27 +363,24 @@ impl<'a> ModuleWriter<'a> {
                 out.push_str(&format!("let {name} = {expression};\n"));
             }
         }
-        let passed: Vec<String> = arguments
+        let mut passed: Vec<String> = arguments
             .iter()
             .map(|(name, ty, expression)| {
                 if ty == "usize" { name.clone() } else { expression.clone() }
             })
             .collect();
+        passed.extend(self.spec.is_parallel().then(|| "threads".to_string()));
         out.push_str(&format!("unsafe {{ core({}) }};\n}}\n\n", passed.join(", ")));
-        // Tensors that the body never reads still belong to the signature.
-        for a in &self.arguments {
-            let signature_only = !mentions(&out[out.rfind('{').map_or(0, |_| 0)..], &a.name);
-            debug_assert!(!signature_only);
-        }
         out
     }
 
     fn core_function(&self, body: &str) -> String {
-        let arguments: Vec<String> = self
+        let mut arguments: Vec<String> = self
             .core_arguments(body)
             .into_iter()
             .map(|(name, ty, _)| format!("{name}: {ty},\n"))
             .collect();
+        arguments.extend(self.spec.is_parallel().then(|| "threads: usize,\n".to_string()));
         format!(
             "/// The loops. Unchecked accesses (`at`) are proved to be in bounds.\n\
              #[allow(non_snake_case, unused_parens, clippy::too_many_arguments)]\n\
@@ -391,7 +400,7 @@ impl<'a> ModuleWriter<'a> {
                  unsafe { *array.get_unchecked(k) }\n}\n\n",
             );
         }
-        if mentions(body, "at_mut") {
+        if body.contains("*at_mut(") {
             out.push_str(
                 "/// `&mut array[k]` where `k` is proved to be in bounds.\n\
                  #[inline(always)]\n\
@@ -422,6 +431,16 @@ impl<'a> ModuleWriter<'a> {
                 add("s0", "term(p)"),
             ));
         }
+        let parallels = || self.spec.statements.iter().filter_map(|s| s.parallel);
+        if self.spec.is_parallel() {
+            out.push_str(parallel::chunk_item());
+        }
+        if parallels().any(|p| !p.private) {
+            out.push_str(parallel::shared_items());
+        }
+        if parallels().any(|p| p.private) {
+            out.push_str(&parallel::private_items(self.spec.value_type));
+        }
         let mut done: Vec<&str> = Vec::new();
         for plan in self.spec.statements.iter().flat_map(|s| &s.chosen) {
             if !done.contains(&plan.template.name.as_str()) {
@@ -437,7 +456,8 @@ impl<'a> ModuleWriter<'a> {
     }
 
     /// The C entry. Sizes: for each tensor its dims, then its counted sizes. Arrays: for each tensor
-    /// its index arrays in order of declaration, then its values.
+    /// its index arrays in order of declaration, then its values. A parallel kernel takes the number
+    /// of threads as the last size.
     fn entry(&self) -> String {
         let mut out = String::from(
             "/// A borrowed array across the C boundary.\n\
@@ -488,7 +508,14 @@ impl<'a> ModuleWriter<'a> {
                 Role::Input => format!("&{}", a.name),
             })
             .collect();
-        out.push_str(&format!("kernel_unchecked({});\n}}\n}}\n\n", passed.join(", ")));
+        let threads = match self.spec.is_parallel() {
+            true => format!(", *sizes.add({size})"),
+            false => String::new(),
+        };
+        out.push_str(&format!(
+            "kernel_unchecked({}{threads});\n}}\n}}\n\n",
+            passed.join(", ")
+        ));
         let reads = self.arguments.iter().any(|a| {
             a.operand.role == Role::Input || !a.code.arrays.is_empty()
         });
@@ -504,9 +531,4 @@ impl<'a> ModuleWriter<'a> {
         );
         out
     }
-}
-
-#[allow(dead_code)]
-fn unsupported(what: &str) -> Box<Diagnostic> {
-    Diagnostic::new(Code::Space, format!("{what} is not supported in a kernel"))
 }

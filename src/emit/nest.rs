@@ -3,7 +3,7 @@
 use super::facts::Facts;
 use super::rust_expr::{ArrayCode, Scope, Sign, ident, row_major};
 use super::search::{self, KeyCode, SearchCode};
-use super::{Statement, value};
+use super::{Statement, parallel, value};
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Arith, Atom, Call, Constraint, Name, Relop};
 use crate::iterspace::Operand;
@@ -145,7 +145,9 @@ impl<'a> Writer<'a> {
     /// The first loop inside which the output element stays the same, if there is one.
     fn accumulator_level(&self) -> Option<usize> {
         let bound = self.depth_of_all(&self.statement.space.output().value_index);
-        (bound..self.levels()).find(|&d| self.statement.nest.levels[d].is_loop())
+        let levels = &self.statement.nest.levels;
+        // A find meets its element a few times at most: a miss should not touch the output.
+        (bound..self.levels()).find(|&d| levels[d].is_loop() && !levels[d].is_find())
     }
 
     fn find_at(&self, level: usize) -> Option<(&'a Find, &'a Plan)> {
@@ -159,20 +161,43 @@ impl<'a> Writer<'a> {
         if d == self.levels() {
             return self.innermost();
         }
-        let mut before = self.states_before(d)?;
-        if self.accumulate_at == Some(d) {
-            let zero = value::zero(self.value_type);
-            if let Some(code) = self.unrolled(d)? {
-                return Ok(before + &code);
-            }
-            let t = self.value_type.rust_name();
-            before.push_str(&format!("let mut {ACCUMULATOR}: {t} = {zero};\n"));
-            let inner = self.bound_level(d)?;
-            let store = self.store(ACCUMULATOR)?;
-            return Ok(format!("{before}{inner}{store}\n"));
+        let Some(parallel) = self.statement.parallel.filter(|p| p.level == d) else {
+            let before = self.states_before(d, |_| true)?;
+            return Ok(before + &self.summed_level(d)?);
+        };
+        let Bind::Loop { lower, upper } = self.statement.nest.levels[d].bind.clone() else {
+            unreachable!("only a loop is parallel")
+        };
+        let lo = self.lower(&lower).text(Sign::Unsigned);
+        let hi = self.upper(&upper).text(Sign::Unsigned);
+        let outside = self.states_before(d, |plan| is_shared(plan))?;
+        let private = self.states_before(d, |plan| !is_shared(plan))?;
+        let inside = private + &self.summed_level(d)?;
+        let output = ident(&self.statement.space.output().value_array);
+        Ok(parallel::region(parallel, &lo, &hi, &output, &outside, &inside))
+    }
+
+    /// Level `d`, with the accumulator around it if this is where it belongs.
+    fn summed_level(&mut self, d: usize) -> Result<String> {
+        if self.accumulate_at != Some(d) {
+            return self.bound_level(d);
         }
+        let zero = value::zero(self.value_type);
+        if let Some(code) = self.unrolled(d)? {
+            return Ok(code);
+        }
+        let t = self.value_type.rust_name();
         let inner = self.bound_level(d)?;
-        Ok(before + &inner)
+        let store = self.store(ACCUMULATOR)?;
+        Ok(format!("let mut {ACCUMULATOR}: {t} = {zero};\n{inner}{store}\n"))
+    }
+
+    /// The range of a loop; within a parallel region, the chunk at hand.
+    fn range(&mut self, d: usize, lower: &[Affine], upper: &[Affine]) -> (Limit, Limit) {
+        if self.statement.parallel.is_some_and(|p| p.level == d) {
+            return (Limit::fixed("range.start"), Limit::fixed("range.end"));
+        }
+        (self.lower(lower), self.upper(upper))
     }
 
     /// One level with everything inside it.
@@ -182,7 +207,7 @@ impl<'a> Writer<'a> {
         let here = match &level.bind {
             Bind::Let(e) => Header::Let(e.clone()),
             Bind::Loop { lower, upper } => {
-                let (lo, hi) = (self.lower(lower), self.upper(upper));
+                let (lo, hi) = self.range(d, lower, upper);
                 if level.is_find() { Header::Find(lo, hi) } else { Header::For(lo, hi) }
             }
         };
@@ -282,9 +307,10 @@ impl<'a> Writer<'a> {
     }
 
     /// States of finds that live from here on.
-    fn states_before(&mut self, d: usize) -> Result<String> {
+    fn states_before(&mut self, d: usize, select: impl Fn(&Plan) -> bool) -> Result<String> {
         let mut out = String::new();
         let statement = self.statement;
+        let region = statement.parallel.map(|p| p.level);
         for (find, plan) in statement.finds.iter().zip(&statement.chosen) {
             let place = match &plan.placement {
                 Some(
@@ -294,7 +320,12 @@ impl<'a> Writer<'a> {
                 ) => *before,
                 None => continue,
             };
-            if place != d {
+            // Private state of a parallel loop starts inside it.
+            let place = match region {
+                Some(level) if !is_shared(plan) && find.problem.level > level => place.max(level),
+                _ => place,
+            };
+            if place != d || !select(plan) {
                 continue;
             }
             let (lo, hi) = match &plan.placement {
@@ -491,10 +522,12 @@ impl<'a> Writer<'a> {
         let (index, proved) = self.value_place(output);
         let array = ident(&output.value_array);
         self.scope.access(&array, &index, proved);
-        let target = if proved {
-            format!("*at_mut({array}, {index})")
-        } else {
-            format!("{array}[{index}]")
+        let shared = statement.parallel.is_some_and(|p| !p.private);
+        let target = match (proved, shared) {
+            (true, false) => format!("*at_mut({array}, {index})"),
+            (false, false) => format!("{array}[{index}]"),
+            (true, true) => format!("*{array}.at_mut({index})"),
+            (false, true) => format!("*{array}.checked({index})"),
         };
         Ok(value::accumulate(self.value_type, &target, what))
     }
@@ -517,7 +550,7 @@ impl<'a> Writer<'a> {
         let accumulate_at = self.accumulate_at.take();
         let level = levels[d].clone();
         let Bind::Loop { lower, upper } = &level.bind else { return Ok(None) };
-        let (lo, hi) = (self.lower(lower), self.upper(upper));
+        let (lo, hi) = self.range(d, lower, upper);
         self.facts.enter(&level.bound_constraints());
         let nonnegative = self.facts.is_nonnegative(&Affine::var(level.var.clone()));
         if !nonnegative {
@@ -563,6 +596,11 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// State that no query changes may be shared between threads.
+fn is_shared(plan: &Plan) -> bool {
+    plan.template.shared && matches!(plan.placement, Some(Placement::Prefix { .. }))
+}
+
 /// Binds the ends of a range to variables unless they are names or numbers already.
 fn bind_limits(var: &Name, lo: String, hi: String) -> (String, String, String) {
     let mut code = String::new();
@@ -597,6 +635,10 @@ struct Limit {
 }
 
 impl Limit {
+    fn fixed(text: &str) -> Limit {
+        Limit { unsigned: text.to_string(), signed: format!("{text} as isize") }
+    }
+
     fn new(parts: &[Affine], combine: &str, scope: &mut Scope, facts: &mut Facts) -> Limit {
         let join = |mut texts: Vec<String>| {
             // A literal cannot be the receiver of `min`: its type would be ambiguous.

@@ -63,6 +63,18 @@ impl Space {
         self.indices.iter().chain(positions).cloned().collect()
     }
 
+    /// The forms that tell output elements apart: its subscripts, or its value's subscripts where
+    /// the output shares positions with an input.
+    pub fn output_place(&self) -> Vec<Affine> {
+        let output = self.output();
+        let stored: Option<Vec<Affine>> =
+            output.value_index.iter().map(|a| a.to_affine().ok()).collect();
+        match stored {
+            Some(place) if output.is_direct() => place,
+            _ => output.subscripts.clone(),
+        }
+    }
+
     /// The operand that owns a position.
     pub fn owner(&self, position: &str) -> Option<&Operand> {
         self.operands.iter().find(|o| o.positions.iter().any(|p| &**p == position))

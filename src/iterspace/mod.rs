@@ -17,11 +17,13 @@
 //! adds no dimension, only bounds.
 
 mod compose;
+mod dependence;
 mod instantiate;
 mod operand;
 mod order;
 
 pub use compose::{Space, compose};
+pub use dependence::{Conflict, LoopKind, loop_kind, parallelism};
 pub use instantiate::instantiate;
 pub use operand::{Operand, Role};
 pub use order::{LoopOrder, loop_order};

@@ -71,6 +71,13 @@ impl Kernel {
         self
     }
 
+    /// Runs the outermost loop on several threads.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Kernel {
+        self.request.threads = threads;
+        self
+    }
+
     /// Composes, scans, synthesizes and chooses.
     pub fn plan(&self) -> Result<Planned> {
         plan::plan(&self.request)

@@ -5,13 +5,13 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::emit::{IndexWidth, KernelSpec, Module, Statement, render};
+use crate::emit::{IndexWidth, KernelSpec, Module, Parallel, Statement, render};
 use crate::formula::Name;
-use crate::iterspace::{compose, loop_order};
-use crate::layout::Layout;
+use crate::iterspace::{LoopKind, LoopOrder, Space, compose, loop_kind, loop_order};
+use crate::layout::{DefaultFor, Layout};
 use crate::program::Program;
 use crate::prover::{Prover, Z3Prover};
-use crate::scan::scan;
+use crate::scan::{Nest, scan};
 use crate::synth::{Find, Plan, Sizes, Verdict, cheapest, synthesize, templates};
 use crate::tensor::ValueType;
 
@@ -27,6 +27,8 @@ pub struct Request {
     pub value_type: ValueType,
     pub index_width: IndexWidth,
     pub sizes: Sizes,
+    /// More than one: the outermost loop runs in parallel.
+    pub threads: usize,
 }
 
 impl Request {
@@ -39,6 +41,7 @@ impl Request {
             value_type: ValueType::F64,
             index_width: IndexWidth::U32,
             sizes: Sizes::default(),
+            threads: 1,
         }
     }
 }
@@ -53,9 +56,6 @@ pub struct Planned {
     pub index_width: IndexWidth,
 }
 
-/// The layout of tensors that nobody gave one: the one without index arrays in the shipped list.
-pub const DEFAULT_LAYOUT: &str = "dense";
-
 /// Runs the stages up to the choice.
 pub fn plan(request: &Request) -> Result<Planned> {
     let mut prover = Z3Prover::new();
@@ -67,8 +67,14 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
     let program = Program::parse(&request.expression)?;
     let mut layouts: IndexMap<Name, Rc<Layout>> = IndexMap::new();
     for (tensor, rank) in program.tensors() {
-        let text = request.layouts.get(&tensor).map_or(DEFAULT_LAYOUT, String::as_str);
-        let layout = Layout::named_for_rank(text, rank)?;
+        let role = match tensor == program.output.tensor {
+            true => DefaultFor::Output,
+            false => DefaultFor::Array,
+        };
+        let layout = match request.layouts.get(&tensor) {
+            Some(text) => Layout::named_for_rank(text, rank)?,
+            None => Layout::named_for_rank(&role.layout()?, rank)?,
+        };
         layouts.insert(tensor, Rc::new(layout));
     }
     for tensor in request.layouts.keys() {
@@ -95,7 +101,11 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
             };
             chosen.push(plan);
         }
-        statements.push(Statement { space, order, nest, finds, chosen });
+        let parallel = match request.threads {
+            0 | 1 => None,
+            _ => outermost_parallel(&space, &order, &nest, prover)?,
+        };
+        statements.push(Statement { space, order, nest, finds, chosen, parallel });
     }
     for (position, _) in &request.forced {
         if let Some(p) = position {
@@ -118,6 +128,29 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
         value_type: request.value_type,
         index_width: request.index_width,
     })
+}
+
+/// The outermost loop, as the dependence test allows it to run.
+fn outermost_parallel(
+    space: &Space,
+    order: &LoopOrder,
+    nest: &Nest,
+    prover: &mut dyn Prover,
+) -> Result<Option<Parallel>> {
+    let Some(level) = nest.levels.iter().position(|l| l.is_loop()) else { return Ok(None) };
+    if nest.levels[level].is_find() {
+        return Ok(None);
+    }
+    match loop_kind(space, &order.dims, level, prover) {
+        LoopKind::Parallel => Ok(Some(Parallel { level, private: false })),
+        LoopKind::Reduction(_) => Ok(Some(Parallel { level, private: true })),
+        LoopKind::Unknown(why) => Err(Diagnostic::new(
+            Code::Dependence,
+            format!("no proof that `{}` may run in parallel", nest.levels[level].var),
+        )
+        .note(why)
+        .help("run it on one thread, or choose another loop order")),
+    }
 }
 
 fn names<'a>(names: impl Iterator<Item = &'a Name>) -> String {

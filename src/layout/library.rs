@@ -11,6 +11,7 @@ use toml::Spanned;
 
 use super::Layout;
 use super::declaration::Arguments;
+use super::defaults;
 use super::level_use::{DimRef, LevelList, LevelUse, Setting, parse_list};
 use super::levels::{LevelUses, compose};
 use super::source::Source;
@@ -122,6 +123,7 @@ impl LayoutSpec {
     fn shipped(name: &str, stem: &str, arguments: Option<Arguments>) -> Result<LayoutSpec> {
         let path = format!("layouts/{stem}.toml");
         let plain = stem.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+        let plain = plain && stem != defaults::STEM;
         let Some(text) = embedded::text(&path).filter(|_| plain) else {
             return Err(not_found(stem));
         };
@@ -379,7 +381,7 @@ pub fn shipped_levels() -> Vec<(String, String)> {
 fn stems(folder: &str) -> Vec<String> {
     let mut out: Vec<String> = embedded::files(folder)
         .filter_map(|(path, _)| path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(".toml"))
-        .filter(|stem| !stem.contains('/'))
+        .filter(|stem| !stem.contains('/') && *stem != defaults::STEM)
         .map(str::to_string)
         .collect();
     out.sort();

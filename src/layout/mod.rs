@@ -19,6 +19,7 @@
 mod assemble;
 mod bounds;
 mod declaration;
+mod defaults;
 mod describe;
 mod level_form;
 mod level_use;
@@ -38,6 +39,7 @@ mod tests;
 
 use indexmap::IndexMap;
 
+pub use self::defaults::DefaultFor;
 pub use self::library::{LayoutSpec, shipped, shipped_levels};
 pub use self::suggest::nearest;
 use crate::formula::{Arith, Constraint, Formula, Name};

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use indexmap::IndexMap;
+
 use super::assumptions::{call_depth, depth_of};
 use super::{Assumptions, Bind, Level, Nest};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -14,7 +16,12 @@ use crate::prover::Prover;
 ///
 /// The nest is exact: in debug builds the scanned set is compared with the space.
 pub fn scan(space: &Space, order: &LoopOrder, prover: &mut dyn Prover) -> Result<Nest> {
-    let assumptions = Assumptions::derive(space, &order.dims, prover);
+    let mut assumptions = Assumptions::derive(space, &order.dims, prover);
+    // Contradictory properties imply every condition. No data obeys them, but the kernel must not
+    // lose its bounds over it: nothing is assumed then.
+    if Scanner::new(space, order, &assumptions).full.is_empty() {
+        assumptions.facts.clear();
+    }
     let scanner = Scanner::new(space, order, &assumptions);
     let nest = scanner.run()?;
     if cfg!(debug_assertions) {
@@ -92,6 +99,9 @@ impl<'a> Scanner<'a> {
             };
             level.guards = self.unmet(d + 1, &mut known, |c| !reads_here(c));
             level.conditions = self.unmet(d + 1, &mut known, reads_here);
+            if level.is_loop() {
+                self.find_ahead(d, &mut known, &mut level.conditions);
+            }
             unplaced.retain(|g| {
                 let mut depth = 0;
                 g.visit_affine(&mut |a| {
@@ -270,6 +280,55 @@ impl<'a> Scanner<'a> {
             }
         }
         out
+    }
+
+    /// Dimensions after `d` whose value is already determined once `d` and its calls are known.
+    fn determined(&self, d: usize) -> IndexMap<Name, Affine> {
+        let frame = &self.frames[d + 1];
+        let mut out: IndexMap<Name, Affine> = IndexMap::new();
+        loop {
+            let before = out.len();
+            for var in &self.dims[d + 1..] {
+                let solved = self.space.constraints.iter().filter_map(|c| {
+                    let value = solve_unit(c, var)?.substitute(&|n| out.get(n).cloned());
+                    fits(frame, &value).then_some(value)
+                });
+                if !out.contains_key(var)
+                    && let Some(value) = { solved }.next()
+                {
+                    out.insert(var.clone(), value);
+                }
+            }
+            if out.len() == before {
+                return out;
+            }
+        }
+    }
+
+    /// Constraints on later dimensions that are already decided at loop `d`: with
+    /// `q3 = j - 4*crd(q1)` to come, `0 <= q3 < 4` is a condition on `q1`, and a find looks for it.
+    /// Only those that relate an index array read here to something known before; all others read
+    /// better where they were written.
+    fn find_ahead(&self, d: usize, known: &mut Vec<Constraint>, out: &mut Vec<Constraint>) {
+        let values = self.determined(d);
+        let frame = &self.frames[d + 1];
+        let outer: Vec<&Atom> = self.frames[d].dims.iter().collect();
+        for c in &self.space.constraints {
+            if depth_of(c, self.dims) <= d + 1 {
+                continue;
+            }
+            let here = c.substitute(&|n| values.get(n).cloned());
+            let mut reads = false;
+            here.visit_calls(&mut |call| reads |= call_depth(call, self.dims) == d + 1);
+            let relates = here.affine.terms().iter().any(|(a, _)| outer.contains(&a));
+            if !reads || !relates || !fits(frame, &here.affine) {
+                continue;
+            }
+            if !self.context(frame, known).implies(&here) {
+                known.push(here.clone());
+                out.push(here);
+            }
+        }
     }
 
     /// The scanned set equals the space.

@@ -27,6 +27,8 @@ pub struct Template {
     pub closed_form: bool,
     /// Keeps state between queries, per value of its state indices.
     pub state: bool,
+    /// Queries only read the state, so threads may share it.
+    pub shared: bool,
     /// Where that state may live: `prefix`, `reset`, `array`.
     pub placements: Vec<String>,
     pub obligations: Vec<Obligation>,
@@ -64,6 +66,8 @@ struct TemplateFile {
     directions: Vec<String>,
     #[serde(default)]
     placements: Vec<String>,
+    #[serde(default)]
+    shared: bool,
     cost: String,
     #[serde(default)]
     obligation: Vec<ObligationFile>,
@@ -136,6 +140,7 @@ impl Template {
             source: file.source,
             directions: file.directions,
             placements: file.placements,
+            shared: file.shared,
             obligations,
             cost: file.cost,
             code: Rc::from(code),

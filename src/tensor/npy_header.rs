@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(h.dims, [5]);
         assert_eq!(
             parse("{'descr': '|b1', 'fortran_order': False, 'shape': ()}").unwrap().dims,
-            []
+            [0usize; 0]
         );
     }
 

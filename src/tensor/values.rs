@@ -147,6 +147,10 @@ impl Position for u32 {
     }
 }
 
+fn is_zero<T: Element>(value: T) -> bool {
+    value == T::default()
+}
+
 impl Values {
     /// No values, of the given type.
     pub fn empty(value_type: ValueType) -> Values {
@@ -205,7 +209,7 @@ impl Values {
 
     /// Whether element `k` is zero (`false`, `-0.0`; NaN is not). Panics if `k >= len`.
     pub fn is_zero(&self, k: usize) -> bool {
-        with_values!(self, v => v[k] == Default::default())
+        with_values!(self, v => is_zero(v[k]))
     }
 
     /// The elements, when they have the type `T`.

@@ -208,14 +208,7 @@ impl fmt::Display for Plan {
             }
             self.piece(f, forms, k == 0)?;
         }
-        let value = Arith::Call(match &self.value {
-            Arith::Call(name, _) => name.clone(),
-            _ => Name::from("val"),
-        }, match &self.value {
-            Arith::Call(_, index) => index.clone(),
-            _ => Vec::new(),
-        });
-        write!(f, "; {value}")
+        write!(f, "; {}", self.value)
     }
 }
 

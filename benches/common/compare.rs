@@ -1,0 +1,80 @@
+//! Ratios: competitors take turns, so that a drifting clock or a busy neighbour meets all of them;
+//! each turn warms up with three calls, then times a batch; the median of the turns counts.
+
+use std::time::{Duration, Instant};
+
+/// Calls before the clock starts, in every turn.
+const WARM_UP: usize = 3;
+/// A batch is long enough for the clock's resolution to vanish.
+const BATCH: Duration = Duration::from_micros(300);
+const TURNS: usize = 9;
+
+/// Something to time.
+pub struct Competitor<'a> {
+    pub name: &'static str,
+    pub run: Box<dyn FnMut() + 'a>,
+}
+
+impl<'a> Competitor<'a> {
+    pub fn new(name: &'static str, run: impl FnMut() + 'a) -> Competitor<'a> {
+        Competitor { name, run: Box::new(run) }
+    }
+}
+
+/// Median seconds of one call of each competitor.
+pub fn compare(competitors: &mut [Competitor<'_>]) -> Vec<f64> {
+    let batches: Vec<usize> = competitors
+        .iter_mut()
+        .map(|c| {
+            (c.run)();
+            let start = Instant::now();
+            (c.run)();
+            let once = start.elapsed().max(Duration::from_nanos(20));
+            (BATCH.as_nanos() / once.as_nanos()).clamp(1, 100_000) as usize
+        })
+        .collect();
+    let mut seconds = vec![Vec::with_capacity(TURNS); competitors.len()];
+    for _ in 0..TURNS {
+        for ((c, &batch), seconds) in competitors.iter_mut().zip(&batches).zip(&mut seconds) {
+            for _ in 0..WARM_UP {
+                (c.run)();
+            }
+            let start = Instant::now();
+            for _ in 0..batch {
+                (c.run)();
+            }
+            seconds.push(start.elapsed().as_secs_f64() / batch as f64);
+        }
+    }
+    seconds.into_iter().map(median).collect()
+}
+
+fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
+}
+
+pub fn geometric_mean(numbers: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0);
+    for n in numbers {
+        sum += n.ln();
+        count += 1;
+    }
+    assert!(count > 0, "a mean of nothing");
+    (sum / f64::from(count)).exp()
+}
+
+/// A wanted ratio beside the measured one.
+pub fn verdict(what: &str, measured: f64, wanted: &str, met: bool) {
+    let mark = if met { "met" } else { "MISSED" };
+    println!("{what:<56} {measured:>8.2}   wanted {wanted:<8} {mark}");
+}
+
+/// Panics unless two results agree: a fast wrong kernel must not win.
+pub fn assert_close(what: &str, a: &[f64], b: &[f64]) {
+    assert_eq!(a.len(), b.len(), "{what}");
+    let scale = a.iter().fold(0.0f64, |m, v| m.max(v.abs())).max(1e-300);
+    for (i, (a, b)) in a.iter().zip(b).enumerate() {
+        assert!((a - b).abs() <= 1e-11 * scale, "{what}: element {i} is {a}, expected {b}");
+    }
+}

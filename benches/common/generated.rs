@@ -1,0 +1,61 @@
+//! Generated kernels, compiled and called on plain arrays through their C entry: the time measured
+//! is the kernel's alone, without validation or allocation of outputs.
+
+use std::path::Path;
+
+use libloading::Symbol;
+use siskin::Kernel;
+
+use super::dylib::load;
+use super::matrix::{Matrix, Vector};
+
+/// `RawArray` of the generated module.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RawArray {
+    data: *mut u8,
+    len: usize,
+}
+
+type Entry = unsafe extern "C" fn(*const usize, *const RawArray);
+
+/// A generated kernel for `y[i] += A[i,j] * x[j]`.
+pub struct Generated {
+    entry: Symbol<'static, Entry>,
+}
+
+fn raw<T>(array: &[T]) -> RawArray {
+    RawArray { data: array.as_ptr().cast_mut().cast(), len: array.len() }
+}
+
+impl Generated {
+    /// A by rows; x dense, or sparse with a forced find template.
+    pub fn compile(find: Option<&str>, folder: &Path) -> Generated {
+        let mut kernel = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", "csr");
+        if let Some(find) = find {
+            kernel = kernel.layout("x", "sparse").find(Some("px"), find);
+        }
+        let module = kernel.plan().and_then(|p| p.render()).expect("a kernel");
+        let name = format!("generated_{}", find.unwrap_or("spmv"));
+        let library = load(&module.text, &name, folder);
+        // The entry's type is the one the module declares.
+        let entry = unsafe { library.get(b"siskin_kernel") }.expect("the module's entry");
+        Generated { entry }
+    }
+
+    pub fn spmv(&self, a: &Matrix, x: &[f64], y: &mut [f64]) {
+        assert!(x.len() == a.columns && y.len() == a.rows);
+        let sizes = [a.rows, a.rows, a.columns, x.len()];
+        let arrays = [raw(y), raw(&a.pos), raw(&a.crd), raw(&a.val), raw(x)];
+        // Valid by construction (`Matrix::from_entries`); y is not borrowed elsewhere.
+        unsafe { (self.entry)(sizes.as_ptr(), arrays.as_ptr()) }
+    }
+
+    pub fn spmspv(&self, a: &Matrix, x: &Vector, y: &mut [f64]) {
+        assert!(x.extent == a.columns && y.len() == a.rows);
+        let sizes = [a.rows, a.rows, a.columns, x.extent];
+        let arrays = [raw(y), raw(&a.pos), raw(&a.crd), raw(&a.val), raw(&x.crd), raw(&x.val)];
+        // Valid by construction (`Vector::random`); y is not borrowed elsewhere.
+        unsafe { (self.entry)(sizes.as_ptr(), arrays.as_ptr()) }
+    }
+}

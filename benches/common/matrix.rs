@@ -1,0 +1,133 @@
+//! Matrices by rows and sparse vectors, as plain arrays, and where they come from.
+
+use std::path::{Path, PathBuf};
+
+use siskin::tensor::{ReadOptions, read};
+
+use super::random::Random;
+
+/// A matrix in compressed rows; columns in order, each once.
+#[derive(Clone, Debug)]
+pub struct Matrix {
+    pub name: String,
+    pub rows: usize,
+    pub columns: usize,
+    pub pos: Vec<u32>,
+    pub crd: Vec<u32>,
+    pub val: Vec<f64>,
+}
+
+impl Matrix {
+    /// Packs `(row, column, value)`; duplicates are summed.
+    pub fn from_entries(
+        name: &str,
+        rows: usize,
+        columns: usize,
+        mut entries: Vec<(u32, u32, f64)>,
+    ) -> Matrix {
+        entries.sort_unstable_by_key(|&(i, j, _)| (i, j));
+        let mut m = Matrix {
+            name: name.to_string(),
+            rows,
+            columns,
+            pos: vec![0; rows + 1],
+            crd: Vec::with_capacity(entries.len()),
+            val: Vec::with_capacity(entries.len()),
+        };
+        let mut last = None;
+        for (i, j, v) in entries {
+            if last == Some((i, j)) {
+                *m.val.last_mut().expect("an entry came before") += v;
+                continue;
+            }
+            last = Some((i, j));
+            m.pos[i as usize + 1] += 1;
+            m.crd.push(j);
+            m.val.push(v);
+        }
+        for i in 0..rows {
+            m.pos[i + 1] += m.pos[i];
+        }
+        m
+    }
+
+    pub fn stored(&self) -> usize {
+        self.crd.len()
+    }
+
+    /// Every `step`-th row: for strategies whose time is the sum over rows, but too long for all.
+    pub fn every(&self, step: usize) -> Matrix {
+        let mut m = Matrix {
+            name: self.name.clone(),
+            rows: 0,
+            columns: self.columns,
+            pos: vec![0],
+            crd: Vec::new(),
+            val: Vec::new(),
+        };
+        for i in (0..self.rows).step_by(step) {
+            let segment = self.pos[i] as usize..self.pos[i + 1] as usize;
+            m.crd.extend_from_slice(&self.crd[segment.clone()]);
+            m.val.extend_from_slice(&self.val[segment]);
+            m.pos.push(m.crd.len() as u32);
+            m.rows += 1;
+        }
+        m
+    }
+
+    /// Reads a Matrix Market file.
+    fn read(path: &Path) -> Matrix {
+        let file = read(path, &ReadOptions::default()).expect("a readable matrix");
+        let entries = file.loaded.into_entries();
+        let [rows, columns] = entries.dims[..] else { panic!("{}: not a matrix", path.display()) };
+        let list = (0..entries.len())
+            .map(|k| {
+                let (i, j) = (entries.coords[0].get(k), entries.coords[1].get(k));
+                (i as u32, j as u32, entries.values.get_f64(k))
+            })
+            .collect();
+        let name = path.file_name().expect("a file").to_string_lossy();
+        Matrix::from_entries(name.trim_end_matches(".mtx.gz"), rows, columns, list)
+    }
+}
+
+/// A sparse vector; coordinates in order, each once.
+#[derive(Clone, Debug)]
+pub struct Vector {
+    pub extent: usize,
+    pub crd: Vec<u32>,
+    pub val: Vec<f64>,
+}
+
+impl Vector {
+    /// A fraction `density` of all coordinates, at least one.
+    pub fn random(extent: usize, density: f64, seed: u64) -> Vector {
+        let mut random = Random::new(seed);
+        let count = ((extent as f64 * density).round() as usize).clamp(1, extent);
+        let crd = random.subset(count, extent);
+        let val = crd.iter().map(|_| random.value()).collect();
+        Vector { extent, crd, val }
+    }
+}
+
+/// A dense vector of random values.
+pub fn dense_vector(extent: usize, seed: u64) -> Vec<f64> {
+    let mut random = Random::new(seed);
+    (0..extent).map(|_| random.value()).collect()
+}
+
+/// The real matrices: of the shared collection if it is there, else those of the repository.
+pub fn real_matrices() -> Vec<Matrix> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let shared = root.join("../shared/data");
+    let folder = if shared.is_dir() { shared } else { root.join("tests/data") };
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .expect("a folder of data")
+        .filter_map(|e| Some(e.ok()?.path()))
+        .filter(|p| p.to_string_lossy().ends_with(".mtx.gz"))
+        .collect();
+    paths.sort();
+    let matrices: Vec<Matrix> = paths.iter().map(|p| Matrix::read(p)).collect();
+    assert!(!matrices.is_empty(), "no matrix in {}", folder.display());
+    matrices
+}

@@ -1,0 +1,76 @@
+//! Loading a compiled kernel.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::invoke::{Arguments, RawArray};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::emit::ENTRY;
+
+type Entry = unsafe extern "C" fn(sizes: *const usize, arrays: *const RawArray);
+
+/// A library in a temporary folder, which is removed with it.
+#[derive(Debug)]
+pub struct BuiltFile {
+    folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl BuiltFile {
+    pub(super) fn new(folder: tempfile::TempDir, name: &str) -> BuiltFile {
+        BuiltFile { path: folder.path().join(name), folder }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// A loaded kernel; the code stays in memory as long as this value lives.
+pub struct Library {
+    entry: Entry,
+    // Dropped after `entry` is out of reach; the folder, if any, last.
+    _library: libloading::Library,
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Library").finish_non_exhaustive()
+    }
+}
+
+impl Library {
+    /// Loads the library at `path`, which [`Rustc::compile`](super::Rustc::compile) made.
+    ///
+    /// # Errors
+    /// [`Code::Rustc`] if the system's loader refuses it, or it has no entry.
+    pub fn open(path: &Path) -> Result<Library> {
+        let failed = |e: libloading::Error| {
+            Diagnostic::new(Code::Rustc, format!("cannot load the compiled kernel: {e}"))
+                .note(format!("the library is `{}`", path.display()))
+                .help("check that the cache folder (SISKIN_CACHE) allows executable files")
+        };
+        // A generated module has no initialiser: loading runs no code of it.
+        let library = unsafe { libloading::Library::new(path) }.map_err(failed)?;
+        let entry = unsafe { library.get::<Entry>(ENTRY) }.map_err(failed)?;
+        Ok(Library { entry: *entry, _library: library, _folder: None })
+    }
+
+    /// Loads a library that is in no cache, and keeps its folder.
+    pub(super) fn open_temporary(file: BuiltFile) -> Result<Library> {
+        let mut library = Library::open(&file.path)?;
+        library._folder = Some(file.folder);
+        Ok(library)
+    }
+
+    /// Calls the entry.
+    ///
+    /// # Safety
+    /// `arguments` has, in this order, the sizes and arrays of the module's tensors, of the element
+    /// types of its structs; the tensors satisfy what the module's `validate` checks, and dimensions
+    /// that share an index agree.
+    pub unsafe fn run(&self, arguments: &Arguments) {
+        unsafe { (self.entry)(arguments.sizes.as_ptr(), arguments.arrays.as_ptr()) }
+    }
+}

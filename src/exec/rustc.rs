@@ -1,0 +1,139 @@
+//! The user's Rust compiler.
+//!
+//! In: the text of a module. Out: a dynamic library in a temporary folder, or the compiler's own
+//! words in a diagnostic.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::load::BuiltFile;
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+/// What every kernel is compiled with. One codegen unit compiles a single small function fastest
+/// and lets it be optimised as a whole; symbols would only fill the cache.
+const FLAGS: &[&str] = &[
+    "--crate-type=cdylib",
+    "--crate-name=siskin_kernel",
+    "--edition=2024",
+    "-O",
+    "-Ctarget-cpu=native",
+    "-Cpanic=abort",
+    "-Ccodegen-units=1",
+    "-Cstrip=symbols",
+    "--cap-lints=allow",
+    "--color=never",
+];
+
+/// Lines of the compiler's output that a diagnostic shows.
+const SHOWN_LINES: usize = 30;
+
+/// A `rustc` that answered.
+#[derive(Clone, Debug)]
+pub struct Rustc {
+    path: PathBuf,
+    /// What it says of itself: release, commit, host.
+    version: String,
+}
+
+impl Rustc {
+    /// `$RUSTC`, or `rustc` on the path.
+    ///
+    /// # Errors
+    /// [`Code::Rustc`] if it cannot be run.
+    pub fn find() -> Result<Rustc> {
+        let path = std::env::var_os("RUSTC").filter(|p| !p.is_empty());
+        Rustc::at(Path::new(&path.unwrap_or_else(|| OsString::from("rustc"))))
+    }
+
+    /// The compiler at `path`.
+    ///
+    /// # Errors
+    /// [`Code::Rustc`] if it cannot be run.
+    pub fn at(path: &Path) -> Result<Rustc> {
+        let output = Command::new(path).arg("-vV").stdin(Stdio::null()).output().map_err(|e| {
+            unusable(path, &e.to_string())
+                .help("install Rust (https://rustup.rs), or set RUSTC to the path of a `rustc`")
+        })?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(with_output(unusable(path, &output.status.to_string()), &said)
+                .help("`rustc -vV` should print its version; check the Rust installation"));
+        }
+        let version = String::from_utf8_lossy(&output.stdout).trim().to_string();
+        Ok(Rustc { path: path.to_path_buf(), version })
+    }
+
+    /// Everything that decides the machine code of `text`: the compiler, its flags, the processor
+    /// that `native` stands for, and the text itself.
+    pub fn identity(&self, text: &str) -> String {
+        format!("{}\n{}\n{}\n\n{text}", self.version, FLAGS.join(" "), processor())
+    }
+
+    /// Compiles a module into a library in a new temporary folder.
+    ///
+    /// # Errors
+    /// [`Code::Rustc`] if the text is refused, [`Code::Io`] if there is no room for it.
+    pub fn compile(&self, text: &str) -> Result<BuiltFile> {
+        let io = |what: &str, error: std::io::Error| {
+            Diagnostic::new(Code::Io, format!("cannot {what}: {error}"))
+                .help("check that the folder for temporary files (TMPDIR) has space")
+        };
+        let folder = tempfile::Builder::new()
+            .prefix("siskin-")
+            .tempdir()
+            .map_err(|e| io("make a temporary folder", e))?;
+        fs::write(folder.path().join("kernel.rs"), text)
+            .map_err(|e| io("write the module for rustc", e))?;
+        let library = format!("kernel.{}", std::env::consts::DLL_EXTENSION);
+        // Run inside the folder, so that no path of it gets into the library: same text, same bytes.
+        let output = Command::new(&self.path)
+            .args(FLAGS)
+            .args(["-o", &library, "kernel.rs"])
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|e| unusable(&self.path, &e.to_string()))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let refused = Diagnostic::new(
+                Code::Rustc,
+                format!("`{}` did not compile the kernel ({})", self.path.display(), output.status),
+            );
+            return Err(with_output(refused, &said).help(
+                "if rustc refuses the text, this is a bug in siskin: report it with the module \
+                 that `siskin emit` prints; otherwise see what rustc lacks (a linker, say)",
+            ));
+        }
+        Ok(BuiltFile::new(folder, &library))
+    }
+}
+
+fn unusable(path: &Path, why: &str) -> Box<Diagnostic> {
+    Diagnostic::new(Code::Rustc, format!("cannot run `{}`: {why}", path.display()))
+        .note("kernels are compiled by the Rust compiler of this machine")
+}
+
+fn with_output(mut d: Box<Diagnostic>, said: &str) -> Box<Diagnostic> {
+    let lines: Vec<&str> = said.lines().collect();
+    let shown = lines.len().min(SHOWN_LINES);
+    if shown > 0 {
+        d = d.note(format!("rustc says:\n{}", lines[..shown].join("\n").trim_end()));
+    }
+    if lines.len() > shown {
+        d = d.note(format!("and {} more lines", lines.len() - shown));
+    }
+    d
+}
+
+/// What `-Ctarget-cpu=native` depends on: a cache in a shared home directory serves several
+/// machines.
+fn processor() -> String {
+    let about = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let one = about.split("\n\n").next().unwrap_or_default();
+    let wanted = ["model name", "flags", "Features", "CPU part"];
+    let lines = one.lines().filter(|line| wanted.iter().any(|w| line.starts_with(w)));
+    let lines: Vec<&str> = lines.collect();
+    format!("{} {}", std::env::consts::ARCH, lines.join(" "))
+}

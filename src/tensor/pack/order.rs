@@ -1,0 +1,54 @@
+//! In which order the keys of a numbered position are stored, and whether one may repeat.
+//!
+//! In: the keys and the declared properties. Out: [`Choice`].
+
+use super::plan::Order;
+use crate::formula::{Call, Name};
+use crate::layout::{Layout, Property, PropertyKind};
+
+/// How the positions of a level are ordered.
+pub(super) struct Choice {
+    /// Indices of the keys, most significant first.
+    pub keys: Vec<usize>,
+    pub order: Order,
+    /// Equal keys share a position.
+    pub unique: bool,
+}
+
+/// Decides from the properties that hold within the groups of a level; `segments` is the array
+/// that bounds the groups.
+pub(super) fn of_keys(layout: &Layout, keys: &[(Call, Name)], segments: Option<&Name>) -> Choice {
+    let at = |name: &Name| keys.iter().position(|(_, array)| array == name);
+    let within: Vec<&Property> = layout
+        .properties
+        .iter()
+        .filter(|p| p.segments.is_none() || p.segments.as_ref() == segments)
+        .filter(|p| !p.arrays.is_empty() && p.arrays.iter().all(|a| at(a).is_some()))
+        .collect();
+    let orders = |p: &&&Property| {
+        use PropertyKind::{Lexicographic, Monotonic, PeriodicLexicographic, PeriodicMonotonic};
+        matches!(p.kind, Monotonic | PeriodicMonotonic | Lexicographic | PeriodicLexicographic)
+    };
+    // The property that speaks of most arrays refines the others.
+    let longest = within.iter().filter(orders).max_by_key(|p| p.arrays.len());
+    let strict = within.iter().filter(orders).any(|p| p.strict);
+    let distinct = within
+        .iter()
+        .any(|p| matches!(p.kind, PropertyKind::Injective | PropertyKind::Permutation));
+    // A formula may ask for any order: increasing and distinct is the one that most have in mind.
+    let stated = layout.properties.iter().any(|p| {
+        p.kind == PropertyKind::Formula && p.arrays.iter().any(|a| at(a).is_some())
+    });
+
+    let mut order: Vec<usize> =
+        longest.map_or_else(Vec::new, |p| p.arrays.iter().filter_map(at).collect());
+    order.extend((0..keys.len()).filter(|k| !order.contains(k)).collect::<Vec<_>>());
+    let direction = match longest {
+        Some(p) if p.decreasing => Order::Decreasing,
+        Some(_) => Order::Increasing,
+        None if distinct || stated => Order::Increasing,
+        None => Order::Given,
+    };
+    let unique = strict || distinct || (longest.is_none() && stated);
+    Choice { keys: order, order: direction, unique: unique && !keys.is_empty() }
+}
