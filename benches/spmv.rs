@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::compare::{Competitor, assert_close, compare, geometric_mean, verdict};
+use common::compare::{Competitor, compare, geometric_mean, verdict};
 use common::generated::Generated;
 use common::generators::{band, generated_matrices, poisson2, rmat};
 use common::handwritten::Handwritten;
@@ -54,14 +54,24 @@ const NAMES: [&str; 5] = ["generated", "four acc.", "safe", "sprs", "faer"];
 
 fn ratios(generated: &Generated, handwritten: &Handwritten) {
     println!("\nSpMV, seconds of the generated kernel and times relative to it");
-    println!("{:<14} {:>9} {:>10} {:>9} {:>9} {:>9} {:>9}", "matrix", "entries", "generated",
-        NAMES[1], NAMES[2], NAMES[3], NAMES[4]);
+    println!(
+        "{:<14} {:>9} {:>10} {:>9} {:>9} {:>9} {:>9}",
+        "matrix", "entries", "generated", NAMES[1], NAMES[2], NAMES[3], NAMES[4]
+    );
     let mut all: Vec<Vec<f64>> = Vec::new();
     for a in real_matrices().into_iter().chain(generated_matrices()) {
         let seconds = one_matrix(&a, generated, handwritten);
         let relative: Vec<f64> = seconds.iter().map(|s| s / seconds[0]).collect();
-        println!("{:<14} {:>9} {:>9.1}u {:>9.2} {:>9.2} {:>9.2} {:>9.2}", a.name, a.stored(),
-            seconds[0] * 1e6, relative[1], relative[2], relative[3], relative[4]);
+        println!(
+            "{:<14} {:>9} {:>9.1}u {:>9.2} {:>9.2} {:>9.2} {:>9.2}",
+            a.name,
+            a.stored(),
+            seconds[0] * 1e6,
+            relative[1],
+            relative[2],
+            relative[3],
+            relative[4]
+        );
         all.push(relative);
     }
     let mean = |k: usize| geometric_mean(all.iter().map(|r| 1.0 / r[k]));
@@ -74,43 +84,22 @@ fn ratios(generated: &Generated, handwritten: &Handwritten) {
 
 /// Median seconds in the order of [`NAMES`].
 fn one_matrix(a: &Matrix, generated: &Generated, handwritten: &Handwritten) -> Vec<f64> {
-    let x = dense_vector(a.columns, 1);
-    let mut results = vec![vec![0.0; a.rows]; NAMES.len()];
+    let x = &dense_vector(a.columns, 1)[..];
     let sprs = sprs::CsMatViewI::<f64, u32>::new((a.rows, a.columns), &a.pos, &a.crd, &a.val);
     let faer = faer_view(a);
-    {
-        let [y0, y1, y2, y3, y4] = &mut results[..] else { unreachable!("one for each name") };
-        let x = &x[..];
-        let faer_x = MatRef::from_column_major_slice(x, a.columns, 1);
-        let mut competitors = [
-            Competitor::new(NAMES[0], || generated.spmv(a, x, y0)),
-            Competitor::new(NAMES[1], || handwritten.spmv_four(a, x, y1)),
-            Competitor::new(NAMES[2], || handwritten.spmv_safe(a, x, y2)),
-            Competitor::new(NAMES[3], || mul_acc_mat_vec_csr(sprs, x, &mut y3[..])),
-            Competitor::new(NAMES[4], || {
-                let y = MatMut::from_column_major_slice_mut(&mut y4[..], a.rows, 1);
+    let faer_x = MatRef::from_column_major_slice(x, a.columns, 1);
+    compare(
+        &a.name,
+        a.rows,
+        &mut [
+            Competitor::new(NAMES[0], |y| generated.spmv(a, x, y)),
+            Competitor::new(NAMES[1], |y| handwritten.spmv_four(a, x, y)),
+            Competitor::new(NAMES[2], |y| handwritten.spmv_safe(a, x, y)),
+            Competitor::new(NAMES[3], |y| mul_acc_mat_vec_csr(sprs, x, y)),
+            Competitor::new(NAMES[4], |y| {
+                let y = MatMut::from_column_major_slice_mut(y, a.rows, 1);
                 sparse_dense_matmul(y, Accum::Add, faer, faer_x, 1.0, Par::Seq);
             }),
-        ];
-        for c in &mut competitors {
-            (c.run)();
-        }
-        drop(competitors);
-    }
-    for (name, y) in NAMES.iter().zip(&results).skip(1) {
-        assert_close(&format!("{} of {}", name, a.name), y, &results[0]);
-    }
-    let [y0, y1, y2, y3, y4] = &mut results[..] else { unreachable!("one for each name") };
-    let x = &x[..];
-    let faer_x = MatRef::from_column_major_slice(x, a.columns, 1);
-    compare(&mut [
-        Competitor::new(NAMES[0], || generated.spmv(a, x, y0)),
-        Competitor::new(NAMES[1], || handwritten.spmv_four(a, x, y1)),
-        Competitor::new(NAMES[2], || handwritten.spmv_safe(a, x, y2)),
-        Competitor::new(NAMES[3], || mul_acc_mat_vec_csr(sprs, x, &mut y3[..])),
-        Competitor::new(NAMES[4], || {
-            let y = MatMut::from_column_major_slice_mut(&mut y4[..], a.rows, 1);
-            sparse_dense_matmul(y, Accum::Add, faer, faer_x, 1.0, Par::Seq);
-        }),
-    ])
+        ],
+    )
 }

@@ -9,41 +9,46 @@ const WARM_UP: usize = 3;
 const BATCH: Duration = Duration::from_micros(300);
 const TURNS: usize = 9;
 
-/// Something to time.
+/// Something to time: adds its result to an output.
 pub struct Competitor<'a> {
     pub name: &'static str,
-    pub run: Box<dyn FnMut() + 'a>,
+    run: Box<dyn FnMut(&mut [f64]) + 'a>,
 }
 
 impl<'a> Competitor<'a> {
-    pub fn new(name: &'static str, run: impl FnMut() + 'a) -> Competitor<'a> {
+    pub fn new(name: &'static str, run: impl FnMut(&mut [f64]) + 'a) -> Competitor<'a> {
         Competitor { name, run: Box::new(run) }
     }
 }
 
-/// Median seconds of one call of each competitor.
-pub fn compare(competitors: &mut [Competitor<'_>]) -> Vec<f64> {
-    let batches: Vec<usize> = competitors
-        .iter_mut()
-        .map(|c| {
-            (c.run)();
-            let start = Instant::now();
-            (c.run)();
-            let once = start.elapsed().max(Duration::from_nanos(20));
-            (BATCH.as_nanos() / once.as_nanos()).clamp(1, 100_000) as usize
-        })
-        .collect();
+/// Median seconds of one call of each competitor, whose outputs have `len` elements and must agree:
+/// a fast wrong kernel must not win.
+pub fn compare(case: &str, len: usize, competitors: &mut [Competitor<'_>]) -> Vec<f64> {
+    let mut outputs = vec![vec![0.0; len]; competitors.len()];
+    for (c, y) in competitors.iter_mut().zip(&mut outputs) {
+        (c.run)(y);
+    }
+    for (c, y) in competitors.iter().zip(&outputs).skip(1) {
+        assert_close(&format!("{case}: {} and {}", c.name, competitors[0].name), y, &outputs[0]);
+    }
+    let mut batches = Vec::with_capacity(competitors.len());
+    for (c, y) in competitors.iter_mut().zip(&mut outputs) {
+        let start = Instant::now();
+        (c.run)(y);
+        let once = start.elapsed().max(Duration::from_nanos(20));
+        batches.push((BATCH.as_nanos() / once.as_nanos()).clamp(1, 100_000));
+    }
     let mut seconds = vec![Vec::with_capacity(TURNS); competitors.len()];
     for _ in 0..TURNS {
-        for ((c, &batch), seconds) in competitors.iter_mut().zip(&batches).zip(&mut seconds) {
+        for (k, (c, y)) in competitors.iter_mut().zip(&mut outputs).enumerate() {
             for _ in 0..WARM_UP {
-                (c.run)();
+                (c.run)(y);
             }
             let start = Instant::now();
-            for _ in 0..batch {
-                (c.run)();
+            for _ in 0..batches[k] {
+                (c.run)(y);
             }
-            seconds.push(start.elapsed().as_secs_f64() / batch as f64);
+            seconds[k].push(start.elapsed().as_secs_f64() / batches[k] as f64);
         }
     }
     seconds.into_iter().map(median).collect()
@@ -70,8 +75,8 @@ pub fn verdict(what: &str, measured: f64, wanted: &str, met: bool) {
     println!("{what:<56} {measured:>8.2}   wanted {wanted:<8} {mark}");
 }
 
-/// Panics unless two results agree: a fast wrong kernel must not win.
-pub fn assert_close(what: &str, a: &[f64], b: &[f64]) {
+/// Panics unless two results agree up to the order of summation.
+fn assert_close(what: &str, a: &[f64], b: &[f64]) {
     assert_eq!(a.len(), b.len(), "{what}");
     let scale = a.iter().fold(0.0f64, |m, v| m.max(v.abs())).max(1e-300);
     for (i, (a, b)) in a.iter().zip(b).enumerate() {

@@ -8,9 +8,8 @@ use super::dylib::load;
 use super::matrix::{Matrix, Vector};
 
 /// The types that cross the boundary, as the compiled file declares them.
-mod kernels {
-    include!("kernels.rs");
-}
+#[path = "kernels.rs"]
+mod kernels;
 use kernels::{Rows, Sparse};
 
 type Spmv = unsafe extern "C" fn(Rows, *const f64, *mut f64);

@@ -75,7 +75,8 @@ mod tests {
 
     #[test]
     fn blocks_are_indented_and_blank_lines_collapse() {
-        let got = indent("fn f() {\n\n\nlet s = \"{\"; // {\nif a {\nb();\n\n} else {\nc();\n}\n}\n\n");
+        let got =
+            indent("fn f() {\n\n\nlet s = \"{\"; // {\nif a {\nb();\n\n} else {\nc();\n}\n}\n\n");
         assert_eq!(
             got,
             "fn f() {\n    let s = \"{\"; // {\n    if a {\n        b();\n    } else {\n        c();\n    }\n}\n"

@@ -8,8 +8,8 @@
 //! Unchecked indexing appears only where the prover shows `known ⊢ in bounds` ([`AccessProof`]).
 
 mod facts;
-mod layout;
 mod indent;
+mod layout;
 mod module;
 mod nest;
 mod parallel;

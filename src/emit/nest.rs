@@ -39,11 +39,8 @@ pub fn nest(
     let mut open = String::new();
     let mut close = String::new();
     if !nest.guards.is_empty() {
-        let tests: Vec<String> = nest
-            .guards
-            .iter()
-            .map(|c| writer.scope.constraint(c, &mut writer.facts))
-            .collect();
+        let tests: Vec<String> =
+            nest.guards.iter().map(|c| writer.scope.constraint(c, &mut writer.facts)).collect();
         open = format!("if {} {{\n", tests.join(" && "));
         close = "}\n".to_string();
     }
@@ -256,11 +253,8 @@ impl<'a> Writer<'a> {
         self.facts.enter(self.assumptions_at(d + 1).iter());
 
         let loaded_before = self.scope.loaded.len();
-        let mut tests: Vec<String> = level
-            .guards
-            .iter()
-            .map(|c| self.scope.constraint(c, &mut self.facts))
-            .collect();
+        let mut tests: Vec<String> =
+            level.guards.iter().map(|c| self.scope.constraint(c, &mut self.facts)).collect();
         self.facts.enter(&level.guards);
         for r in &level.restrictions {
             let text = self.scope.formula(r, &mut self.facts);
@@ -367,8 +361,7 @@ impl<'a> Writer<'a> {
     ) -> Result<SearchCode> {
         let matches: Vec<String> =
             conditions.iter().map(|c| self.scope.constraint(c, &mut self.facts)).collect();
-        let continues =
-            plan.continues.as_ref().map(|f| self.scope.formula(f, &mut self.facts));
+        let continues = plan.continues.as_ref().map(|f| self.scope.formula(f, &mut self.facts));
         let key = plan
             .key
             .iter()
@@ -590,7 +583,8 @@ impl<'a> Writer<'a> {
         let var = ident(&level.var);
         let (lo, hi) = (lo.text(Sign::Unsigned), hi.text(Sign::Unsigned));
         let closure = if mentions(&body, &var) { var } else { "_".to_string() };
-        let total = format!("let {ACCUMULATOR} = sum({lo}, {hi}, |{closure}: usize| {{\n{body}\n}});");
+        let total =
+            format!("let {ACCUMULATOR} = sum({lo}, {hi}, |{closure}: usize| {{\n{body}\n}});");
         let store = self.store(ACCUMULATOR)?;
         Ok(Some(format!("{total}\n{store}\n")))
     }

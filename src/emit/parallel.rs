@@ -10,7 +10,14 @@ use crate::tensor::ValueType;
 
 /// Wraps the code of the parallel loop. `outside` is shared read-only state; `inside` is the loop over
 /// `range` with its private state; `output` is the output's value array.
-pub fn region(parallel: Parallel, lo: &str, hi: &str, output: &str, outside: &str, inside: &str) -> String {
+pub fn region(
+    parallel: Parallel,
+    lo: &str,
+    hi: &str,
+    output: &str,
+    outside: &str,
+    inside: &str,
+) -> String {
     if parallel.private {
         format!(
             "{outside}chunks_private(threads, {lo}, {hi}, {output}, |{output}, range| {{\n{inside}}});\n"
@@ -31,10 +38,7 @@ pub fn shared_items() -> &'static str {
 /// Items for parallel reductions.
 pub fn private_items(t: ValueType) -> String {
     let add = value::accumulate(t, "*total", "part");
-    PRIVATE
-        .replace("TYPE", t.rust_name())
-        .replace("ZERO", value::zero(t))
-        .replace("ADD", &add)
+    PRIVATE.replace("TYPE", t.rust_name()).replace("ZERO", value::zero(t)).replace("ADD", &add)
 }
 
 /// The chunk size, used by both.
@@ -44,7 +48,8 @@ pub fn chunk_item() -> &'static str {
      (len / (16 * threads.max(1))).max(1)\n}\n\n"
 }
 
-const SHARED: &str = "/// An array whose elements are written by one thread each, as the dependence test proved.
+const SHARED: &str =
+    "/// An array whose elements are written by one thread each, as the dependence test proved.
 #[derive(Clone, Copy)]
 struct Shared<T> {
 data: *mut T,
@@ -98,7 +103,8 @@ run();
 
 ";
 
-const PRIVATE: &str = "/// Runs `work` on chunks of `lo..hi`; every thread but this one sums into a copy of its own.
+const PRIVATE: &str =
+    "/// Runs `work` on chunks of `lo..hi`; every thread but this one sums into a copy of its own.
 fn chunks_private(
 threads: usize,
 lo: usize,

@@ -168,7 +168,11 @@ impl Scope {
             Atom::Floor(inner, d) => match sign {
                 Sign::Unsigned => {
                     let inner = self.unsigned(inner, facts);
-                    if inner.contains(' ') { format!("({inner}) / {d}") } else { format!("{inner} / {d}") }
+                    if inner.contains(' ') {
+                        format!("({inner}) / {d}")
+                    } else {
+                        format!("{inner} / {d}")
+                    }
                 }
                 Sign::Signed => format!("({}).div_euclid({d})", self.signed(inner, facts)),
             },

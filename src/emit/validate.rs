@@ -1,3 +1,5 @@
 use super::IndexWidth;
 use crate::layout::Layout;
-pub fn validate_body(_layout: &Layout, _width: IndexWidth) -> String { "Ok(())\n".into() }
+pub fn validate_body(_layout: &Layout, _width: IndexWidth) -> String {
+    "Ok(())\n".into()
+}

@@ -1,6 +1,6 @@
 //! Composition of layouts with the accesses of a statement (SPF §4).
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
@@ -46,9 +46,10 @@ impl Space {
     pub fn params(&self) -> Vec<Name> {
         let mut out: Vec<Name> = Vec::new();
         let operands = self.operands.iter();
-        let names = self.extents.values().chain(
-            operands.flat_map(|o| o.extents.iter().chain(o.params.keys())),
-        );
+        let names = self
+            .extents
+            .values()
+            .chain(operands.flat_map(|o| o.extents.iter().chain(o.params.keys())));
         for n in names {
             if !out.contains(n) {
                 out.push(n.clone());
@@ -95,7 +96,14 @@ impl Space {
 ///
 /// A relation that is a union gives one space for each choice of pieces; together they cover every
 /// stored entry once, because overlapping pieces are refused.
-pub fn compose(program: &Program, layouts: &IndexMap<Name, Rc<Layout>>) -> Result<Vec<Space>> {
+///
+/// With `shares`, the output writes at the positions of that input; its layout is the one that
+/// [`share`](crate::layout::share) derives.
+pub fn compose(
+    program: &Program,
+    layouts: &IndexMap<Name, Arc<Layout>>,
+    shares: Option<&Name>,
+) -> Result<Vec<Space>> {
     let product = program.product()?;
     let indices = program.indices();
     let mut taken: Vec<Name> = indices.clone();
@@ -155,6 +163,23 @@ pub fn compose(program: &Program, layouts: &IndexMap<Name, Rc<Layout>>) -> Resul
             access.subscripts.clone(),
             operand_extents,
         ));
+    }
+
+    if let Some(tensor) = shares {
+        let input = operands.iter().skip(1).find(|o| o.tensor == *tensor).cloned();
+        let shared = match input {
+            Some(input) => operands[0].share_positions(&input),
+            None => Err(format!("`{tensor}` is not a factor of the expression")),
+        };
+        shared.map_err(|why| {
+            Diagnostic::new(
+                Code::Space,
+                format!("`{}` cannot share the sparsity of `{tensor}`: {why}", operands[0].tensor),
+            )
+            .at(program.output.span.clone(), "this output")
+            .within("<expression>", &program.text)
+            .help("name a sparse factor, or give the output a layout of its own")
+        })?;
     }
 
     let mut facts = Vec::new();

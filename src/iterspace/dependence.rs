@@ -67,9 +67,7 @@ pub fn parallelism(
 /// Tests dimension `d` of `dims`.
 pub fn loop_kind(space: &Space, dims: &[Name], d: usize, prover: &mut dyn Prover) -> LoopKind {
     let inner = &dims[d..];
-    let prime = |n: &Name| {
-        inner.contains(n).then(|| Affine::var(Name::from(format!("{n}'"))))
-    };
+    let prime = |n: &Name| inner.contains(n).then(|| Affine::var(Name::from(format!("{n}'"))));
     let mut facts: Vec<Formula> = space.facts.iter().cloned().map(Formula::Constraint).collect();
     for c in &space.constraints {
         facts.push(Formula::Constraint(c.clone()));

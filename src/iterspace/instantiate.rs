@@ -16,8 +16,7 @@ pub fn instantiate(
     calls: &[Call],
     is_param: &impl Fn(&str) -> bool,
 ) -> Vec<Formula> {
-    let variables: Vec<Name> =
-        property.free_vars().into_iter().filter(|v| !is_param(v)).collect();
+    let variables: Vec<Name> = property.free_vars().into_iter().filter(|v| !is_param(v)).collect();
     if variables.is_empty() {
         return vec![property.clone()];
     }
@@ -55,13 +54,17 @@ fn match_patterns(
     };
     for call in calls.iter().filter(|c| c.array == pattern.array) {
         let before = bindings.len();
+        let mut mismatch = false;
         let fits = pattern.args.len() == call.args.len()
-            && pattern
-                .args
-                .iter()
-                .zip(&call.args)
-                .all(|(p, ground)| unify(p, ground, variables, bindings));
-        if fits {
+            && pattern.args.iter().zip(&call.args).all(|(p, ground)| {
+                unify(p, ground, variables, bindings).unwrap_or_else(|| {
+                    mismatch = true;
+                    true
+                })
+            });
+        // `crd(r, q)` with `r` bound to `a` already, at the call `crd(b, c)`: an instance about
+        // `crd(a, c)`, of use where `a = b` holds without being written.
+        if fits && (!mismatch || bindings.len() > before) {
             match_patterns(rest, calls, variables, bindings, found);
         }
         bindings.truncate(before);
@@ -69,30 +72,31 @@ fn match_patterns(
 }
 
 /// Solves `pattern = ground` for the one unbound variable of the pattern, if it has coefficient 1.
+/// `None`: everything is bound, to another term.
 fn unify(
     pattern: &Affine,
     ground: &Affine,
     variables: &[Name],
     bindings: &mut IndexMap<Name, Affine>,
-) -> bool {
+) -> Option<bool> {
     let bound = pattern.substitute(&|n| bindings.get(n).cloned());
     let unbound: Vec<&Name> =
         variables.iter().filter(|v| !bindings.contains_key(*v) && pattern.mentions(v)).collect();
     match unbound.as_slice() {
-        [] => bound == *ground,
+        [] => (bound == *ground).then_some(true),
         [v] => {
             let atom = Atom::Var((*v).clone());
             if bound.coefficient(&atom) != 1 {
-                return false;
+                return Some(false);
             }
             let rest = bound - Affine::atom(atom);
             if rest.mentions(v) {
-                return false;
+                return Some(false);
             }
             bindings.insert((*v).clone(), ground.clone() - rest);
-            true
+            Some(true)
         }
-        _ => false,
+        _ => Some(false),
     }
 }
 
@@ -145,6 +149,13 @@ mod tests {
         assert_eq!(got.len(), 2, "{got:?}");
         assert!(got[0].contains("pos(a) <= x"), "{got:?}");
         assert!(instances(property, "pos(a) = 0 and crd(x) = crd(y)").is_empty());
+    }
+
+    #[test]
+    fn rows_that_are_equal_without_being_written_so_are_related() {
+        let property = "p < q => crd(r, p) < crd(r, q)";
+        let got = instances(property, "crd(a, x) = crd(b, y)");
+        assert!(got.contains(&"x < y => crd(a, x) < crd(a, y)".to_string()), "{got:?}");
     }
 
     #[test]

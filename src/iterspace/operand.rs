@@ -1,6 +1,6 @@
 //! One tensor access with its layout, renamed into the name space of the statement.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
@@ -22,7 +22,7 @@ pub struct Operand {
     /// Unique per access; the tensor's name unless it is accessed again (`A_2`).
     pub label: String,
     pub role: Role,
-    pub layout: Rc<Layout>,
+    pub layout: Arc<Layout>,
     pub subscripts: Vec<Affine>,
     /// Extent of each logical dimension, a parameter.
     pub extents: Vec<Name>,
@@ -41,6 +41,8 @@ pub struct Operand {
     pub value_array: Name,
     pub value_index: Vec<Arith>,
     pub value_shape: Vec<Arith>,
+    /// The input whose positions an output reuses.
+    pub shares: Option<Name>,
 }
 
 impl Operand {
@@ -49,7 +51,7 @@ impl Operand {
         tensor: Name,
         label: String,
         role: Role,
-        layout: Rc<Layout>,
+        layout: Arc<Layout>,
         subscripts: Vec<Affine>,
         extents: Vec<Name>,
     ) -> Operand {
@@ -141,9 +143,65 @@ impl Operand {
             subscripts,
             extents,
             positions: position_names,
+            shares: None,
         };
         operand.substitute_direct_positions();
         operand
+    }
+
+    /// Makes this output write at the positions of `input`, whose leading positions and index arrays
+    /// its layout repeats (SPF §4, known output sparsity). It becomes direct: the input's positions
+    /// decide where it writes.
+    ///
+    /// # Errors
+    /// The reason, if `input` has no positions of its own.
+    pub fn share_positions(&mut self, input: &Operand) -> std::result::Result<(), String> {
+        if input.is_direct() {
+            return Err(format!("`{}` stores no index arrays to share", input.tensor));
+        }
+        let mut renaming: IndexMap<Name, Affine> = IndexMap::new();
+        for (k, (own, declared)) in
+            self.positions.iter().zip(&self.layout.relation.positions).enumerate()
+        {
+            let shared = input.layout.relation.positions.get(k) == Some(declared);
+            let value = match shared {
+                true => Affine::var(input.positions[k].clone()),
+                // A dense position repeats the subscript that it was added for.
+                false => self.pieces[0]
+                    .iter()
+                    .filter(|c| c.relop == Relop::Eq && !c.affine.has_calls())
+                    .find_map(|c| {
+                        let coefficient = c.affine.coefficient_of_var(own);
+                        (coefficient.abs() == 1).then(|| {
+                            (c.affine.clone() - Affine::var(own.clone()) * coefficient)
+                                * -coefficient
+                        })
+                    })
+                    .ok_or_else(|| format!("position `{own}` repeats no subscript"))?,
+            };
+            renaming.insert(own.clone(), value);
+        }
+        let from = format!("_{}", self.tensor);
+        let to = format!("_{}", input.tensor);
+        let shared_name = |n: &Name| {
+            let base = n.strip_suffix(from.as_str())?;
+            let renamed = Name::from(format!("{base}{to}"));
+            let known = input.params.contains_key(&renamed) || input.arrays.contains_key(&renamed);
+            known.then_some(renamed)
+        };
+        let place = |n: &Name| renaming.get(n).map(Arith::from_affine);
+        self.value_index =
+            self.value_index.iter().map(|a| a.substitute(&place).rename(&shared_name)).collect();
+        self.value_shape = self.value_shape.iter().map(|a| a.rename(&shared_name)).collect();
+        self.layout = Arc::new(self.layout.values_only());
+        self.positions.clear();
+        self.pieces = vec![Vec::new()];
+        self.arrays.clear();
+        self.params.clear();
+        self.properties.clear();
+        self.facts.clear();
+        self.shares = Some(input.tensor.clone());
+        Ok(())
     }
 
     /// A direct operand's positions are functions of its subscripts; it has no dimension of its own.

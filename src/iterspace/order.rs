@@ -63,9 +63,10 @@ fn default_indices(space: &Space) -> Vec<Name> {
     let mut left: Vec<usize> = (0..space.indices.len()).collect();
     left.sort_by_key(|&k| runs_along_dense_rows(space, &space.indices[k]));
     let mut out = Vec::new();
-    while let Some(at) = left.iter().position(|&k| {
-        left.iter().all(|&other| other == k || !graph.contains_edge(other, k))
-    }) {
+    while let Some(at) = left
+        .iter()
+        .position(|&k| left.iter().all(|&other| other == k || !graph.contains_edge(other, k)))
+    {
         out.push(space.indices[left.remove(at)].clone());
     }
     out
@@ -195,7 +196,7 @@ impl<'a> Placement<'a> {
                 continue;
             }
             while !self.is_placed(name) {
-                match self.driver(name, &explicit) {
+                match self.driver(name, wanted, &explicit) {
                     Some(position) => self.place(position),
                     None => self.place(name.clone()),
                 }
@@ -234,8 +235,9 @@ impl<'a> Placement<'a> {
     }
 
     /// The next position of the operand that should drive index `i`, if any: one with an index
-    /// array of its own before one that merely repeats the index.
-    fn driver(&self, i: &Name, explicit: &[&Name]) -> Option<Name> {
+    /// array of its own before one that merely repeats the index. One that would also decide an
+    /// index wanted later, and that one first, does not: the order asked for would not be kept.
+    fn driver(&self, i: &Name, wanted: &[Name], explicit: &[&Name]) -> Option<Name> {
         let mut dense_like = None;
         for o in &self.space.operands {
             let Some(next) = o.positions.iter().find(|p| !self.is_placed(p)) else { continue };
@@ -247,6 +249,15 @@ impl<'a> Placement<'a> {
             let started = o.positions.iter().any(|p| self.is_placed(p) && reaches(p));
             let later = o.positions.iter().any(|p| !self.is_placed(p) && reaches(p));
             if !ready || !(reaches(next) || (started && later)) {
+                continue;
+            }
+            let rank = |n: &Name| wanted.iter().position(|w| w == n);
+            let decides: Vec<_> = connected(self.space, next)
+                .iter()
+                .filter(|n| !self.is_placed(n))
+                .filter_map(rank)
+                .collect();
+            if !decides.is_sorted() {
                 continue;
             }
             if !is_dense_like(self.space, next) {

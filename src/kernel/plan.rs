@@ -1,6 +1,7 @@
 //! Compose → scan → synthesize → choose, for every space of a statement.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
@@ -8,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::emit::{IndexWidth, KernelSpec, Module, Parallel, Statement, render};
 use crate::formula::Name;
 use crate::iterspace::{LoopKind, LoopOrder, Space, compose, loop_kind, loop_order};
-use crate::layout::{DefaultFor, Layout};
+use crate::layout::{DefaultFor, Layout, share};
 use crate::program::Program;
 use crate::prover::{Prover, Z3Prover};
 use crate::scan::{Nest, scan};
@@ -50,10 +51,80 @@ impl Request {
 #[derive(Clone, Debug)]
 pub struct Planned {
     pub program: Rc<Program>,
-    pub layouts: IndexMap<Name, Rc<Layout>>,
+    pub layouts: IndexMap<Name, Arc<Layout>>,
     pub statements: Vec<Statement>,
     pub value_type: ValueType,
     pub index_width: IndexWidth,
+}
+
+/// The layout of every tensor of `program`, the output's first.
+pub(super) fn layouts(request: &Request, program: &Program) -> Result<IndexMap<Name, Arc<Layout>>> {
+    let mut layouts: IndexMap<Name, Arc<Layout>> = IndexMap::new();
+    let sharing = shares(request, program);
+    for (tensor, rank) in program.tensors() {
+        if sharing.is_some() && tensor == program.output.tensor {
+            // Derived from the input's below; its place in the order is kept.
+            let placeholder = Layout::named_for_rank(&DefaultFor::Output.layout()?, rank)?;
+            layouts.insert(tensor, Arc::new(placeholder));
+            continue;
+        }
+        let role = match tensor == program.output.tensor {
+            true => DefaultFor::Output,
+            false => DefaultFor::Array,
+        };
+        let layout = match request.layouts.get(&tensor) {
+            Some(text) => Layout::named_for_rank(text, rank)?,
+            None => Layout::named_for_rank(&role.layout()?, rank)?,
+        };
+        layouts.insert(tensor, Arc::new(layout));
+    }
+    if let Some(input) = sharing {
+        let layout = sharing_layout(program, &layouts, &input)?;
+        layouts.insert(program.output.tensor.clone(), Arc::new(layout));
+    }
+    for tensor in request.layouts.keys() {
+        if !layouts.contains_key(tensor) {
+            return Err(Diagnostic::new(
+                Code::Shape,
+                format!("a layout is given for `{tensor}`, which the expression does not use"),
+            )
+            .help(format!("the tensors of the expression are {}", names(layouts.keys()))));
+        }
+    }
+    Ok(layouts)
+}
+
+/// The input named by an output layout of the form `shares(A)`.
+pub(super) fn shares(request: &Request, program: &Program) -> Option<Name> {
+    let text = request.layouts.get(&program.output.tensor)?;
+    let name = text.trim().strip_prefix("shares(")?.strip_suffix(')')?;
+    Some(Name::from(name.trim()))
+}
+
+/// The layout of an output with the sparsity of `input`.
+fn sharing_layout(
+    program: &Program,
+    layouts: &IndexMap<Name, Arc<Layout>>,
+    input: &Name,
+) -> Result<Layout> {
+    let factors = program.product()?.factors;
+    let access = factors.iter().find(|a| a.tensor == *input);
+    let (Some(access), Some(layout)) = (access, layouts.get(input)) else {
+        return Err(Diagnostic::new(
+            Code::Space,
+            format!("`shares({input})`: `{input}` is not a factor of the expression"),
+        )
+        .at(program.output.span.clone(), "this output")
+        .within("<expression>", &program.text)
+        .help("name a factor of the product"));
+    };
+    let shared: Vec<Option<usize>> = program
+        .output
+        .subscripts
+        .iter()
+        .map(|s| s.as_var().and_then(|_| access.subscripts.iter().position(|other| other == s)))
+        .collect();
+    share(layout, &shared)
 }
 
 /// Runs the stages up to the choice.
@@ -65,28 +136,8 @@ pub fn plan(request: &Request) -> Result<Planned> {
 /// [`plan`] with a prover of the caller's choice.
 pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
     let program = Program::parse(&request.expression)?;
-    let mut layouts: IndexMap<Name, Rc<Layout>> = IndexMap::new();
-    for (tensor, rank) in program.tensors() {
-        let role = match tensor == program.output.tensor {
-            true => DefaultFor::Output,
-            false => DefaultFor::Array,
-        };
-        let layout = match request.layouts.get(&tensor) {
-            Some(text) => Layout::named_for_rank(text, rank)?,
-            None => Layout::named_for_rank(&role.layout()?, rank)?,
-        };
-        layouts.insert(tensor, Rc::new(layout));
-    }
-    for tensor in request.layouts.keys() {
-        if !layouts.contains_key(tensor) {
-            return Err(Diagnostic::new(
-                Code::Shape,
-                format!("a layout is given for `{tensor}`, which the expression does not use"),
-            )
-            .help(format!("the tensors of the expression are {}", names(layouts.keys()))));
-        }
-    }
-    let spaces = compose(&program, &layouts)?;
+    let layouts = layouts(request, &program)?;
+    let spaces = compose(&program, &layouts, shares(request, &program).as_ref())?;
     let templates = templates()?;
     let mut statements = Vec::new();
     for space in spaces {
@@ -179,8 +230,7 @@ fn forced(request: &Request, find: &Find) -> Result<Option<Plan>> {
     match &attempt.verdict {
         Verdict::Proved(plan) => Ok(Some(plan.clone())),
         verdict => {
-            let proved: Vec<&str> =
-                find.plans().map(|p| p.template.name.as_str()).collect();
+            let proved: Vec<&str> = find.plans().map(|p| p.template.name.as_str()).collect();
             let mut d = Diagnostic::new(
                 Code::Find,
                 format!("template `{name}` is not proved for {}", find.problem.describe()),

@@ -28,6 +28,7 @@ mod library;
 mod parent;
 mod property;
 mod relation;
+mod share;
 mod source;
 mod specialise;
 mod suggest;
@@ -41,6 +42,7 @@ use indexmap::IndexMap;
 
 pub use self::defaults::DefaultFor;
 pub use self::library::{LayoutSpec, shipped, shipped_levels};
+pub use self::share::share;
 pub use self::suggest::nearest;
 use crate::formula::{Arith, Constraint, Formula, Name};
 

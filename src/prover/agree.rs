@@ -1,6 +1,6 @@
 //! Both provers at once, for tests.
 
-use super::{Answer, IslProver, Prover, Z3Prover, smtlib};
+use super::{Answer, IslProver, Model, Prover, Z3Prover, smtlib};
 use crate::formula::Formula;
 
 /// Answers as [`Z3Prover`] does, and panics when [`IslProver`] disagrees or when a model does not
@@ -35,6 +35,10 @@ impl Prover for AgreeingProver {
         self.z3.pop();
         self.isl.pop();
         self.stack.pop();
+    }
+
+    fn illustrate(&mut self, query: &[Formula]) -> Option<Model> {
+        self.z3.illustrate(query)
     }
 
     fn check(&mut self) -> Answer {

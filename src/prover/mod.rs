@@ -74,6 +74,12 @@ pub trait Prover {
     /// Decides the conjunction of all facts on the stack.
     fn check(&mut self) -> Answer;
 
+    /// A model of the facts on the stack and `query` with small numbers, to be read by people.
+    /// `None` when there is no model or none was found.
+    fn illustrate(&mut self, query: &[Formula]) -> Option<Model> {
+        self.prove_unsat(query).model().cloned()
+    }
+
     /// Decides the facts on the stack together with `query`, and leaves the stack as it was.
     fn prove_unsat(&mut self, query: &[Formula]) -> Answer {
         self.push(query);

@@ -5,7 +5,7 @@ use std::fmt;
 use indexmap::IndexMap;
 
 use super::terms::{Terms, truth_of, value_of};
-use crate::formula::{Affine, Atom, Formula, Name};
+use crate::formula::{Affine, Atom, Call, Formula, Name};
 
 /// Values that satisfy some facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +31,40 @@ impl Model {
         model.calls.sort();
         model.calls.dedup();
         Some(model)
+    }
+
+    /// What is left of the model when only `formula` matters: its variables, and the array places
+    /// that it or `facts` mention in terms of those variables.
+    #[must_use]
+    pub fn about<'f>(
+        &self,
+        formula: &'f Formula,
+        facts: impl IntoIterator<Item = &'f Formula>,
+    ) -> Model {
+        let own = Terms::of([formula]);
+        let mut places: Vec<(Name, Vec<i64>)> = Vec::new();
+        let mut keep = |call: &Call| {
+            let args: Option<Vec<i64>> = call.args.iter().map(|a| self.value(a)).collect();
+            places.extend(args.map(|args| (call.array.clone(), args)));
+        };
+        own.calls.iter().for_each(&mut keep);
+        for call in &Terms::of(facts).calls {
+            let mut vars = 0;
+            let mut known = true;
+            for arg in &call.args {
+                arg.visit_vars(&mut |n| {
+                    vars += 1;
+                    known &= own.vars.contains(n);
+                });
+            }
+            if vars > 0 && known {
+                keep(call);
+            }
+        }
+        Model {
+            vars: self.vars.iter().filter(|(n, _)| own.vars.contains(*n)).map(|(n, v)| (n.clone(), *v)).collect(),
+            calls: self.calls.iter().filter(|(place, _)| places.contains(place)).cloned().collect(),
+        }
     }
 
     /// The value of an array at a place that the facts mention.

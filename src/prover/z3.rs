@@ -14,7 +14,7 @@ use crate::formula::{Affine, Atom, Call, Constraint, Formula, Name, Relop};
 const RESOURCES: u32 = 2_000_000;
 
 /// Ranges in which to look for a smaller model, in this order.
-const SMALL: [(i64, i64); 2] = [(0, 4), (-8, 8)];
+const SMALL: [(i64, i64); 5] = [(0, 1), (0, 2), (0, 3), (0, 4), (-8, 8)];
 
 /// Z3, incremental. Stays on its thread (Z3 contexts are implicit and thread-local).
 ///
@@ -174,6 +174,20 @@ impl Z3Prover {
 }
 
 impl Prover for Z3Prover {
+    fn illustrate(&mut self, query: &[Formula]) -> Option<Model> {
+        self.push(query);
+        let found = match self.solver.check() {
+            SatResult::Sat => {
+                let terms = Terms::of(self.stack.iter().flatten());
+                let first = self.model(&terms);
+                self.small_model(&terms).or(first)
+            }
+            SatResult::Unsat | SatResult::Unknown => None,
+        };
+        self.pop();
+        found
+    }
+
     fn push(&mut self, facts: &[Formula]) {
         self.solver.push();
         for fact in facts {

@@ -88,7 +88,7 @@ impl Assumptions {
             for instance in instantiate(&property.formula, &calls, &is_param) {
                 let (premises, conclusion) = split(instance);
                 let Some(conclusion) = conclusion.as_conjunction() else { continue };
-                if conclusion.iter().any(|c| c.relop == Relop::Ne) {
+                if conclusion.iter().any(|c| c.relop == Relop::Ne || !only_reads(c, &calls)) {
                     continue;
                 }
                 let mut depth = 0;
@@ -142,6 +142,13 @@ fn split(mut f: Formula) -> (Vec<Formula>, Formula) {
         f = *b;
     }
     (premises, f)
+}
+
+/// True if `c` reads index arrays only where the space does.
+fn only_reads(c: &Constraint, calls: &[Call]) -> bool {
+    let mut known = true;
+    c.visit_calls(&mut |call| known &= calls.contains(call));
+    known
 }
 
 /// Number of leading dimensions that must be bound before `c` can be evaluated.

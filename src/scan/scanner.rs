@@ -45,7 +45,11 @@ impl<'a> Scanner<'a> {
     fn new(space: &'a Space, order: &'a LoopOrder, assumptions: &'a Assumptions) -> Self {
         let dims = &order.dims;
         let at_depth = |d: usize| {
-            assumptions.calls.iter().filter(move |(_, k)| *k == d).map(|(c, _)| Atom::Call(c.clone()))
+            assumptions
+                .calls
+                .iter()
+                .filter(move |(_, k)| *k == d)
+                .map(|(c, _)| Atom::Call(c.clone()))
         };
         let mut params: Vec<Atom> = space.params().into_iter().map(Atom::Var).collect();
         params.extend(at_depth(0));
@@ -128,9 +132,12 @@ impl<'a> Scanner<'a> {
         let is_open = |n: &Name| self.dims[d..].contains(n);
         let mut open: Vec<Name> = vec![var.clone()];
         let mut tied: Vec<&Constraint> = Vec::new();
-        while let Some(c) = self.space.constraints.iter().find(|c| {
-            !tied.contains(c) && open.iter().any(|n| c.mentions(n))
-        }) {
+        while let Some(c) = self
+            .space
+            .constraints
+            .iter()
+            .find(|c| !tied.contains(c) && open.iter().any(|n| c.mentions(n)))
+        {
             tied.push(c);
             c.affine.visit_vars(&mut |n| {
                 if is_open(n) && !open.contains(n) {
@@ -225,10 +232,14 @@ impl<'a> Scanner<'a> {
         if let Some(value) = about_var.iter().find_map(|c| solve_unit(c, var)) {
             return Ok(Bind::Let(value));
         }
-        let (lower, upper) = bounds(&about_var, var);
-        if !lower.is_empty() && !upper.is_empty() {
-            return Ok(Bind::Loop { lower, upper });
+        let meaningful = self.without_emptiness(d, &about_var, &context);
+        for constraints in [&meaningful, &about_var] {
+            let (lower, upper) = bounds(constraints, var);
+            if !lower.is_empty() && !upper.is_empty() {
+                return Ok(Bind::Loop { lower, upper });
+            }
         }
+        let (lower, upper) = bounds(&about_var, var);
         // What is known may already imply a bound that the loop still has to state.
         let restated: Vec<Constraint> = reach
             .constraints()
@@ -250,6 +261,35 @@ impl<'a> Scanner<'a> {
             .help("visit the dimensions that bound it first (`--order`)"));
         }
         Ok(Bind::Loop { lower, upper })
+    }
+
+    /// `about_var` without bounds by parameters alone that only say that inner loops are not empty:
+    /// those not implied by the constraints on `d` itself, written or with later values put in.
+    fn without_emptiness(
+        &self,
+        d: usize,
+        about_var: &[Constraint],
+        context: &Set,
+    ) -> Vec<Constraint> {
+        let frame = &self.bare[d];
+        let var = &self.dims[d];
+        let values = self.determined_in(d, frame);
+        let direct: Vec<Constraint> = self
+            .space
+            .constraints
+            .iter()
+            .map(|c| c.substitute(&|n| values.get(n).cloned()))
+            .filter(|c| c.mentions(var) && fits(frame, &c.affine))
+            .collect();
+        let direct = framed(frame, &direct).intersect(context);
+        let by_parameters = |c: &Constraint| {
+            c.affine.terms().iter().all(|(a, _)| match a {
+                Atom::Var(n) => n == var || !self.dims.contains(n),
+                Atom::Call(_) | Atom::Floor(..) => false,
+            })
+        };
+        let keep = |c: &&Constraint| !by_parameters(c) || direct.implies(c);
+        about_var.iter().filter(keep).cloned().collect()
     }
 
     /// Original constraints complete at `depth` that what is known does not imply. They are added
@@ -284,7 +324,11 @@ impl<'a> Scanner<'a> {
 
     /// Dimensions after `d` whose value is already determined once `d` and its calls are known.
     fn determined(&self, d: usize) -> IndexMap<Name, Affine> {
-        let frame = &self.frames[d + 1];
+        self.determined_in(d, &self.frames[d + 1])
+    }
+
+    /// Dimensions after `d` whose value the atoms of `frame` determine.
+    fn determined_in(&self, d: usize, frame: &Frame) -> IndexMap<Name, Affine> {
         let mut out: IndexMap<Name, Affine> = IndexMap::new();
         loop {
             let before = out.len();

@@ -91,16 +91,11 @@ fn evaluate(template: &Template, queries: f64, length: f64, states: f64) -> Resu
     let mut env = minijinja::Environment::new();
     env.add_function("log2", f64::log2);
     let wrong = |e: minijinja::Error| {
-        Diagnostic::new(
-            Code::Find,
-            format!("cost formula of template `{}`: {e}", template.name),
-        )
-        .help("it may use queries, length, states, log2(), + - * / and parentheses")
+        Diagnostic::new(Code::Find, format!("cost formula of template `{}`: {e}", template.name))
+            .help("it may use queries, length, states, log2(), + - * / and parentheses")
     };
     let expression = env.compile_expression(&template.cost).map_err(wrong)?;
-    let value = expression
-        .eval(minijinja::context! { queries, length, states })
-        .map_err(wrong)?;
+    let value = expression.eval(minijinja::context! { queries, length, states }).map_err(wrong)?;
     f64::try_from(value).map_err(wrong)
 }
 

@@ -9,7 +9,7 @@ use super::{Direction, FindProblem, Obligation, Plan, Refutation, Template, Verd
 use crate::diagnostic::Result;
 use crate::formula::{Call, Formula};
 use crate::iterspace::{Space, instantiate};
-use crate::prover::{Answer, Prover};
+use crate::prover::{Answer, Model, Prover};
 use crate::scan::{Bind, Nest};
 
 /// One template tried on one find.
@@ -220,6 +220,12 @@ impl<'a> Session<'a> {
             }
         }
         Ok(match best {
+            Some((_, Verdict::Refuted(mut r))) => {
+                if r.counterexample.is_some() {
+                    r.counterexample = self.illustrate(&r.query).or(r.counterexample);
+                }
+                Verdict::Refuted(r)
+            }
             Some((_, verdict)) => verdict,
             None => Verdict::Inapplicable("the find condition has no ordering".to_string()),
         })
@@ -289,12 +295,12 @@ impl<'a> Session<'a> {
     /// `None` if the obligation is met, otherwise why not.
     pub fn fails(&mut self, o: &Obligation, vocabulary: &Vocabulary) -> Result<Option<Verdict>> {
         let query = vocabulary.expand(&o.formula)?;
-        let third = mentions_third_position(&o.formula);
+        let third = self.mentions_third_position(&query);
         if third {
             let base = self.base(3);
             self.prover.push(&base);
         }
-        let answer = self.prover.prove_unsat(&[query]);
+        let answer = self.prover.prove_unsat(std::slice::from_ref(&query));
         if third {
             self.prover.pop();
         }
@@ -317,6 +323,7 @@ impl<'a> Session<'a> {
                 obligation: o.name.clone(),
                 reason: o.reason.clone(),
                 arguments: shown.join(", "),
+                query: query.clone(),
                 counterexample,
             })
         };
@@ -327,12 +334,27 @@ impl<'a> Session<'a> {
             (Answer::Unknown(why), _) => Some(Verdict::Unknown(format!("{}: {why}", o.name))),
         })
     }
+
+    /// The smallest counterexample found for a refuted obligation, without what does not matter.
+    fn illustrate(&mut self, query: &Formula) -> Option<Model> {
+        let third = self.mentions_third_position(query);
+        let base = self.base(if third { 3 } else { 2 });
+        if third {
+            self.prover.push(&base);
+        }
+        let found = self.prover.illustrate(std::slice::from_ref(query));
+        if third {
+            self.prover.pop();
+        }
+        found.map(|model| model.about(query, &base))
+    }
+
+    fn mentions_third_position(&self, query: &Formula) -> bool {
+        let third = format!("{}''", self.problem.position);
+        query.free_vars().iter().any(|v| **v == *third)
+    }
 }
 
 fn var(name: &str) -> crate::formula::Affine {
     crate::formula::Affine::var(name)
-}
-
-fn mentions_third_position(f: &Formula) -> bool {
-    f.free_vars().iter().any(|v| &**v == "s")
 }

@@ -45,11 +45,7 @@ pub(super) fn placement(
     let problem = session.problem;
     let state = &vocabulary.arguments.state;
     let level_of = |n: &Name| session.nest.level_of(n).unwrap_or(problem.level);
-    let before = problem
-        .loops
-        .iter()
-        .find(|l| !state.contains(l))
-        .map_or(problem.level, level_of);
+    let before = problem.loops.iter().find(|l| !state.contains(l)).map_or(problem.level, level_of);
     let inner: Vec<Name> = state.iter().filter(|n| level_of(n) > before).cloned().collect();
     let allowed = |kind: &str| template.placements.iter().any(|p| p == kind);
 
@@ -79,11 +75,7 @@ fn range_known_from(problem: &super::FindProblem, inner: &[Name]) -> bool {
 }
 
 /// Equal values of `inner` are consecutive: within equal outer state they never decrease.
-fn consecutive(
-    session: &mut Session,
-    vocabulary: &Vocabulary,
-    inner: &[Name],
-) -> Result<bool> {
+fn consecutive(session: &mut Session, vocabulary: &Vocabulary, inner: &[Name]) -> Result<bool> {
     if inner.is_empty() {
         return Ok(true);
     }

@@ -88,9 +88,8 @@ struct ObligationFile {
 impl Template {
     /// Reads a template from its two files; `place` names it in diagnostics.
     pub fn parse(place: &str, declaration: &str, code: &str) -> Result<Template> {
-        let schema = |message: String| {
-            Diagnostic::new(Code::Find, message).within(place, declaration)
-        };
+        let schema =
+            |message: String| Diagnostic::new(Code::Find, message).within(place, declaration);
         let file: TemplateFile = toml::from_str(declaration).map_err(|e| {
             let d = schema(format!("template declaration: {}", e.message()));
             match e.span() {

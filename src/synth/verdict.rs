@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Plan;
+use crate::formula::Formula;
 use crate::prover::Model;
 
 /// What the prover found. Only `Proved` is ever emitted.
@@ -27,6 +28,8 @@ pub struct Refutation {
     pub reason: String,
     /// The arguments with which it fails.
     pub arguments: String,
+    /// The expanded obligation; satisfiable together with what holds of the find.
+    pub query: Formula,
     /// Small concrete index arrays and two iterations that break it. `None` when the obligation
     /// asks for a situation that never occurs.
     pub counterexample: Option<Model>,

@@ -65,9 +65,7 @@ impl Vocabulary<'_> {
     }
 
     fn constraints(&self, list: &[Constraint], q: usize, i: usize) -> Formula {
-        Formula::and(
-            list.iter().map(|c| Formula::Constraint(c.map(|a| self.instance(a, q, i)))),
-        )
+        Formula::and(list.iter().map(|c| Formula::Constraint(c.map(|a| self.instance(a, q, i)))))
     }
 
     /// What holds of the outer variables in iteration copy `i`.
@@ -87,12 +85,16 @@ impl Vocabulary<'_> {
 
     pub fn in_range(&self, q: usize, i: usize) -> Formula {
         let position = self.instance(&Affine::var(self.problem.position.clone()), q, i);
-        let lower = self.problem.lower.iter().map(|l| {
-            Formula::le(self.instance(l, q, i), position.clone())
-        });
-        let upper = self.problem.upper.iter().map(|u| {
-            Formula::lt(position.clone(), self.instance(u, q, i))
-        });
+        let lower = self
+            .problem
+            .lower
+            .iter()
+            .map(|l| Formula::le(self.instance(l, q, i), position.clone()));
+        let upper = self
+            .problem
+            .upper
+            .iter()
+            .map(|u| Formula::lt(position.clone(), self.instance(u, q, i)));
         Formula::and(lower.chain(upper))
     }
 
@@ -119,19 +121,15 @@ impl Vocabulary<'_> {
         };
         let position = |k| argument(k, &POSITIONS);
         let iteration = |k| argument(k, &ITERATIONS);
-        let place = |p: usize| {
-            self.instance(&Affine::var(self.problem.position.clone()), p, 0)
-        };
+        let place = |p: usize| self.instance(&Affine::var(self.problem.position.clone()), p, 0);
         Ok(match &**name {
             "in_range" => self.in_range(position(0)?, iteration(1)?),
             "match" => self.matches(position(0)?, iteration(1)?),
             "continue" => {
                 let (q, i) = (position(0)?, iteration(1)?);
-                let continues = self
-                    .arguments
-                    .continues
-                    .as_ref()
-                    .ok_or_else(|| wrong("the template does not declare `needs = [\"ordering\"]`"))?;
+                let continues = self.arguments.continues.as_ref().ok_or_else(|| {
+                    wrong("the template does not declare `needs = [\"ordering\"]`")
+                })?;
                 continues.map_affine(&|a| self.instance(a, q, i))
             }
             "before" => {

@@ -186,16 +186,37 @@ fn sizes(
     counts: &IndexMap<Name, i64>,
     arrays: &IndexMap<Name, IndexData>,
 ) -> Result<IndexMap<Name, i64>> {
-    let mut scope = Scope { sizes: extents(layout, dims)?, ..Scope::default() };
-    let mut open: Vec<(&Name, &Arith)> = Vec::new();
-    for (name, definition) in &layout.params {
-        match definition {
-            Some(definition) => open.push((name, definition)),
-            None => {
-                scope.sizes.insert(name.clone(), counts[name]);
-            }
-        }
+    let (scope, open) = known_sizes(layout, dims, counts, arrays)?;
+    if let Some((name, definition)) = open.first() {
+        return Err(Diagnostic::new(
+            Code::Property,
+            format!("the size {name} = {definition} cannot be computed from the index arrays"),
+        )
+        .help("an array is too short, or holds numbers that are no positions"));
     }
+    layout
+        .params
+        .keys()
+        .map(|name| match scope.sizes[name] {
+            value if value >= 0 => Ok((name.clone(), value)),
+            value => Err(Diagnostic::new(Code::Property, format!("the size {name} is {value}"))
+                .help("sizes are not negative: check the index array it is read from")),
+        })
+        .collect()
+}
+
+/// The sizes that can be computed from the given counts and arrays, and the definitions of those
+/// that cannot.
+pub(super) fn known_sizes<'a>(
+    layout: &'a Layout,
+    dims: &[usize],
+    counts: &IndexMap<Name, i64>,
+    arrays: &'a IndexMap<Name, IndexData>,
+) -> Result<(Scope<'a>, Vec<(&'a Name, &'a Arith)>)> {
+    let mut scope = Scope { sizes: extents(layout, dims)?, ..Scope::default() };
+    scope.sizes.extend(counts.iter().map(|(n, v)| (n.clone(), *v)));
+    let mut open: Vec<(&Name, &Arith)> =
+        layout.params.iter().filter_map(|(n, d)| Some((n, d.as_ref()?))).collect();
     let mut unread: Vec<(&Name, &IndexData)> = arrays.iter().collect();
     loop {
         let before = (open.len(), unread.len());
@@ -215,23 +236,7 @@ fn sizes(
             value.is_none()
         });
         if (open.len(), unread.len()) == before {
-            break;
+            return Ok((scope, open));
         }
     }
-    if let Some((name, definition)) = open.first() {
-        return Err(Diagnostic::new(
-            Code::Property,
-            format!("the size {name} = {definition} cannot be computed from the index arrays"),
-        )
-        .help("an array is too short, or holds numbers that are no positions"));
-    }
-    layout
-        .params
-        .keys()
-        .map(|name| match scope.sizes[name] {
-            value if value >= 0 => Ok((name.clone(), value)),
-            value => Err(Diagnostic::new(Code::Property, format!("the size {name} is {value}"))
-                .help("sizes are not negative: check the index array it is read from")),
-        })
-        .collect()
 }

@@ -132,7 +132,7 @@ impl<'a> Derivation<'a> {
             verify,
         };
         for (name, _) in layout.params.iter().filter(|(_, definition)| definition.is_none()) {
-            let count = count(layout, &plan, &self.numbered, name)?;
+            let count = count(layout, &plan, name)?;
             plan.counts.insert(name.clone(), count);
         }
         Ok(plan)
@@ -186,6 +186,7 @@ impl<'a> Derivation<'a> {
                 each_entry: !choice.unique,
                 restarts: bounds.restarts(),
                 first: bounds.first(),
+                size: bounds.size().cloned(),
             });
         }
         let mut levels: Vec<Level> = Vec::new();
@@ -370,12 +371,7 @@ fn undetermined(layout: &Layout, call: &Call) -> Box<Diagnostic> {
 }
 
 /// What the parameter `name` counts.
-fn count(
-    layout: &Layout,
-    plan: &Plan,
-    numbered: &IndexMap<Name, Bounds>,
-    name: &Name,
-) -> Result<Count> {
+fn count(layout: &Layout, plan: &Plan, name: &Name) -> Result<Count> {
     let count = |level: usize, offset: i64| {
         let this = &plan.levels[level];
         let grouped = this.restarts && this.group.iter().any(|g| g.as_constant().is_none());
@@ -387,7 +383,7 @@ fn count(
     // `e = name + offset` as an exclusive bound of a position.
     let exclusive = |e: &Affine| (e.clone() - Affine::var(name.clone())).as_constant();
     for (level, this) in plan.levels.iter().enumerate() {
-        if let Some(offset) = numbered[&this.position].size().and_then(&exclusive) {
+        if let Some(offset) = this.size.as_ref().and_then(&exclusive) {
             return Ok(count(level, this.first - offset));
         }
     }

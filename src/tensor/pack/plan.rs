@@ -56,6 +56,8 @@ pub(super) struct Level {
     pub restarts: bool,
     /// The first number.
     pub first: i64,
+    /// Exclusive bound of the numbers in sizes, if they have one.
+    pub size: Option<Affine>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,205 @@
+//! Options that several commands share, and what they mean.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use indexmap::IndexMap;
+use siskin::diagnostic::{Code, Diagnostic, Result};
+use siskin::emit::IndexWidth;
+use siskin::formula::Name;
+use siskin::kernel::Kernel;
+use siskin::program::Program;
+use siskin::tensor::ValueType;
+
+/// How the kernel is made.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Kernel options")]
+pub struct KernelOptions {
+    /// Force a find template for all finds, or for one position (pX=NAME)
+    #[arg(long, value_name = "NAME|pX=NAME")]
+    pub find: Vec<String>,
+    /// Loop order, outermost first: indices or positions
+    #[arg(long, value_name = "i,j,…", value_delimiter = ',')]
+    pub order: Vec<String>,
+    /// Tile a loop (not supported yet)
+    #[arg(long, value_name = "i=N")]
+    pub tile: Vec<String>,
+    /// Threads of the kernel (only 1 yet)
+    #[arg(long, value_name = "N")]
+    pub threads: Option<String>,
+    /// Width of index arrays [default: u32 if the sizes allow]
+    #[arg(long, value_name = "u32|u64")]
+    pub index: Option<String>,
+    /// Type of all values
+    #[arg(long = "type", value_name = "f64|f32|i64|i32|bool", default_value = "f64")]
+    pub value_type: String,
+    /// Extents of a tensor (A=4,5) or of an index (i=4)
+    #[arg(long, value_name = "NAME=N,…")]
+    pub dims: Vec<String>,
+    /// Value of what is not stored (only 0 yet)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub fill: Vec<String>,
+    /// Print one JSON object on stdout, and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// Write the generated module to a file
+    #[arg(long, value_name = "FILE")]
+    pub save_kernel: Option<PathBuf>,
+}
+
+/// `--dims`, by what the names are in the expression.
+#[derive(Clone, Debug, Default)]
+pub struct StatedExtents {
+    pub tensors: IndexMap<Name, Vec<usize>>,
+    pub indices: IndexMap<Name, usize>,
+}
+
+impl KernelOptions {
+    pub fn value_type(&self) -> Result<ValueType> {
+        self.value_type.parse()
+    }
+
+    /// `None`: as the data need.
+    pub fn index_width(&self) -> Result<Option<IndexWidth>> {
+        match self.index.as_deref() {
+            None => Ok(None),
+            Some("u32") => Ok(Some(IndexWidth::U32)),
+            Some("u64") => Ok(Some(IndexWidth::U64)),
+            Some(other) => {
+                Err(wrong("--index", other, 0, format!("`{other}` is not an index type"))
+                    .help("the index types are u32 and u64"))
+            }
+        }
+    }
+
+    /// The kernel with every option that does not need data.
+    pub fn kernel(&self, expression: &str) -> Result<Kernel> {
+        self.refuse_unsupported()?;
+        let mut kernel = Kernel::new(expression).values(self.value_type()?);
+        if let Some(width) = self.index_width()? {
+            kernel = kernel.index(width);
+        }
+        let order: Vec<&str> =
+            self.order.iter().map(|n| n.trim()).filter(|n| !n.is_empty()).collect();
+        kernel = kernel.order(&order);
+        for wish in &self.find {
+            kernel = match wish.split_once('=') {
+                Some((position, template)) => kernel.find(Some(position.trim()), template.trim()),
+                None => kernel.find(None, wish.trim()),
+            };
+        }
+        Ok(kernel)
+    }
+
+    fn refuse_unsupported(&self) -> Result<()> {
+        if let Some(tile) = self.tile.first() {
+            return Err(wrong("--tile", tile, 0, "tiling is not supported yet")
+                .help("leave `--tile` out"));
+        }
+        if let Some(threads) = &self.threads
+            && threads != "1"
+        {
+            let number = threads.parse::<usize>().is_ok_and(|n| n > 0);
+            let (why, help) = match number {
+                true => ("parallel kernels are not supported yet", "use `--threads 1`"),
+                false => ("the number of threads is not a positive integer", "e.g. `--threads 1`"),
+            };
+            return Err(wrong("--threads", threads, 0, why).help(help));
+        }
+        for fill in &self.fill {
+            let value = fill.split_once('=').map(|(_, v)| v.trim().parse::<f64>());
+            match value {
+                Some(Ok(0.0)) => {}
+                Some(Ok(_)) => {
+                    return Err(wrong("--fill", fill, 0, "only a fill of 0 is supported yet")
+                        .help("leave `--fill` out"));
+                }
+                _ => {
+                    return Err(wrong("--fill", fill, 0, "a fill is written NAME=VALUE")
+                        .help("e.g. `--fill A=0`"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What `--dims` states of the tensors and indices of `program`.
+    pub fn extents(&self, program: &Program) -> Result<StatedExtents> {
+        let mut out = StatedExtents::default();
+        for text in &self.dims {
+            let Some((name, numbers)) = text.split_once('=') else {
+                return Err(wrong("--dims", text, 0, "extents are written NAME=N,…")
+                    .help("e.g. `--dims A=4,5` for a tensor, `--dims i=4` for an index"));
+            };
+            let at = name.len() + 1;
+            let dims = numbers_of(text, at, numbers)?;
+            let name = Name::from(name.trim());
+            if program.tensors().contains_key(&name) {
+                out.tensors.insert(name, dims);
+            } else if program.indices().contains(&name) {
+                let [extent] = dims[..] else {
+                    return Err(wrong("--dims", text, at, format!("`{name}` is an index"))
+                        .help(format!("give it one extent: `--dims {name}=N`")));
+                };
+                out.indices.insert(name, extent);
+            } else {
+                let known: Vec<String> = program
+                    .tensors()
+                    .keys()
+                    .chain(&program.indices())
+                    .map(ToString::to_string)
+                    .collect();
+                return Err(wrong("--dims", text, 0, format!("the expression has no `{name}`"))
+                    .help(format!("its tensors and indices are {}", known.join(", "))));
+            }
+        }
+        Ok(out)
+    }
+
+    /// Writes the module where `--save-kernel` says.
+    pub fn save(&self, module: &str) -> Result<()> {
+        match &self.save_kernel {
+            Some(path) => super::data::write_text(path, module),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `4,5` at byte `at` of `text`.
+pub fn numbers_of(text: &str, at: usize, numbers: &str) -> Result<Vec<usize>> {
+    let mut out = Vec::new();
+    let mut start = at;
+    for part in numbers.split(',') {
+        match part.trim().parse::<usize>() {
+            Ok(n) if i64::try_from(n).is_ok() => out.push(n),
+            _ => {
+                return Err(Diagnostic::new(Code::Usage, format!("`{part}` is not an extent"))
+                    .at(start..start + part.len(), "not a number from 0 to 2^63 - 1")
+                    .within("--dims", text)
+                    .help("extents are whole numbers, separated by commas"));
+            }
+        }
+        start += part.len() + 1;
+    }
+    Ok(out)
+}
+
+/// A usage diagnostic that points into an option's text.
+pub fn wrong(option: &str, text: &str, at: usize, message: impl Into<String>) -> Box<Diagnostic> {
+    Diagnostic::new(Code::Usage, message).at(at..text.len(), "").within(option, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extents_that_are_no_numbers_are_pointed_at() {
+        let error = numbers_of("A=4,nan", 2, "4,nan").unwrap_err();
+        assert_eq!((error.code, error.span.as_ref().unwrap().0.clone()), (Code::Usage, 4..7));
+        assert_eq!(numbers_of("A=4, 5", 2, "4, 5").unwrap(), [4, 5]);
+        assert!(numbers_of("A=", 2, "").is_err());
+        assert!(numbers_of("A=-1", 2, "-1").is_err());
+        assert!(numbers_of("A=1,99999999999999999999", 2, "1,99999999999999999999").is_err());
+    }
+}

@@ -1,0 +1,52 @@
+//! From a plan to machine code.
+
+use std::time::{Duration, Instant};
+
+use super::{Kernel, Planned};
+use crate::diagnostic::Result;
+use crate::emit::Module;
+use crate::exec::{Built, Jit};
+
+/// A kernel that is compiled and loaded. It runs on any tensors of its layouts, value type and index
+/// width, whatever their extents: see [`CompiledKernel::run`].
+#[derive(Debug)]
+pub struct CompiledKernel {
+    /// What every stage decided.
+    pub planned: Planned,
+    /// The generated module.
+    pub module: Module,
+    /// Time of all stages up to the text of the module.
+    pub generated: Duration,
+    pub(super) built: Built,
+}
+
+impl CompiledKernel {
+    /// Time of the compiler, or of reading the cache; and whether it was the cache.
+    pub fn built(&self) -> (Duration, bool) {
+        (self.built.time, self.built.cached)
+    }
+}
+
+impl Kernel {
+    /// Plans, renders, compiles with the user's `rustc` and loads.
+    ///
+    /// # Errors
+    /// Those of [`Kernel::plan`], and [`Code::Rustc`](crate::diagnostic::Code::Rustc) if there is
+    /// no working compiler.
+    pub fn compile(&self) -> Result<CompiledKernel> {
+        self.compile_with(&Jit::new()?)
+    }
+
+    /// [`Kernel::compile`] with a compiler and a cache of the caller's choice.
+    ///
+    /// # Errors
+    /// Those of [`Kernel::compile`].
+    pub fn compile_with(&self, jit: &Jit) -> Result<CompiledKernel> {
+        let start = Instant::now();
+        let planned = self.plan()?;
+        let module = planned.render()?;
+        let generated = start.elapsed();
+        let built = jit.load(&module.text)?;
+        Ok(CompiledKernel { planned, module, generated, built })
+    }
+}

@@ -1,0 +1,73 @@
+//! What the data say about sizes, for the cost model.
+
+use indexmap::IndexMap;
+
+use super::Kernel;
+use crate::diagnostic::Result;
+use crate::emit::IndexWidth;
+use crate::formula::Name;
+use crate::iterspace::compose;
+use crate::program::{Program, resolve};
+use crate::synth::Sizes;
+use crate::tensor::{IndexData, Tensor};
+
+impl Kernel {
+    /// Prices the plans with the sizes of these tensors: extents, numbers of stored entries, mean
+    /// segment lengths. Layouts that are not stated are those of the tensors.
+    ///
+    /// # Errors
+    /// Those of parsing the expression and fitting the tensors to it.
+    pub fn measured<'a>(
+        mut self,
+        tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
+        index_extents: &IndexMap<Name, usize>,
+    ) -> Result<Kernel> {
+        let tensors: IndexMap<Name, &Tensor> =
+            tensors.into_iter().map(|(name, t)| (Name::from(name), t)).collect();
+        for (name, tensor) in &tensors {
+            let layout = || tensor.layout().name.clone();
+            self.request.layouts.entry(name.clone()).or_insert_with(layout);
+        }
+        let program = Program::parse(&self.request.expression)?;
+        let dims = tensors.iter().map(|(n, t)| (n.clone(), t.dims().to_vec())).collect();
+        let extents = resolve(&program, &dims, index_extents)?;
+        let layouts = super::plan::layouts(&self.request, &program)?;
+        let spaces =
+            compose(&program, &layouts, super::plan::shares(&self.request, &program).as_ref())?;
+        let mut sizes = Sizes::default();
+        for space in &spaces {
+            for (index, name) in &space.extents {
+                sizes.params.insert(name.clone(), extents.indices[index] as f64);
+            }
+            for o in &space.operands {
+                for (name, &n) in o.extents.iter().zip(&extents.tensors[&o.tensor]) {
+                    sizes.params.entry(name.clone()).or_insert(n as f64);
+                }
+                let Some(tensor) = tensors.get(&o.tensor) else { continue };
+                for (renamed, value) in o.params.keys().zip(tensor.params().values()) {
+                    sizes.params.insert(renamed.clone(), *value as f64);
+                }
+                for (renamed, data) in o.arrays.keys().zip(tensor.arrays().values()) {
+                    sizes.steps.insert(renamed.clone(), mean_step(data));
+                }
+            }
+        }
+        self.request.sizes = sizes;
+        Ok(self)
+    }
+}
+
+/// Mean difference of consecutive elements.
+fn mean_step(data: &IndexData) -> f64 {
+    match data.len() {
+        0 | 1 => 0.0,
+        n => (data.get(n - 1) - data.get(0)) as f64 / (n - 1) as f64,
+    }
+}
+
+/// The width that extents and numbers of entries need.
+pub fn index_width(dims: &[usize], stored: usize) -> IndexWidth {
+    let most = dims.iter().copied().chain([stored]).max().unwrap_or(0);
+    if u32::try_from(most).is_ok() { IndexWidth::U32 } else { IndexWidth::U64 }
+}
+

@@ -1,0 +1,228 @@
+//! Running a compiled kernel on tensors.
+
+use std::borrow::Cow;
+use std::time::{Duration, Instant};
+
+use indexmap::IndexMap;
+
+use super::CompiledKernel;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::emit::{IndexWidth, counted_fields, index_type};
+use crate::exec::Arguments;
+use crate::formula::Name;
+use crate::layout::Layout;
+use crate::program::{Extents, resolve};
+use crate::tensor::{Entries, IndexData, IndexType, Tensor, Values};
+
+/// A kernel with validated arguments, ready to run any number of times.
+pub struct Call<'a> {
+    kernel: &'a CompiledKernel,
+    output: Tensor,
+    arguments: Arguments,
+    // What `arguments` points to besides `output`.
+    _inputs: Vec<Input<'a>>,
+}
+
+/// The arrays of one input, of the types that the kernel has; converted ones are owned.
+struct Input<'a> {
+    arrays: Vec<Cow<'a, IndexData>>,
+    values: Cow<'a, Values>,
+}
+
+impl CompiledKernel {
+    /// Runs the kernel once. The output is allocated here; a tensor given under the output's name is
+    /// its initial value, for statements that add to it.
+    ///
+    /// # Errors
+    /// [`Code::Shape`] if a tensor is missing, or its layout or extents do not fit;
+    /// [`Code::Property`] if its arrays break a property that its layout declares;
+    /// [`Code::Data`] if its values or indices do not fit the types of the kernel.
+    pub fn run<'a>(
+        &self,
+        tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
+    ) -> Result<Tensor> {
+        let mut call = self.call(tensors, &IndexMap::new())?;
+        call.run();
+        Ok(call.into_output())
+    }
+
+    /// Checks everything that a run relies on. `index_extents` are the extents that no tensor
+    /// fixes.
+    ///
+    /// # Errors
+    /// Those of [`CompiledKernel::run`].
+    pub fn call<'a>(
+        &'a self,
+        tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
+        index_extents: &IndexMap<Name, usize>,
+    ) -> Result<Call<'a>> {
+        let tensors: IndexMap<Name, &Tensor> =
+            tensors.into_iter().map(|(name, t)| (Name::from(name), t)).collect();
+        let program = &self.planned.program;
+        if let Some(name) = tensors.keys().find(|n| !self.planned.layouts.contains_key(*n)) {
+            let known: Vec<&str> = self.planned.layouts.keys().map(|n| &**n).collect();
+            return Err(Diagnostic::new(
+                Code::Shape,
+                format!("a tensor is given for `{name}`, which the expression does not use"),
+            )
+            .help(format!("the tensors of the expression are {}", known.join(", "))));
+        }
+        let dims = tensors.iter().map(|(n, t)| (n.clone(), t.dims().to_vec())).collect();
+        let extents = resolve(program, &dims, index_extents)?;
+        let output_name = &program.output.tensor;
+        let mut output = self.output(&extents, tensors.get(output_name).copied())?;
+        let mut arguments = Arguments::default();
+        let mut inputs = Vec::new();
+        // The order of the entry's parameters: operands, each tensor once.
+        let mut passed: Vec<&Name> = Vec::new();
+        for operand in &self.planned.statements[0].space.operands {
+            let (name, layout) = (&operand.tensor, &operand.layout);
+            if passed.contains(&name) {
+                continue;
+            }
+            passed.push(name);
+            if name == output_name {
+                self.check_width(name, output.dims(), output.params())?;
+                sizes(&mut arguments, layout, &output);
+                output.arrays().values().for_each(|a| arguments.index(a));
+                arguments.values_mut(output.values_mut());
+                continue;
+            }
+            let Some(tensor) = tensors.get(name) else {
+                return Err(Diagnostic::new(Code::Shape, format!("tensor `{name}` is not given"))
+                    .help("give every tensor of the expression"));
+            };
+            let input = self.input(name, layout, tensor)?;
+            sizes(&mut arguments, layout, tensor);
+            input.arrays.iter().for_each(|a| arguments.index(a));
+            arguments.values(&input.values);
+            inputs.push(input);
+        }
+        Ok(Call { kernel: self, output, arguments, _inputs: inputs })
+    }
+
+    /// Zeros, or a copy of the initial value.
+    fn output(&self, extents: &Extents, initial: Option<&Tensor>) -> Result<Tensor> {
+        let name = &self.planned.program.output.tensor;
+        let layout = &self.planned.layouts[name];
+        let value_type = self.planned.value_type;
+        if let Some(initial) = initial {
+            same_layout(name, layout, initial)?;
+            let values = initial.values().convert(value_type)?;
+            return Tensor::new(
+                layout.clone(),
+                initial.dims().to_vec(),
+                initial.params(),
+                initial.arrays().clone(),
+                values,
+            );
+        }
+        if !layout.arrays.is_empty() {
+            return Err(Diagnostic::new(
+                Code::Shape,
+                format!("the output `{name}` has index arrays in its layout `{}`", layout.name),
+            )
+            .help("write into a layout without index arrays, and convert the result"));
+        }
+        Tensor::pack(layout, Entries::empty(&extents.tensors[name], value_type))
+    }
+
+    fn input<'a>(&self, name: &Name, layout: &Layout, tensor: &'a Tensor) -> Result<Input<'a>> {
+        same_layout(name, layout, tensor)?;
+        if !tensor.is_validated() {
+            tensor.check().map_err(|e| e.note(format!("in tensor `{name}`")))?;
+        }
+        self.check_width(name, tensor.dims(), tensor.params())?;
+        let width = self.planned.index_width;
+        let mut arrays = Vec::new();
+        for (array, data) in tensor.arrays() {
+            let wanted = index_type(layout, array, width);
+            arrays.push(if data.index_type().rust_name() == wanted {
+                Cow::Borrowed(data)
+            } else {
+                let wanted: IndexType = wanted.parse()?;
+                Cow::Owned(data.convert(wanted).map_err(|e| e.note(format!("in `{array}` of tensor `{name}`")))?)
+            });
+        }
+        let values = match tensor.value_type() == self.planned.value_type {
+            true => Cow::Borrowed(tensor.values()),
+            false => Cow::Owned(
+                tensor
+                    .values()
+                    .convert(self.planned.value_type)
+                    .map_err(|e| e.note(format!("in tensor `{name}`")))?,
+            ),
+        };
+        Ok(Input { arrays, values })
+    }
+
+    /// Every size fits the kernel's index type, which its proofs take for granted.
+    fn check_width(
+        &self,
+        name: &Name,
+        dims: &[usize],
+        params: &IndexMap<Name, i64>,
+    ) -> Result<()> {
+        if self.planned.index_width == IndexWidth::U64 {
+            return Ok(());
+        }
+        let sizes = dims.iter().map(|&n| n as u64).chain(params.values().map(|&n| n as u64));
+        match sizes.max() {
+            Some(most) if most > u64::from(u32::MAX) => Err(Diagnostic::new(
+                Code::Shape,
+                format!("tensor `{name}` has a size of {most}, too large for 32-bit indices"),
+            )
+            .help("use 64-bit indices: `--index u64`, or `Kernel::index(IndexWidth::U64)`")),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Runs the kernel and returns its time. Running again adds again, unless the statement assigns.
+    pub fn run(&mut self) -> Duration {
+        let start = Instant::now();
+        // `CompiledKernel::call` checked what the entry relies on.
+        unsafe { self.kernel.built.library.run(&self.arguments) };
+        start.elapsed()
+    }
+
+    pub fn output(&self) -> &Tensor {
+        &self.output
+    }
+
+    pub fn into_output(self) -> Tensor {
+        self.output
+    }
+}
+
+/// Dimensions, then the sizes that are fields of the tensor's struct.
+fn sizes(arguments: &mut Arguments, layout: &Layout, tensor: &Tensor) {
+    tensor.dims().iter().for_each(|&n| arguments.size(n));
+    for name in counted_fields(layout) {
+        // Sizes are not negative.
+        arguments.size(tensor.params().get(&name).map_or(0, |&n| n as usize));
+    }
+}
+
+/// The same declaration; under which name it was found does not matter.
+fn same_layout(name: &Name, layout: &Layout, tensor: &Tensor) -> Result<()> {
+    let given = tensor.layout();
+    let same = given.relation == layout.relation
+        && given.dims == layout.dims
+        && given.value == layout.value
+        && given.arrays == layout.arrays
+        && given.params == layout.params
+        && given.properties == layout.properties;
+    if same {
+        return Ok(());
+    }
+    Err(Diagnostic::new(
+        Code::Shape,
+        format!(
+            "tensor `{name}` has the layout `{}`, the kernel is for `{}`",
+            given.name, layout.name
+        ),
+    )
+    .help("convert the tensor, or compile a kernel for its layout"))
+}

@@ -1,0 +1,28 @@
+//! Converting a tensor from one layout to another.
+
+use std::sync::Arc;
+
+use super::pack::{PackOptions, Plan, pack};
+use super::tensor::Tensor;
+use crate::diagnostic::Result;
+use crate::layout::Layout;
+
+/// The tensor in another layout: its entries, packed. Zeros that the source layout stores only
+/// because it must (blocks, padding, dense dimensions) are dropped.
+///
+/// # Errors
+/// Those of [`Tensor::entries`] and of [`pack`].
+pub fn convert(tensor: &Tensor, to: &Arc<Layout>, options: &PackOptions) -> Result<Tensor> {
+    let mut entries = tensor.entries()?;
+    // A layout that cannot be packed may still be read; keep what it stores.
+    let fills = Plan::of(tensor.layout()).is_ok_and(|plan| plan.fills());
+    if fills {
+        let kept: Vec<usize> =
+            (0..entries.len()).filter(|&k| !entries.values.is_zero(k)).collect();
+        if kept.len() < entries.len() {
+            entries.coords = entries.coords.iter().map(|c| c.gather(&kept)).collect();
+            entries.values = entries.values.gather(&kept);
+        }
+    }
+    pack(to, &entries, options)
+}

@@ -1,0 +1,39 @@
+//! Comparing what was stored with what was given.
+//!
+//! Where a relation gives one position several coordinates (symmetric storage, runs), storing one
+//! entry states the others. In: the packed tensor and the entries. Out: nothing, or the first
+//! coordinate at which they differ.
+
+use rustc_hash::FxHashMap;
+
+use super::super::entries::Entries;
+use super::super::tensor::Tensor;
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+/// # Errors
+/// [`Code::NotPackable`] with the coordinates and both values.
+pub(super) fn check(tensor: &Tensor, given: &Entries) -> Result<()> {
+    let stored = tensor.entries()?;
+    let mut difference: FxHashMap<Vec<usize>, (f64, f64)> = FxHashMap::default();
+    for k in 0..given.len() {
+        difference.entry(given.point(k)).or_default().0 += given.values.get_f64(k);
+    }
+    for k in 0..stored.len() {
+        difference.entry(stored.point(k)).or_default().1 += stored.values.get_f64(k);
+    }
+    // NaN equals itself here: it is the same datum.
+    let differs = |(a, b): &(f64, f64)| a != b && !(a.is_nan() && b.is_nan());
+    let first = difference.iter().filter(|(_, pair)| differs(pair)).min_by_key(|(point, _)| *point);
+    let Some((point, (wanted, found))) = first else { return Ok(()) };
+    let point: Vec<String> = point.iter().map(usize::to_string).collect();
+    Err(Diagnostic::new(
+        Code::NotPackable,
+        format!(
+            "entry ({}) is {wanted}, but layout `{}` would make it {found}",
+            point.join(", "),
+            tensor.layout().name
+        ),
+    )
+    .note("the layout stores one value for several coordinates, so their entries must be equal")
+    .help("choose a layout that stores every entry by itself"))
+}

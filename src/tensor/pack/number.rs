@@ -1,0 +1,99 @@
+//! Numbering: the positions of a level, from sorted entries.
+//!
+//! In: for each entry, the first sort key that differs from the entry before. Out: each entry's
+//! position, and which entries are the first at theirs.
+
+use super::columns::Column;
+
+/// What separates the positions of a level, and its groups, in the sorted entries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Separation {
+    /// Number of sort keys that identify the position; `None`: every entry has its own.
+    pub position: Option<usize>,
+    /// Number of sort keys that identify the group; `None`: every entry is its own group.
+    pub group: Option<usize>,
+    /// Numbers start again in each group, from this one.
+    pub restart: Option<i64>,
+}
+
+/// The positions of a level.
+#[derive(Debug)]
+pub(super) struct Numbering<'a> {
+    pub position: Column<'a>,
+    /// Whether an entry is the first at its position; `None`: every entry is.
+    pub opens: Option<Vec<bool>>,
+    /// Number of positions.
+    pub total: usize,
+    /// Number of positions of the largest group.
+    pub largest: usize,
+}
+
+impl Separation {
+    pub fn number<'a>(&self, first_difference: &[u8]) -> Numbering<'a> {
+        let n = first_difference.len();
+        let splits = |keys: Option<usize>, k: usize| match keys {
+            Some(keys) => k == 0 || (first_difference[k] as usize) < keys,
+            None => true,
+        };
+        let all_open = (0..n).all(|k| splits(self.position, k));
+        if all_open && self.restart.is_none() {
+            let position = Column::counting(n);
+            return Numbering { position, opens: None, total: n, largest: n };
+        }
+        let first = self.restart.unwrap_or(0);
+        let (mut total, mut largest, mut in_group) = (0usize, 0usize, 0usize);
+        let mut numbers: Vec<u32> = Vec::with_capacity(n);
+        let mut opens = Vec::with_capacity(n);
+        for k in 0..n {
+            if splits(self.group, k) {
+                in_group = 0;
+            }
+            let open = splits(self.position, k);
+            if open {
+                total += 1;
+                in_group += 1;
+                largest = largest.max(in_group);
+            }
+            opens.push(open);
+            // At most as many as there are entries, which are counted in 32 bits.
+            let number = if self.restart.is_some() { in_group } else { total };
+            numbers.push(number.saturating_sub(1) as u32);
+        }
+        let most = numbers.iter().max().map_or(0, |&m| i64::from(m));
+        let position = match first {
+            0 => Column::of_u32(numbers, 0, most),
+            _ => {
+                let shifted = numbers.iter().map(|&x| i64::from(x) + first).collect();
+                Column::of_i64(shifted, first, first + most)
+            }
+        };
+        Numbering { position, opens: (!all_open).then_some(opens), total, largest }
+    }
+}
+
+impl Numbering<'_> {
+    pub fn opens(&self, k: usize) -> bool {
+        self.opens.as_ref().is_none_or(|opens| opens[k])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_keys_share_a_number_that_may_restart() {
+        // Group a: keys 1, 1, 2; group b: key 1.
+        let first_difference = [0, 2, 1, 0];
+        let across = Separation { position: Some(2), group: Some(1), restart: None };
+        let numbers = across.number(&first_difference);
+        let found: Vec<i64> = (0..4).map(|k| numbers.position.get(k)).collect();
+        assert_eq!((found, numbers.total, numbers.largest), (vec![0, 0, 1, 2], 3, 2));
+        let within = Separation { restart: Some(0), ..across };
+        let numbers = within.number(&first_difference);
+        let found: Vec<i64> = (0..4).map(|k| numbers.position.get(k)).collect();
+        assert_eq!((found, numbers.total, numbers.largest), (vec![0, 0, 1, 0], 3, 2));
+        let each = Separation { position: None, group: Some(1), restart: None };
+        assert_eq!(each.number(&first_difference).total, 4);
+    }
+}

@@ -1,0 +1,650 @@
+//! Carrying out a packing plan.
+//!
+//! In: a [`Plan`] and entries. Out: a [`Tensor`]. Entries are sorted once for each independent
+//! chain of levels (nearly always one); everything else is a pass over columns.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::agree;
+use super::columns::{Column, Columns, Data};
+use super::number::{Numbering, Separation};
+use super::plan::{Count, Order, Plan, Position, Role, SortKey};
+use super::sort::{self, Key};
+use super::store::{self, Target};
+use super::{PackOptions, derive::refused};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::{Affine, Arith, Name};
+use crate::layout::{Layout, PropertyKind, checks};
+use crate::tensor::entries::Entries;
+use crate::tensor::index_data::{IndexData, IndexType};
+use crate::tensor::tensor::{extents, known_sizes, rank_differs, shape};
+use crate::tensor::values::Values;
+use crate::tensor::Tensor;
+
+impl Plan {
+    /// Packs entries by this plan, which must be that of `layout`.
+    ///
+    /// # Errors
+    /// As [`pack`](super::pack).
+    pub fn pack(
+        &self,
+        layout: &Arc<Layout>,
+        entries: &Entries,
+        options: &PackOptions,
+    ) -> Result<Tensor> {
+        if entries.rank() != layout.rank() {
+            return Err(rank_differs(layout, entries.rank()));
+        }
+        if u32::try_from(entries.len()).is_err() {
+            return Err(Diagnostic::new(
+                Code::Shape,
+                format!("{} entries are more than packing handles", entries.len()),
+            )
+            .help("at most 4294967295 entries can be packed at once"));
+        }
+        let mut packer = Packer::new(self, layout, entries, options)?;
+        let mut positions = None;
+        let runs = self.runs();
+        for (k, run) in runs.iter().enumerate() {
+            positions = Some(packer.run(run, k + 1 == runs.len())?);
+        }
+        let (columns, order) = match positions {
+            Some(sorted) => sorted,
+            None => packer.unsorted()?,
+        };
+        packer.finish_arrays(&columns)?;
+        let values = packer.values(&columns, order.as_deref())?;
+        let tensor = Tensor::new(
+            layout.clone(),
+            entries.dims.clone(),
+            &packer.counts,
+            packer.arrays,
+            values,
+        )?;
+        if self.verify {
+            agree::check(&tensor, entries)?;
+        }
+        Ok(tensor)
+    }
+
+    /// Levels that one sorting serves, with its keys.
+    fn runs(&self) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        for level in 0..self.levels.len() {
+            let (keys, _) = self.sort_keys(level);
+            let fits = |run: &&mut Run| {
+                keys.starts_with(&run.keys) || run.keys.starts_with(&keys)
+            };
+            match runs.iter_mut().find(fits) {
+                Some(run) => {
+                    run.levels.push(level);
+                    if keys.len() > run.keys.len() {
+                        run.keys = keys;
+                    }
+                }
+                None => runs.push(Run { keys, levels: vec![level] }),
+            }
+        }
+        runs
+    }
+}
+
+struct Run {
+    keys: Vec<SortKey>,
+    levels: Vec<usize>,
+}
+
+struct Packer<'a> {
+    plan: &'a Plan,
+    layout: &'a Layout,
+    entries: &'a Entries,
+    /// Coordinates and determined positions, in the order of the entries.
+    columns: Columns<'a>,
+    /// For each level, each key, in the order of the entries.
+    keys: Vec<Vec<Column<'a>>>,
+    functions: IndexMap<Name, Column<'a>>,
+    /// The piece of the relation that each entry belongs to; `None`: the first.
+    pieces: Option<Vec<u8>>,
+    /// Positions of the levels of earlier runs, in the order of the entries.
+    counts: IndexMap<Name, i64>,
+    arrays: IndexMap<Name, IndexData>,
+    width: Width,
+}
+
+#[derive(Clone, Copy)]
+struct Width {
+    options: PackOptions,
+    fits_32_bits: bool,
+}
+
+impl<'a> Packer<'a> {
+    fn new(
+        plan: &'a Plan,
+        layout: &'a Layout,
+        entries: &'a Entries,
+        options: &PackOptions,
+    ) -> Result<Packer<'a>> {
+        let mut columns = Columns {
+            len: entries.len(),
+            named: IndexMap::new(),
+            sizes: extents(layout, &entries.dims)?,
+        };
+        for ((name, data), &extent) in
+            plan.coordinates.iter().zip(&entries.coords).zip(&entries.dims)
+        {
+            columns.named.insert(name.clone(), Column::coordinates(data, extent));
+        }
+        let pieces = pieces(plan, layout, entries, &columns)?;
+        let select = |form_of: &dyn Fn(usize) -> Result<Column<'a>>| -> Result<Column<'a>> {
+            let Some(piece) = &pieces else { return form_of(0) };
+            let all: Result<Vec<Column<'a>>> = (0..plan.pieces.len()).map(form_of).collect();
+            let all = all?;
+            let least = all.iter().map(|c| c.least).min().unwrap_or(0);
+            let most = all.iter().map(|c| c.most).max().unwrap_or(0);
+            let chosen = (0..entries.len()).map(|k| all[piece[k] as usize].get(k)).collect();
+            Ok(Column::of_i64(chosen, least, most))
+        };
+        let mut positions = Vec::new();
+        for (k, (name, position)) in plan.positions.iter().enumerate() {
+            if *position == Position::Determined {
+                let column = select(&|piece| {
+                    let form = plan.pieces[piece].positions[k].as_ref();
+                    form.map_or(Ok(Column::constant(0)), |form| columns.form(form))
+                })?;
+                positions.push((name.clone(), column));
+            }
+        }
+        let mut keys = Vec::new();
+        for (level, this) in plan.levels.iter().enumerate() {
+            let of_level: Result<Vec<Column<'a>>> = (0..this.keys.len())
+                .map(|key| select(&|piece| columns.form(&plan.pieces[piece].keys[level][key])))
+                .collect();
+            keys.push(of_level?);
+        }
+        let mut functions = IndexMap::new();
+        for name in plan.pieces[0].functions.keys() {
+            let column = select(&|piece| columns.form(&plan.pieces[piece].functions[name]))?;
+            functions.insert(name.clone(), column);
+        }
+        columns.named.extend(positions);
+        let mut out = Packer {
+            plan,
+            layout,
+            entries,
+            columns,
+            keys,
+            functions,
+            pieces,
+            counts: IndexMap::new(),
+            arrays: IndexMap::new(),
+            width: Width { options: *options, fits_32_bits: true },
+        };
+        out.width.fits_32_bits = out.fits_32_bits();
+        Ok(out)
+    }
+
+    /// Whether every extent and every number of an index array fits 32 bits.
+    fn fits_32_bits(&self) -> bool {
+        let fits = |name: &Name, column: &Column<'_>| {
+            let signed = checks::admits_negative(&self.layout.arrays[name]);
+            let most = if signed { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
+            column.most <= most && column.least >= if signed { i64::from(i32::MIN) } else { 0 }
+        };
+        let keys = self.plan.arrays.iter().all(|(name, role)| match role {
+            Role::Key { level, key, .. } => fits(name, &self.keys[*level][*key]),
+            Role::Function { .. } => fits(name, &self.functions[name]),
+            _ => i32::try_from(self.entries.len()).is_ok()
+                || !checks::admits_negative(&self.layout.arrays[name]),
+        });
+        keys && self.entries.dims.iter().all(|&n| u32::try_from(n).is_ok())
+    }
+
+    /// All columns, without sorting.
+    fn unsorted(&mut self) -> Result<(Columns<'a>, Option<Vec<u32>>)> {
+        let mut columns = Columns {
+            len: self.columns.len,
+            named: self.columns.named.clone(),
+            sizes: self.columns.sizes.clone(),
+        };
+        self.tie(&mut columns)?;
+        Ok((columns, None))
+    }
+
+    /// Sorts for a run, numbers its levels and fills their arrays. The result are the columns
+    /// that the values need, in sorted order.
+    fn run(&mut self, run: &Run, last: bool) -> Result<(Columns<'a>, Option<Vec<u32>>)> {
+        let n = self.entries.len();
+        let mut keys = Vec::new();
+        for key in &run.keys {
+            keys.push(match key {
+                SortKey::Key { level, key } => Key {
+                    column: self.keys[*level][*key].clone(),
+                    decreasing: self.plan.levels[*level].order == Order::Decreasing,
+                },
+                SortKey::Expression(e) => {
+                    Key { column: self.columns.eval(e)?.into_owned(), decreasing: false }
+                }
+            });
+        }
+        if keys.len() > 250 {
+            return Err(refused(self.layout, "it has too many levels"));
+        }
+        let sorted = sort::sort(keys, n);
+
+        let needed = self.needed(run, last);
+        let mut columns =
+            Columns { len: n, named: IndexMap::new(), sizes: self.columns.sizes.clone() };
+        for (name, column) in &self.columns.named {
+            if !needed.contains(name) {
+                continue;
+            }
+            let this = Affine::var(name.clone());
+            let at = run.keys.iter().position(|k| *k == SortKey::Expression(this.clone()));
+            let column = match (&sorted.order, at) {
+                (None, _) => column.clone(),
+                (Some(_), Some(at)) => sorted.columns[at].clone(),
+                (Some(order), None) => column.gather(order),
+            };
+            columns.named.insert(name.clone(), column);
+        }
+        let mut key_columns: IndexMap<(usize, usize), Cow<'_, Column<'a>>> = IndexMap::new();
+        for &level in &run.levels {
+            for key in 0..self.plan.levels[level].keys.len() {
+                let at = run.keys.iter().position(|k| *k == SortKey::Key { level, key });
+                let column = match (&sorted.order, at) {
+                    (_, Some(at)) => Cow::Borrowed(&sorted.columns[at]),
+                    (None, None) => Cow::Owned(self.keys[level][key].clone()),
+                    (Some(order), None) => Cow::Owned(self.keys[level][key].gather(order)),
+                };
+                key_columns.insert((level, key), column);
+            }
+        }
+        for &level in &run.levels {
+            let (all_keys, group_keys) = self.plan.sort_keys(level);
+            let this = &self.plan.levels[level];
+            let group_of_entries = this.group.iter().any(|arg| {
+                self.plan.numbered_in(arg).is_some_and(|outer| self.plan.is_entry_level(outer))
+            });
+            let separation = Separation {
+                position: (!self.plan.is_entry_level(level)).then_some(all_keys.len()),
+                group: (!group_of_entries).then_some(group_keys),
+                restart: this.restarts.then_some(this.first),
+            };
+            let numbering = separation.number(&sorted.first_difference);
+            columns.named.insert(this.position.clone(), numbering.position.clone());
+            self.count(level, &numbering)?;
+            self.fill_arrays(level, &numbering, &columns, &key_columns)?;
+        }
+        if !last {
+            // The next run sorts anew: bring the positions back into the order of the entries.
+            for &level in &run.levels {
+                let name = &self.plan.levels[level].position;
+                let column = &columns.named[name];
+                let restored = match &sorted.order {
+                    None => column.clone(),
+                    Some(order) => {
+                        let mut numbers = vec![0i64; n];
+                        for (k, &entry) in order.iter().enumerate() {
+                            numbers[entry as usize] = column.get(k);
+                        }
+                        Column::of_i64(numbers, column.least, column.most)
+                    }
+                };
+                self.columns.named.insert(name.clone(), restored);
+            }
+        }
+        self.tie(&mut columns)?;
+        Ok((columns, sorted.order))
+    }
+
+    /// Positions that are functions of others.
+    fn tie(&self, columns: &mut Columns<'a>) -> Result<()> {
+        for (name, position) in &self.plan.positions {
+            let Position::Tied(e) = position else { continue };
+            let mut known = true;
+            e.visit_vars(&mut |n| {
+                known &= columns.named.contains_key(n) || columns.sizes.contains_key(n);
+            });
+            if known {
+                let column = columns.eval(e)?.into_owned();
+                columns.named.insert(name.clone(), column);
+            }
+        }
+        Ok(())
+    }
+
+    /// Names whose columns a run uses: in its arrays' arguments, and for the values.
+    fn needed(&self, run: &Run, last: bool) -> Vec<Name> {
+        let mut out: Vec<Name> = Vec::new();
+        let mut add = |n: &Name| {
+            if !out.contains(n) {
+                out.push(n.clone());
+            }
+        };
+        for role in self.plan.arrays.values() {
+            match role {
+                Role::Segments { level, args }
+                | Role::Starts { level, args }
+                | Role::Ends { level, args }
+                | Role::Counts { level, args, .. }
+                | Role::Key { level, args, .. }
+                    if run.levels.contains(level) =>
+                {
+                    args.iter().for_each(|a| a.visit_vars(&mut add));
+                }
+                Role::Function { args } if last => {
+                    args.iter().for_each(|a| a.visit_vars(&mut add));
+                }
+                _ => {}
+            }
+        }
+        if last {
+            if let Arith::Call(_, index) = &self.plan.value {
+                index.iter().for_each(|e| e.visit_vars(&mut add));
+            }
+            for (_, position) in &self.plan.positions {
+                if let Position::Tied(e) = position {
+                    e.visit_vars(&mut add);
+                }
+            }
+        }
+        out
+    }
+
+    /// Gives the parameters that count this level their values, and checks that its numbers fit.
+    fn count(&mut self, level: usize, numbering: &Numbering<'_>) -> Result<()> {
+        for (name, count) in &self.plan.counts {
+            let value = match *count {
+                Count::Positions { level: of, offset } if of == level => {
+                    numbering.total as i64 + offset
+                }
+                Count::LargestGroup { level: of, offset } if of == level => {
+                    numbering.largest as i64 + offset
+                }
+                _ => continue,
+            };
+            self.counts.insert(name.clone(), value.max(0));
+        }
+        let this = &self.plan.levels[level];
+        let Some(size) = &this.size else { return Ok(()) };
+        let (scope, _) =
+            known_sizes(self.layout, &self.entries.dims, &self.counts, &self.arrays)?;
+        let Some(bound) = scope.value(&Arith::from_affine(size)) else { return Ok(()) };
+        let needed = this.first + numbering.largest.min(numbering.total) as i64;
+        if numbering.total > 0 && needed > bound {
+            return Err(Diagnostic::new(
+                Code::NotPackable,
+                format!(
+                    "position `{}` would reach {}, but layout `{}` bounds it by {size} = {bound}",
+                    this.position,
+                    needed - 1,
+                    self.layout.name
+                ),
+            )
+            .help("choose a larger size, or a layout that counts it"));
+        }
+        Ok(())
+    }
+
+    /// Fills the arrays of a level, each as soon as its length is known.
+    fn fill_arrays(
+        &mut self,
+        level: usize,
+        numbering: &Numbering<'a>,
+        columns: &Columns<'a>,
+        keys: &IndexMap<(usize, usize), Cow<'_, Column<'a>>>,
+    ) -> Result<()> {
+        // Arrays that bound the level first: the number of its positions is read from them.
+        for bounding in [true, false] {
+            for (name, role) in &self.plan.arrays {
+                let filled = match role {
+                    Role::Key { level: of, key, args } if *of == level && !bounding => {
+                        let (target, shape) = self.target(name)?;
+                        let slots = slots(columns, args, &shape)?;
+                        let writes = |k: usize| numbering.opens(k);
+                        let values = &keys[&(level, *key)];
+                        store::scattered(&target, &slots, values, &writes, columns.len)?
+                    }
+                    Role::Segments { level: of, args } if *of == level && bounding => {
+                        let (target, shape) = self.target(name)?;
+                        let slots = slots(columns, args, &shape)?;
+                        let groups = target.len.saturating_sub(1);
+                        let counts =
+                            store::prefix_counts(&target, &slots, numbering, columns.len, groups)?;
+                        store::all(&target, counts.into_iter().take(target.len).map(|x| x as i64))?
+                    }
+                    Role::Starts { level: of, args } | Role::Ends { level: of, args }
+                        if *of == level && bounding =>
+                    {
+                        let (target, shape) = self.target(name)?;
+                        let slots = slots(columns, args, &shape)?;
+                        let counts = store::prefix_counts(
+                            &target, &slots, numbering, columns.len, target.len,
+                        )?;
+                        let skip = usize::from(matches!(role, Role::Ends { .. }));
+                        let counts = counts.into_iter().skip(skip).take(target.len);
+                        store::all(&target, counts.map(|x| x as i64))?
+                    }
+                    Role::Counts { level: of, args, offset } if *of == level && bounding => {
+                        let (target, shape) = self.target(name)?;
+                        let slots = slots(columns, args, &shape)?;
+                        let counts = store::group_counts(
+                            &target, &slots, numbering, columns.len, target.len,
+                        )?;
+                        let base = self.plan.levels[level].first - offset;
+                        store::all(&target, counts.into_iter().map(|x| x as i64 + base))?
+                    }
+                    _ => continue,
+                };
+                self.arrays.insert(name.clone(), filled);
+            }
+        }
+        Ok(())
+    }
+
+    /// The arrays whose elements are functions of the coordinates.
+    fn finish_arrays(&mut self, columns: &Columns<'a>) -> Result<()> {
+        for (name, role) in &self.plan.arrays {
+            let Role::Function { args } = role else { continue };
+            let (target, shape) = self.target(name)?;
+            // In the order of the entries, like the functions; determined positions have columns
+            // in both orders.
+            let here = if args.iter().all(|a| self.columns.eval(a).is_ok()) {
+                &self.columns
+            } else {
+                columns
+            };
+            let slots = slots(here, args, &shape)?;
+            let filled = store::scattered(
+                &target,
+                &slots,
+                &self.functions[name],
+                &|_| true,
+                self.entries.len(),
+            )?;
+            self.arrays.insert(name.clone(), filled);
+        }
+        Ok(())
+    }
+
+    /// Type, length and extents of an array.
+    fn target(&self, name: &'a Name) -> Result<(Target<'a>, Vec<i64>)> {
+        let array = &self.layout.arrays[name];
+        let (scope, _) =
+            known_sizes(self.layout, &self.entries.dims, &self.counts, &self.arrays)?;
+        let len = scope.value(&array.len).and_then(|len| usize::try_from(len).ok());
+        let (Some(len), Some(shape)) = (len, shape(&scope, array)) else {
+            return Err(refused(
+                self.layout,
+                format!("the length of index array `{name}` is not known when it is filled"),
+            )
+            .help("let it depend on extents and outer positions only"));
+        };
+        let trial: std::result::Result<(), _> = Vec::<u64>::new().try_reserve_exact(len);
+        if trial.is_err() {
+            return Err(Diagnostic::new(
+                Code::Shape,
+                format!("index array `{name}` of {len} elements does not fit in memory"),
+            )
+            .help("choose a layout that does not store empty rows"));
+        }
+        let signed = checks::admits_negative(array);
+        let index_type = self.width.index_type(signed);
+        let permutation = self
+            .layout
+            .properties
+            .iter()
+            .any(|p| p.kind == PropertyKind::Permutation && p.arrays.contains(name));
+        Ok((Target { name, index_type, len, fill: array.fill, permutation }, shape))
+    }
+
+    /// The values at their offsets.
+    fn values(&self, columns: &Columns<'a>, order: Option<&[u32]>) -> Result<Values> {
+        let layout = self.layout;
+        let (scope, _) = known_sizes(layout, &self.entries.dims, &self.counts, &self.arrays)?;
+        let sizes = || {
+            refused(layout, "the size of the value array is not known after packing")
+                .help("give `value_shape`")
+        };
+        let len = scope.value(&layout.value.len).and_then(|n| usize::try_from(n).ok());
+        let shape: Option<Vec<i64>> = layout.value.shape.iter().map(|e| scope.value(e)).collect();
+        let (Some(len), Some(shape)) = (len, shape) else { return Err(sizes()) };
+        let subscripts: Result<Vec<Column<'_>>> = layout
+            .value
+            .index
+            .iter()
+            .map(|e| match e.to_affine() {
+                Ok(e) if !e.has_calls() => Ok(columns.eval(&e)?.into_owned()),
+                _ => {
+                    let numbers: Option<Vec<i64>> = (0..columns.len)
+                        .map(|k| {
+                            let column = |n: &str| columns.named.get(n).map(|c| c.get(k));
+                            scope.value_with(e, &column)
+                        })
+                        .collect();
+                    let mut column = Column::of_i64(numbers.ok_or_else(sizes)?, 0, 0);
+                    column.tighten(columns.len);
+                    Ok(column)
+                }
+            })
+            .collect();
+        let offsets = linear(subscripts?, &shape, columns.len, "the value array")?;
+        let given = &self.entries.values;
+
+        if matches!(offsets.data, Data::Counting) && len == columns.len && self.pieces.is_none() {
+            return Ok(match order {
+                None => given.clone(),
+                Some(order) => given.gather(order),
+            });
+        }
+        let Some(mut values) = Values::try_zeros(given.value_type(), len) else {
+            return Err(Diagnostic::new(
+                Code::Shape,
+                format!("{len} values of layout `{}` do not fit in memory", layout.name),
+            )
+            .help("choose a sparser layout"));
+        };
+        // The lowest piece with an entry at an offset stores it; the others mirror it.
+        let mut owner: Vec<u8> = vec![u8::MAX; if self.pieces.is_some() { len } else { 0 }];
+        for k in 0..columns.len {
+            let offset = offsets.get(k);
+            let Some(at) = usize::try_from(offset).ok().filter(|&at| at < len) else {
+                return Err(refused(
+                    layout,
+                    format!("value {offset} is needed, but it stores {len} values"),
+                )
+                .help("correct `value_shape`"));
+            };
+            let entry = order.map_or(k, |order| order[k] as usize);
+            if let Some(pieces) = &self.pieces {
+                let piece = pieces[entry];
+                if piece < owner[at] {
+                    owner[at] = piece;
+                    values.set_from(at, given, entry);
+                    continue;
+                } else if piece > owner[at] {
+                    continue;
+                }
+            }
+            values.add_from(at, given, entry)?;
+        }
+        Ok(values)
+    }
+}
+
+impl Width {
+    fn index_type(&self, signed: bool) -> IndexType {
+        self.options.index_width.index_type(signed, self.fits_32_bits)
+    }
+}
+
+/// The linear element numbers of an array's arguments.
+fn slots<'a>(columns: &Columns<'a>, args: &[Affine], shape: &[i64]) -> Result<Column<'a>> {
+    let args: Result<Vec<Column<'a>>> =
+        args.iter().map(|a| Ok(columns.eval(a)?.into_owned())).collect();
+    linear(args?, shape, columns.len, "an index array")
+}
+
+/// Row-major linearisation.
+fn linear<'a>(
+    columns: Vec<Column<'a>>,
+    shape: &[i64],
+    n: usize,
+    what: &str,
+) -> Result<Column<'a>> {
+    let mut columns = columns.into_iter().zip(shape);
+    let Some((first, _)) = columns.next() else { return Ok(Column::constant(0)) };
+    columns.try_fold(first, |outer, (inner, &extent)| {
+        let bound = |a: i64, b: i64| a.checked_mul(extent).and_then(|x| x.checked_add(b));
+        let ends = bound(outer.least, inner.least).zip(bound(outer.most, inner.most));
+        let Some((least, most)) = ends else {
+            return Err(Diagnostic::new(Code::Shape, format!("{what} exceeds 64 bits"))
+                .help("choose a sparser layout"));
+        };
+        let numbers = (0..n).map(|k| outer.get(k) * extent + inner.get(k)).collect();
+        Ok(Column::of_i64(numbers, least, most))
+    })
+}
+
+/// The piece of each entry; an entry that no piece covers is an error.
+fn pieces(
+    plan: &Plan,
+    layout: &Layout,
+    entries: &Entries,
+    columns: &Columns<'_>,
+) -> Result<Option<Vec<u8>>> {
+    let n = entries.len();
+    let mut piece_of = vec![u8::MAX; n];
+    for (piece, forms) in plan.pieces.iter().enumerate() {
+        match &forms.domain {
+            None if piece == 0 => return Ok(None),
+            None => piece_of.iter_mut().filter(|p| **p == u8::MAX).for_each(|p| *p = piece as u8),
+            Some(domain) => {
+                for conjunction in domain {
+                    let inside = columns.all(conjunction)?;
+                    for (p, inside) in piece_of.iter_mut().zip(inside) {
+                        if inside && *p == u8::MAX {
+                            *p = piece as u8;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    if let Some(k) = piece_of.iter().position(|&p| p == u8::MAX) {
+        let point: Vec<String> = entries.point(k).iter().map(usize::to_string).collect();
+        return Err(Diagnostic::new(
+            Code::NotPackable,
+            format!(
+                "entry ({}) has no place in layout `{}`, whose relation excludes it",
+                point.join(", "),
+                layout.name
+            ),
+        )
+        .help("choose a layout that stores every coordinate, or remove such entries"));
+    }
+    Ok((plan.pieces.len() > 1).then_some(piece_of))
+}

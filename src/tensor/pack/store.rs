@@ -1,0 +1,141 @@
+//! Filling index arrays from numbered positions and keys.
+//!
+//! In: the role of an array, and the columns of its arguments. Out: its elements.
+
+use super::super::index_data::{IndexData, IndexType};
+use super::columns::{Column, Data};
+use super::number::Numbering;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::Name;
+
+/// The array that is being filled.
+pub(super) struct Target<'a> {
+    pub name: &'a Name,
+    pub index_type: IndexType,
+    pub len: usize,
+    /// Value of elements that no entry defines.
+    pub fill: Option<i64>,
+    /// The unused numbers fill up what no entry defines: the array is a permutation.
+    pub permutation: bool,
+}
+
+/// For each slot, the number of positions before its group, and last the number of all.
+pub(super) fn prefix_counts(
+    target: &Target<'_>,
+    slots: &Column<'_>,
+    numbering: &Numbering<'_>,
+    n: usize,
+    groups: usize,
+) -> Result<Vec<u64>> {
+    let mut counts = group_counts(target, slots, numbering, n, groups)?;
+    let mut before = 0u64;
+    for count in &mut counts {
+        before += std::mem::replace(count, before);
+    }
+    counts.push(before);
+    Ok(counts)
+}
+
+/// The number of positions in each group.
+pub(super) fn group_counts(
+    target: &Target<'_>,
+    slots: &Column<'_>,
+    numbering: &Numbering<'_>,
+    n: usize,
+    groups: usize,
+) -> Result<Vec<u64>> {
+    let mut counts = vec![0u64; groups];
+    let mut outside = None;
+    let mut add = |slot: i64| match usize::try_from(slot).ok().and_then(|s| counts.get_mut(s)) {
+        Some(count) => *count += 1,
+        None => outside = Some(slot),
+    };
+    match (&slots.data, &numbering.opens) {
+        (Data::U32(v), None) => v.iter().for_each(|&slot| add(i64::from(slot))),
+        _ => (0..n).filter(|&k| numbering.opens(k)).for_each(|k| add(slots.get(k))),
+    }
+    match outside {
+        Some(slot) => Err(no_element(target, slot)),
+        None => Ok(counts),
+    }
+}
+
+fn no_element(target: &Target<'_>, slot: i64) -> Box<Diagnostic> {
+    Diagnostic::new(
+        Code::NotPackable,
+        format!("index array `{}` has {} elements, but packing needs element {slot}", target.name, target.len),
+    )
+    .help("widen its `domain` in the layout, or give its `shape`")
+}
+
+/// An array from all its numbers.
+pub(super) fn all(target: &Target<'_>, numbers: impl IntoIterator<Item = i64>) -> Result<IndexData> {
+    IndexData::collect(target.index_type, numbers)
+}
+
+/// An array whose element `slots[k]` is `values[k]`, for the entries that `writes` selects.
+/// Entries that write the same element must agree.
+pub(super) fn scattered(
+    target: &Target<'_>,
+    slots: &Column<'_>,
+    values: &Column<'_>,
+    writes: &dyn Fn(usize) -> bool,
+    n: usize,
+) -> Result<IndexData> {
+    // Positions in order, one for each entry: the column is the array.
+    if let (Data::Counting, Data::U32(v), IndexType::U32) =
+        (&slots.data, &values.data, target.index_type)
+        && target.len == n
+        && target.fill.is_none()
+    {
+        return Ok(IndexData::U32(v.to_vec()));
+    }
+    let mut numbers = vec![target.fill.unwrap_or(0); target.len];
+    let mut written = vec![false; target.len];
+    for k in (0..n).filter(|&k| writes(k)) {
+        let slot = slots.get(k);
+        let Some(at) = usize::try_from(slot).ok().filter(|&at| at < target.len) else {
+            return Err(no_element(target, slot));
+        };
+        let value = values.get(k);
+        if written[at] && numbers[at] != value {
+            return Err(Diagnostic::new(
+                Code::NotPackable,
+                format!(
+                    "element {at} of index array `{}` would have to be both {} and {value}",
+                    target.name, numbers[at]
+                ),
+            )
+            .help("these entries cannot be stored in this layout"));
+        }
+        numbers[at] = value;
+        written[at] = true;
+    }
+    if target.fill.is_none()
+        && let Some(at) = written.iter().position(|w| !w)
+    {
+        if !target.permutation {
+            return Err(Diagnostic::new(
+                Code::NotPackable,
+                format!("no entry defines element {at} of index array `{}`", target.name),
+            )
+            .help(format!("give its value for padding: `fill = …` in [index.{}]", target.name)));
+        }
+        complete_permutation(&mut numbers, &written);
+    }
+    all(target, numbers)
+}
+
+/// Gives the elements that are not written the numbers that do not occur, in order.
+fn complete_permutation(numbers: &mut [i64], written: &[bool]) {
+    let mut used = vec![false; numbers.len()];
+    for (&x, &w) in numbers.iter().zip(written) {
+        if let Some(flag) = usize::try_from(x).ok().and_then(|x| used.get_mut(x)) {
+            *flag |= w;
+        }
+    }
+    let mut unused = (0..numbers.len()).filter(|&x| !used[x]);
+    for (x, _) in numbers.iter_mut().zip(written).filter(|(_, w)| !**w) {
+        *x = unused.next().unwrap_or(0) as i64;
+    }
+}

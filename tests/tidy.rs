@@ -1,0 +1,205 @@
+//! Rules of the project that no compiler knows, checked on the sources; each comes with its reason
+//! in `ARCHITECTURE.md`.
+
+#[path = "tidy/checks.rs"]
+mod checks;
+#[path = "tidy/lexer.rs"]
+mod lexer;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lexer::Source;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Files below `folder` with one of the extensions: path from the root, and text.
+fn files(folder: &str, extensions: &[&str]) -> Vec<(String, String)> {
+    fn collect(folder: &Path, extensions: &[&str], out: &mut Vec<PathBuf>) {
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        for path in entries.filter_map(|e| Some(e.ok()?.path())) {
+            if path.is_dir() {
+                collect(&path, extensions, out);
+            } else if path.extension().is_some_and(|e| extensions.iter().any(|x| e == *x)) {
+                out.push(path);
+            }
+        }
+    }
+    let mut paths = Vec::new();
+    collect(&root().join(folder), extensions, &mut paths);
+    paths.sort();
+    let name = |p: &Path| p.strip_prefix(root()).expect("below the root").display().to_string();
+    paths.iter().map(|p| (name(p), fs::read_to_string(p).expect("a text file"))).collect()
+}
+
+fn rust_files() -> Vec<(String, String)> {
+    ["src", "tests", "benches", "examples"].iter().flat_map(|f| files(f, &["rs"])).collect()
+}
+
+/// Sources of the crate without its tests.
+fn sources() -> Vec<(String, Source)> {
+    let all: Vec<(String, Source)> =
+        files("src", &["rs"]).into_iter().map(|(p, text)| (p, Source::new(&text))).collect();
+    let mut tests: Vec<String> = Vec::new();
+    for (path, source) in &all {
+        let folder = match path.strip_suffix("/mod.rs").or(path.strip_suffix("/lib.rs")) {
+            Some(folder) => folder.to_string(),
+            None => path.trim_end_matches(".rs").to_string(),
+        };
+        tests.extend(source.test_files.iter().map(|name| format!("{folder}/{name}")));
+    }
+    let is_test = |path: &str| {
+        tests.iter().any(|t| path == format!("{t}.rs") || path.starts_with(&format!("{t}/")))
+    };
+    let kept: Vec<_> = all.into_iter().filter(|(path, _)| !is_test(path)).collect();
+    assert!(kept.len() > 50, "{} sources: were they found?", kept.len());
+    kept
+}
+
+/// Names of everything that is shipped as data.
+fn shipped() -> Vec<String> {
+    let mut names = Vec::new();
+    for folder in ["layouts", "layouts/levels", "templates/find"] {
+        for entry in fs::read_dir(root().join(folder)).expect("a folder of shipped files") {
+            let path = entry.expect("a readable folder").path();
+            // Templates are folders; of the layouts only files count.
+            if folder == "templates/find" || path.extension().is_some_and(|e| e == "toml") {
+                names.push(path.file_stem().expect("a name").to_string_lossy().into_owned());
+            }
+        }
+    }
+    assert!(names.len() > 15, "{names:?}");
+    names
+}
+
+fn no_complaints(complaints: Vec<String>) {
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+#[test]
+fn modules_use_only_what_comes_before_them() {
+    no_complaints(sources().iter().flat_map(|(p, s)| checks::dependencies(p, s)).collect());
+}
+
+#[test]
+fn no_shipped_layout_or_template_is_named_in_the_sources() {
+    let names = shipped();
+    no_complaints(sources().iter().flat_map(|(p, s)| checks::shipped_names(p, s, &names)).collect());
+}
+
+#[test]
+fn every_exemption_from_the_rule_of_names_is_needed() {
+    let sources = sources();
+    for (path, name, reason) in checks::NAME_EXEMPTIONS {
+        assert!(!reason.is_empty());
+        let (_, source) = sources.iter().find(|(p, _)| p == path).expect(path);
+        assert!(source.strings.iter().any(|(_, s)| s == name), "{path} does not name {name}");
+    }
+}
+
+#[test]
+fn isl_and_z3_are_named_only_by_the_modules_that_wrap_them() {
+    no_complaints(sources().iter().flat_map(|(p, s)| checks::wrapped_crates(p, s)).collect());
+}
+
+#[test]
+fn no_file_is_too_long() {
+    let files = rust_files();
+    let mut lines: Vec<(usize, &str)> =
+        files.iter().map(|(p, text)| (text.lines().count(), p.as_str())).collect();
+    lines.sort_unstable();
+    let at = |percent: usize| lines[(lines.len() - 1) * percent / 100].0;
+    println!("{} files, median {} lines, 90th percentile {}", lines.len(), at(50), at(90));
+    for (count, path) in lines.iter().rev().take(5) {
+        println!("{count:>5} {path}");
+    }
+    no_complaints(files.iter().flat_map(|(p, text)| checks::length(p, text)).collect());
+}
+
+#[test]
+fn nothing_is_left_for_later_in_the_code() {
+    no_complaints(
+        rust_files()
+            .iter()
+            .flat_map(|(p, text)| checks::leftovers(p, &Source::new(text)))
+            .collect(),
+    );
+}
+
+#[test]
+fn no_text_mentions_a_path_of_one_machine() {
+    let mut all = rust_files();
+    for folder in ["layouts", "templates", "examples", "tests", "scripts", ".ci"] {
+        all.extend(files(folder, &["toml", "j2", "md", "snap", "txt", "trycmd", "stderr"]));
+    }
+    for entry in fs::read_dir(root()).expect("the root") {
+        let path = entry.expect("a readable folder").path();
+        if path.extension().is_some_and(|e| e == "md") {
+            let text = fs::read_to_string(&path).expect("a text file");
+            all.push((path.file_name().expect("a name").to_string_lossy().into_owned(), text));
+        }
+    }
+    assert!(all.len() > 100);
+    no_complaints(all.iter().flat_map(|(p, text)| checks::machine_paths(p, text)).collect());
+}
+
+#[test]
+fn every_module_says_what_it_is_for() {
+    no_complaints(files("src", &["rs"]).iter().flat_map(|(p, t)| checks::module_docs(p, t)).collect());
+}
+
+/// The checks themselves: each complains about a snippet that breaks its rule.
+mod on_bad_snippets {
+    use super::*;
+
+    #[test]
+    fn an_earlier_stage_may_not_use_a_later_one() {
+        let bad = Source::new("use crate::formula::Name;\nuse crate::{diagnostic::Code, emit::{A, B}};");
+        let complaints = checks::dependencies("src/scan/x.rs", &bad);
+        assert_eq!(complaints, ["src/scan/x.rs:2: `scan` may not use `emit`"]);
+    }
+
+    #[test]
+    fn a_new_module_must_enter_the_table() {
+        assert_eq!(checks::dependencies("src/misc.rs", &Source::new("")).len(), 1);
+        assert!(checks::dependencies("src/lib.rs", &Source::new("use crate::cli;")).is_empty());
+    }
+
+    #[test]
+    fn a_name_counts_in_code_but_not_in_comments_and_tests() {
+        let names = ["csr".to_string()];
+        let bad = Source::new("/// `\"csr\"`\nfn f() { g(r#\"csr\"#); g(b\"csr\"); g(\"csr(4)\"); g(\"a csr\") }");
+        assert_eq!(checks::shipped_names("src/a.rs", &bad, &names).len(), 3);
+        let text = "const C: char = '\"';\n#[cfg(test)]\nmod tests { fn f() { g(\"csr\") } }";
+        let good = Source::new(text);
+        assert!(checks::shipped_names("src/a.rs", &good, &names).is_empty());
+    }
+
+    #[test]
+    fn modules_of_tests_in_files_of_their_own_are_found() {
+        let source = Source::new("mod a;\n#[cfg(test)]\nmod agree;\nmod b { }");
+        assert_eq!(source.test_files, ["agree"]);
+        assert!(source.code.contains("mod b"));
+    }
+
+    #[test]
+    fn a_wrapped_crate_outside_its_module_is_seen() {
+        let bad = Source::new("fn f(s: isl_rs::Set) -> z3::Context { }");
+        assert_eq!(checks::wrapped_crates("src/scan/x.rs", &bad).len(), 2);
+        assert_eq!(checks::wrapped_crates("src/isl/x.rs", &bad).len(), 1);
+        assert!(checks::wrapped_crates("src/a.rs", &Source::new("use super::z3::P;")).is_empty());
+    }
+
+    #[test]
+    fn long_files_leftovers_paths_and_missing_docs_are_seen() {
+        assert_eq!(checks::length("a.rs", &"\n".repeat(checks::LONGEST_FILE + 1)).len(), 1);
+        let bad = Source::new("#[ignore]\nfn f() { todo!() }\n#[ignore = \"slow\"]\nfn g() {} // dbg!(1)");
+        assert_eq!(checks::leftovers("a.rs", &bad).len(), 2);
+        let path = ["", "home", "me"].join("/");
+        assert_eq!(checks::machine_paths("a.rs", &format!("see {path}/x\nsee a{path}/x")).len(), 1);
+        assert_eq!(checks::module_docs("a.rs", "use std::fs;\n//! late").len(), 1);
+        assert!(checks::module_docs("a.rs", "#![allow(x)]\n//! docs").is_empty());
+    }
+}
