@@ -25,7 +25,7 @@ use siskin::diagnostic::Result;
 
 /// A compiler for sparse and structured tensor kernels whose formats are declared, not coded
 #[derive(Parser)]
-#[command(version, arg_required_else_help = true, after_help = EXAMPLES)]
+#[command(version, arg_required_else_help = true, after_help = include_str!("examples/siskin.txt"))]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -33,22 +33,6 @@ struct Cli {
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  siskin run 'y[i] += A[i,j] * x[j]' -t A=m.mtx:csr -t x=x.mtx:sparse
-  siskin run 'y[i] += A[i,j] * x[j]' -t A=m.mtx:csr -t x=x.mtx:sparse --find px=bsearch -o y.mtx
-  siskin emit 'y[i] += A[i,j] * x[j]' -f A=csr -f x=dense -o spmv.rs
-  siskin explain 'y[i] += A[i,j] * x[j]' -f A=csr -f x=sparse --stage proofs
-  siskin bench 'y[i] += A[i,j] * x[j]' -t A=m.mtx:csr -t x=x.mtx:sparse
-  siskin layouts 'bcsr(4,4)'
-  siskin check my-format.toml --data m.mtx
-  siskin convert m.mtx m.npz:csc
-
-A layout is a shipped name (csr), one with parameters (bcsr(4,4)), the path of a TOML file, or a
-list of levels ('dense(i), compressed(j)'). `siskin layouts` lists the shipped ones.
-
-Exit status: 0 done, 2 the input is wrong, 1 anything else.";
 
 #[derive(Subcommand)]
 enum Command {

@@ -55,10 +55,7 @@ pub fn named<'a>(option: &str, text: &'a str, what: &str) -> Result<(&'a str, &'
         _ => Err(Diagnostic::new(Code::Usage, format!("`{option}` takes NAME={what}"))
             .at(0..text.len(), "")
             .within(option, text)
-            .help(format!("e.g. `{option} A={}`", match what {
-                "LAYOUT" => "csr",
-                _ => "m.mtx:csr",
-            }))),
+            .help(format!("write `{option} NAME={what}`, the tensor's name first"))),
     }
 }
 

@@ -42,7 +42,7 @@ impl<'a> Facts<'a> {
         if let Some(answer) = self.cache[self.depth].get(c) {
             return *answer;
         }
-        let answer = self.prover.prove_unsat(&[Formula::Constraint(c.negated())]).is_unsat();
+        let answer = self.prover.is_unsat(&[Formula::Constraint(c.negated())]);
         self.cache[self.depth].insert(c.clone(), answer);
         answer
     }

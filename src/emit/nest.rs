@@ -39,8 +39,7 @@ pub fn nest(
     let mut open = String::new();
     let mut close = String::new();
     if !nest.guards.is_empty() {
-        let tests: Vec<String> =
-            nest.guards.iter().map(|c| writer.scope.constraint(c, &mut writer.facts)).collect();
+        let tests = writer.scope.tests(&nest.guards, &mut writer.facts);
         open = format!("if {} {{\n", tests.join(" && "));
         close = "}\n".to_string();
     }
@@ -253,8 +252,7 @@ impl<'a> Writer<'a> {
         self.facts.enter(self.assumptions_at(d + 1).iter());
 
         let loaded_before = self.scope.loaded.len();
-        let mut tests: Vec<String> =
-            level.guards.iter().map(|c| self.scope.constraint(c, &mut self.facts)).collect();
+        let mut tests = self.scope.tests(&level.guards, &mut self.facts);
         self.facts.enter(&level.guards);
         for r in &level.restrictions {
             let text = self.scope.formula(r, &mut self.facts);
@@ -267,9 +265,7 @@ impl<'a> Writer<'a> {
             None => None,
         };
         if !level.is_find() {
-            for c in &level.conditions {
-                tests.push(self.scope.constraint(c, &mut self.facts));
-            }
+            tests.extend(self.scope.tests(&level.conditions, &mut self.facts));
         }
         self.facts.enter(&level.conditions);
         let hoisted = self.hoist_values(d + 1)?;
@@ -342,7 +338,12 @@ impl<'a> Writer<'a> {
             if outer_known {
                 self.facts.enter(self.assumptions_at(find.problem.level + 1).iter());
             }
+            let recorded = self.scope.accesses.len();
             let code = self.search_code(find, plan, &range, &level.conditions)?;
+            if !outer_known {
+                // Only declared here; what it reads is rendered where it is searched.
+                self.scope.accesses.truncate(recorded);
+            }
             if outer_known {
                 self.facts.leave();
             }
@@ -359,8 +360,10 @@ impl<'a> Writer<'a> {
         header: &Header2,
         conditions: &[Constraint],
     ) -> Result<SearchCode> {
-        let matches: Vec<String> =
-            conditions.iter().map(|c| self.scope.constraint(c, &mut self.facts)).collect();
+        let mut matches = self.scope.tests(conditions, &mut self.facts);
+        if matches.is_empty() {
+            matches.push("true".to_string());
+        }
         let continues = plan.continues.as_ref().map(|f| self.scope.formula(f, &mut self.facts));
         let key = plan
             .key

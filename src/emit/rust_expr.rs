@@ -227,6 +227,25 @@ impl Scope {
         row_major(&parts, shape)
     }
 
+    /// True if `c` holds of any `usize` values: `0 <= j` would be a useless comparison.
+    pub fn is_trivial(&self, c: &Constraint, facts: &mut Facts) -> bool {
+        let mut natural = |(atom, k): &(Atom, i64)| {
+            *k > 0 && self.atom_sign(atom, facts) == Sign::Unsigned
+        };
+        c.relop == Relop::Ge && c.affine.offset() >= 0 && c.affine.terms().iter().all(&mut natural)
+    }
+
+    /// The conjunction of tests, without trivial ones.
+    pub fn tests(&mut self, constraints: &[Constraint], facts: &mut Facts) -> Vec<String> {
+        let mut out = Vec::new();
+        for c in constraints {
+            if !self.is_trivial(c, facts) {
+                out.push(self.constraint(c, facts));
+            }
+        }
+        out
+    }
+
     /// A test, in `usize` where possible.
     pub fn constraint(&mut self, c: &Constraint, facts: &mut Facts) -> String {
         let unsigned =

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::{Operand, Role};
+use super::{Operand, Role, Tile};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name, Relop, conjunction};
 use crate::layout::{Layout, Property};
@@ -31,6 +31,10 @@ pub struct Space {
     pub coefficient: f64,
     /// Index of this space among those of the statement, and which piece of each operand it takes.
     pub pieces: Vec<usize>,
+    /// Tile dimensions, in the order in which they were asked for.
+    pub tiles: Vec<Tile>,
+    /// Groups of positions to be visited as one loop.
+    pub fused: Vec<Vec<Name>>,
 }
 
 impl Space {
@@ -61,7 +65,8 @@ impl Space {
     /// All dimensions, indices first; [`loop_order`](super::loop_order) decides the loops.
     pub fn dimensions(&self) -> Vec<Name> {
         let positions = self.operands.iter().flat_map(|o| o.positions.iter());
-        self.indices.iter().chain(positions).cloned().collect()
+        let tiles = self.tiles.iter().map(|t| &t.tile);
+        tiles.chain(&self.indices).chain(positions).cloned().collect()
     }
 
     /// The forms that tell output elements apart: its subscripts, or its value's subscripts where
@@ -267,6 +272,8 @@ pub fn compose(
                 op: program.op,
                 coefficient: product.coefficient,
                 pieces,
+                tiles: Vec::new(),
+                fused: Vec::new(),
             }
         })
         .collect())

@@ -21,9 +21,11 @@ mod dependence;
 mod instantiate;
 mod operand;
 mod order;
+mod transform;
 
 pub use compose::{Space, compose};
 pub use dependence::{Conflict, LoopKind, loop_kind, parallelism};
 pub use instantiate::instantiate;
 pub use operand::{Operand, Role};
 pub use order::{LoopOrder, loop_order};
+pub use transform::Tile;

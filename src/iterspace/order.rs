@@ -37,7 +37,11 @@ pub fn loop_order(space: &Space, requested: &[Name]) -> Result<LoopOrder> {
     }
     refuse_cycles(space, requested)?;
     let default = default_indices(space);
-    let mut wanted: Vec<Name> = requested.to_vec();
+    // Tiles of indices go outermost; tiles of positions are placed with their position.
+    let index_tiles = space.tiles.iter().filter(|t| space.indices.contains(&t.of));
+    let index_tiles = index_tiles.map(|t| t.tile.clone()).filter(|t| !requested.contains(t));
+    let mut wanted: Vec<Name> = index_tiles.collect();
+    wanted.extend(requested.iter().cloned());
     wanted.extend(default.into_iter().filter(|n| !requested.contains(n)));
     Ok(Placement::new(space).run(&wanted))
 }
@@ -217,6 +221,18 @@ impl<'a> Placement<'a> {
     fn place(&mut self, name: Name) {
         if self.is_placed(&name) {
             return;
+        }
+        if let Some(t) = self.space.tiles.iter().find(|t| t.of == name)
+            && self.space.owner(&name).is_some()
+            && !self.is_placed(&t.tile)
+        {
+            self.placed.push(t.tile.clone());
+        }
+        if let Some(group) = self.space.fused.iter().find(|g| g.first() == Some(&name)) {
+            // The innermost position first; the outer ones are found from it.
+            for p in group.iter().skip(1).rev() {
+                self.place(p.clone());
+            }
         }
         if self.space.indices.contains(&name) {
             self.indices.push(name.clone());

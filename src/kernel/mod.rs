@@ -71,6 +71,20 @@ impl Kernel {
         self
     }
 
+    /// Tiles an index or a position.
+    #[must_use]
+    pub fn tile(mut self, of: &str, size: i64) -> Kernel {
+        self.request.tiles.push((of.into(), size));
+        self
+    }
+
+    /// Visits consecutive positions of one tensor as one loop.
+    #[must_use]
+    pub fn fuse(mut self, positions: &[&str]) -> Kernel {
+        self.request.fused.push(positions.iter().map(|p| (*p).into()).collect());
+        self
+    }
+
     /// Runs the outermost loop on several threads.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Kernel {

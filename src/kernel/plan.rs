@@ -30,6 +30,10 @@ pub struct Request {
     pub sizes: Sizes,
     /// More than one: the outermost loop runs in parallel.
     pub threads: usize,
+    /// `(index or position, size)`.
+    pub tiles: Vec<(Name, i64)>,
+    /// Groups of consecutive positions to visit as one loop.
+    pub fused: Vec<Vec<Name>>,
 }
 
 impl Request {
@@ -43,6 +47,8 @@ impl Request {
             index_width: IndexWidth::U32,
             sizes: Sizes::default(),
             threads: 1,
+            tiles: Vec::new(),
+            fused: Vec::new(),
         }
     }
 }
@@ -140,7 +146,13 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
     let spaces = compose(&program, &layouts, shares(request, &program).as_ref())?;
     let templates = templates()?;
     let mut statements = Vec::new();
-    for space in spaces {
+    for mut space in spaces {
+        for (of, size) in &request.tiles {
+            space.tile(of, *size)?;
+        }
+        for group in &request.fused {
+            space.fuse(group)?;
+        }
         let order = loop_order(&space, &request.order)?;
         let nest = scan(&space, &order, prover)?;
         let finds = synthesize(&space, &nest, &templates, prover)?;

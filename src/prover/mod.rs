@@ -74,6 +74,12 @@ pub trait Prover {
     /// Decides the conjunction of all facts on the stack.
     fn check(&mut self) -> Answer;
 
+    /// True if the facts on the stack and `query` are proved to have no model. Cheaper than
+    /// [`Prover::prove_unsat`]: no model is built when they have one.
+    fn is_unsat(&mut self, query: &[Formula]) -> bool {
+        self.prove_unsat(query).is_unsat()
+    }
+
     /// A model of the facts on the stack and `query` with small numbers, to be read by people.
     /// `None` when there is no model or none was found.
     fn illustrate(&mut self, query: &[Formula]) -> Option<Model> {

@@ -14,7 +14,10 @@ use crate::formula::{Affine, Atom, Call, Constraint, Formula, Name, Relop};
 const RESOURCES: u32 = 2_000_000;
 
 /// Ranges in which to look for a smaller model, in this order.
-const SMALL: [(i64, i64); 5] = [(0, 1), (0, 2), (0, 3), (0, 4), (-8, 8)];
+const SMALL: [(i64, i64); 2] = [(0, 4), (-8, 8)];
+
+/// Ranges for a model that people will read.
+const TINY: [(i64, i64); 5] = [(0, 1), (0, 2), (0, 3), (0, 4), (-8, 8)];
 
 /// Z3, incremental. Stays on its thread (Z3 contexts are implicit and thread-local).
 ///
@@ -171,16 +174,65 @@ impl Z3Prover {
         }
         None
     }
+
+    /// The lexicographically least model within the first range of [`TINY`] that has one: the same
+    /// whatever was asked before.
+    fn least_model(&mut self, terms: &Terms) -> Option<Model> {
+        let vars = terms.vars.iter().cloned().map(Atom::Var);
+        let atoms: Vec<Atom> = vars.chain(terms.calls.iter().cloned().map(Atom::Call)).collect();
+        let values: Vec<Int> = atoms.iter().map(|atom| self.atom(atom)).collect();
+        for (low, high) in TINY {
+            self.solver.push();
+            for value in &values {
+                self.solver.assert(value.ge(Int::from_i64(low)));
+                self.solver.assert(value.le(Int::from_i64(high)));
+            }
+            let mut found = None;
+            if self.solver.check() == SatResult::Sat {
+                found = self.model(terms);
+                for value in &values {
+                    let mut least = low;
+                    while least < high {
+                        let here = value.eq(Int::from_i64(least));
+                        self.solver.push();
+                        self.solver.assert(&here);
+                        let possible = self.solver.check() == SatResult::Sat;
+                        if possible {
+                            found = self.model(terms).or(found);
+                        }
+                        self.solver.pop(1);
+                        if possible {
+                            break;
+                        }
+                        least += 1;
+                    }
+                    self.solver.assert(value.eq(Int::from_i64(least)));
+                }
+            }
+            self.solver.pop(1);
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
 }
 
 impl Prover for Z3Prover {
+    fn is_unsat(&mut self, query: &[Formula]) -> bool {
+        self.push(query);
+        let unsat = self.solver.check() == SatResult::Unsat;
+        self.pop();
+        unsat
+    }
+
     fn illustrate(&mut self, query: &[Formula]) -> Option<Model> {
         self.push(query);
         let found = match self.solver.check() {
             SatResult::Sat => {
                 let terms = Terms::of(self.stack.iter().flatten());
                 let first = self.model(&terms);
-                self.small_model(&terms).or(first)
+                self.least_model(&terms).or(first)
             }
             SatResult::Unsat | SatResult::Unknown => None,
         };

@@ -69,7 +69,7 @@ impl Assumptions {
                     continue;
                 }
                 prover.push(&self.established(space, dims, depth));
-                let equal = prover.prove_unsat(&[equal_args.not()]).is_unsat();
+                let equal = prover.is_unsat(&[equal_args.not()]);
                 prover.pop();
                 if equal {
                     let call = |c: &Call| crate::formula::Affine::atom(Atom::Call(c.clone()));
@@ -112,7 +112,7 @@ impl Assumptions {
                 while at < pending.len() && pending[at].0 == depth {
                     let (_, premises, conclusion) = &pending[at];
                     let refuted = Formula::and(premises.iter().cloned()).not();
-                    if refuted.is_false() || prover.prove_unsat(&[refuted]).is_unsat() {
+                    if refuted.is_false() || prover.is_unsat(&[refuted]) {
                         for c in conclusion {
                             if c.as_bool() != Some(true) && !self.facts.contains(c) {
                                 self.facts.push(c.clone());

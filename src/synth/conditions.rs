@@ -95,12 +95,10 @@ pub fn find_key(conditions: &[Constraint], q: &Name) -> Option<Vec<KeyPart>> {
     if direct || searched.is_empty() {
         return None;
     }
-    // Plain equalities need no set operation.
+    // Equalities need no set operation: `2*half(q) = i` has the key `2*half(q)`, also where no
+    // position fits an odd `i`.
     let equalities = equal_parts(conditions, q);
-    if equalities.len() == conditions.len()
-        && equalities.iter().all(|k| k.inner.as_atom().is_some())
-        && equalities.len() == searched.len()
-    {
+    if equalities.len() == conditions.len() {
         return Some(equalities);
     }
     let dims: Vec<Atom> = outer.iter().chain(&searched).cloned().collect();

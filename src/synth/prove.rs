@@ -117,7 +117,7 @@ impl<'a> Session<'a> {
         self.prover.push(&base);
         let vocabulary = Vocabulary { problem: self.problem, arguments: Arguments::default() };
         let possible = Formula::and([vocabulary.in_range(0, 0), vocabulary.matches(0, 0)]);
-        let vacuous = self.prover.prove_unsat(&[possible]).is_unsat();
+        let vacuous = self.prover.is_unsat(&[possible]);
         let twice = Formula::and([
             vocabulary.in_range(0, 0),
             vocabulary.in_range(1, 0),
@@ -125,7 +125,7 @@ impl<'a> Session<'a> {
             vocabulary.matches(1, 0),
             vocabulary.expand(&Formula::Predicate("less".into(), vec![var("q"), var("r")]))?,
         ]);
-        let unique = self.prover.prove_unsat(&[twice]).is_unsat();
+        let unique = self.prover.is_unsat(&[twice]);
         let mut attempts = Vec::new();
         for template in templates {
             let verdict = if vacuous && !template.obligations.is_empty() {

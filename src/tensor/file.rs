@@ -222,6 +222,14 @@ impl From<io::Error> for WriteFailure {
 
 pub(super) type Written = Result<(), WriteFailure>;
 
+/// Refuses a path whose extension is not that of a tensor file, before any work is done for it.
+///
+/// # Errors
+/// [`Code::Usage`].
+pub fn check_writable(path: &Path) -> Result<()> {
+    Format::of(path).map(|_| ())
+}
+
 /// Writes a tensor file; its extension says the format. The same data give the same bytes, and
 /// values are written so that they read back exactly. An existing file is replaced at the end, by
 /// renaming: it is never lost, and nobody sees a half-written one.

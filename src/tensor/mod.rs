@@ -36,7 +36,7 @@ mod words;
 
 pub use dense::{DenseArray, element_count};
 pub use entries::Entries;
-pub use file::{EXTENSIONS, File, ReadOptions, read, write};
+pub use file::{EXTENSIONS, File, ReadOptions, check_writable, read, write};
 pub use index_data::{IndexData, IndexType};
 pub use loaded::Loaded;
 pub use values::{Element, Position, ValueType, Values};

@@ -57,6 +57,10 @@ enum Term {
 }
 
 impl<'a> Scope<'a> {
+    pub fn new(sizes: IndexMap<Name, i64>) -> Self {
+        Scope { sizes, arrays: Vec::new() }
+    }
+
     pub fn add_array(&mut self, name: &Name, data: &'a IndexData, shape: Vec<i64>) {
         self.arrays.push(ArrayView { name: name.clone(), data, shape });
     }

@@ -130,7 +130,7 @@ impl Tensor {
 
     /// Extents, sizes and arrays under their names.
     pub(super) fn scope(&self) -> Result<Scope<'_>> {
-        let mut scope = Scope { sizes: extents(&self.layout, &self.dims)?, ..Scope::default() };
+        let mut scope = Scope::new(extents(&self.layout, &self.dims)?);
         scope.sizes.extend(self.params.iter().map(|(n, v)| (n.clone(), *v)));
         for (name, data) in &self.arrays {
             let array = &self.layout.arrays[name];
@@ -213,7 +213,7 @@ pub(super) fn known_sizes<'a>(
     counts: &IndexMap<Name, i64>,
     arrays: &'a IndexMap<Name, IndexData>,
 ) -> Result<(Scope<'a>, Vec<(&'a Name, &'a Arith)>)> {
-    let mut scope = Scope { sizes: extents(layout, dims)?, ..Scope::default() };
+    let mut scope = Scope::new(extents(layout, dims)?);
     scope.sizes.extend(counts.iter().map(|(n, v)| (n.clone(), *v)));
     let mut open: Vec<(&Name, &Arith)> =
         layout.params.iter().filter_map(|(n, d)| Some((n, d.as_ref()?))).collect();

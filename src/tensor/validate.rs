@@ -1,1 +1,1 @@
-impl super::tensor::Tensor {}
+impl super::tensor::Tensor { pub fn validate(&mut self)->crate::diagnostic::Result<()>{Ok(())} }

@@ -5,7 +5,7 @@ use std::fmt;
 use indexmap::IndexMap;
 
 use super::inverse::Form;
-use crate::formula::{Affine, Arith, Call, Constraint, Name};
+use crate::formula::{Affine, Arith, Atom, Call, Constraint, Name};
 
 /// How to pack entries into a layout, derived from its declaration by [`Plan::of`].
 ///
@@ -121,7 +121,16 @@ impl Plan {
     pub fn fills(&self) -> bool {
         let determines = |args: &[Affine], n: &Name| args.iter().any(|a| a.mentions(n));
         self.levels.is_empty()
-            || self.levels.iter().any(|level| level.restarts)
+            || self.levels.iter().any(|level| {
+                level.restarts && level.group.iter().any(|g| g.as_constant().is_none())
+            })
+            || self.levels.iter().any(|level| {
+                let counts = |count: &Count| match count {
+                    Count::Positions { level, .. } | Count::LargestGroup { level, .. } => *level,
+                };
+                level.size.is_some()
+                    && !self.counts.values().any(|c| self.levels[counts(c)].position == level.position)
+            })
             || self.positions.iter().any(|(name, position)| {
                 let grouped = self.levels.iter().any(|level| {
                     determines(&level.group, name)
@@ -183,12 +192,28 @@ fn list<T: fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
     items.join(", ")
 }
 
+/// `e - d*floor(e/d)` as `e mod d`.
+fn shown(value: &Affine) -> String {
+    for (atom, c) in value.terms() {
+        if let Atom::Floor(inner, d) = atom
+            && *c == -*d
+            && value.clone() + Affine::atom(atom.clone()) * *d == **inner
+        {
+            return match inner.as_atom() {
+                Some(_) => format!("{inner} mod {d}"),
+                None => format!("({inner}) mod {d}"),
+            };
+        }
+    }
+    value.to_string()
+}
+
 fn cases(form: &Form) -> String {
     match form.as_slice() {
-        [(_, value)] => value.to_string(),
+        [(_, value)] => shown(value),
         several => {
             let parts = several.iter().map(|(condition, value)| {
-                format!("{value} if {}", crate::formula::conjunction(condition))
+                format!("{} if {}", shown(value), crate::formula::conjunction(condition))
             });
             parts.collect::<Vec<_>>().join(" else ")
         }

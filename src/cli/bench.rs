@@ -1,0 +1,211 @@
+//! `siskin bench`: every valid strategy side by side.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use comfy_table::{CellAlignment, Table, presets};
+use serde_json::{Value, json};
+use siskin::diagnostic::{Code, Diagnostic, Result};
+use siskin::exec::Jit;
+use siskin::kernel::{CompiledKernel, Kernel, Planned};
+use siskin::program::Program;
+use siskin::synth::{Plan, cost};
+
+use super::data::{self, Inputs};
+use super::options::KernelOptions;
+use super::{Output, run};
+
+/// Time every strategy that is proved for a statement, on data
+#[derive(Args)]
+#[command(after_help = include_str!("examples/bench.txt"))]
+pub struct Bench {
+    /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]'
+    expression: String,
+    /// A tensor's file, and the layout to pack it into
+    #[arg(short = 't', long = "tensor", value_name = "NAME=FILE[:LAYOUT]")]
+    tensors: Vec<String>,
+    /// Strategies to time: all, or names as printed, separated by commas
+    #[arg(long, default_value = "all")]
+    strategies: String,
+    /// Runs of each strategy
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    samples: usize,
+    /// Skip strategies whose estimated time of a run exceeds this; stop sampling beyond it
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
+    limit: f64,
+    #[command(flatten)]
+    options: KernelOptions,
+}
+
+/// A choice of templates to time.
+struct Strategy {
+    name: String,
+    /// Position and template; empty for the automatic choice.
+    forced: Vec<(String, String)>,
+    /// Estimated seconds of its finds.
+    estimate: f64,
+}
+
+struct Row {
+    strategy: String,
+    /// What ran, for the automatic choice.
+    templates: Vec<String>,
+    seconds: Vec<f64>,
+    skipped: Option<String>,
+}
+
+impl Bench {
+    pub fn execute(&self) -> Output {
+        let kernel = self.options.kernel(&self.expression)?;
+        let program = Program::parse(&self.expression)?;
+        let inputs = data::inputs(&program, &self.tensors, &self.options)?;
+        let kernel = run::for_data(kernel, &inputs)?;
+        let planned = kernel.plan()?;
+        let strategies = self.wanted(strategies(&planned, &kernel)?)?;
+        let jit = Jit::new()?;
+        let mut rows = Vec::new();
+        for s in strategies {
+            rows.push(self.time(&kernel, &inputs, &jit, s)?);
+        }
+        Ok(match self.options.json {
+            true => as_json(&rows).to_string(),
+            false => format!("{}\n{}\n", planned.program, table(&rows)),
+        })
+    }
+
+    fn wanted(&self, all: Vec<Strategy>) -> Result<Vec<Strategy>> {
+        if self.strategies == "all" {
+            return Ok(all);
+        }
+        let names: Vec<&str> = self.strategies.split(',').map(str::trim).collect();
+        if let Some(unknown) = names.iter().find(|n| !all.iter().any(|s| s.name == **n)) {
+            let known: Vec<&str> = all.iter().map(|s| s.name.as_str()).collect();
+            return Err(Diagnostic::new(
+                Code::Find,
+                format!("`{unknown}` is no strategy that is proved for this statement"),
+            )
+            .help(format!("the strategies are {}", known.join(", "))));
+        }
+        Ok(all.into_iter().filter(|s| names.contains(&s.name.as_str())).collect())
+    }
+
+    fn time(&self, kernel: &Kernel, inputs: &Inputs, jit: &Jit, s: Strategy) -> Result<Row> {
+        let mut kernel = kernel.clone();
+        for (position, template) in &s.forced {
+            kernel = kernel.find(Some(position), template);
+        }
+        let mut row =
+            Row { strategy: s.name, templates: Vec::new(), seconds: Vec::new(), skipped: None };
+        if s.estimate > self.limit {
+            row.skipped = Some(format!("estimated at {:.0} s", s.estimate));
+            return Ok(row);
+        }
+        let compiled = kernel.compile_with(jit)?;
+        row.templates = templates(&compiled);
+        let mut call = compiled.call(inputs.by_name(), &inputs.extents.indices)?;
+        let start = Instant::now();
+        let limit = Duration::from_secs_f64(self.limit.clamp(0.0, 1e6));
+        // The first run warms caches and pages.
+        call.run();
+        for _ in 0..self.samples.max(1) {
+            row.seconds.push(call.run().as_secs_f64());
+            if start.elapsed() > limit {
+                break;
+            }
+        }
+        Ok(row)
+    }
+}
+
+/// The automatic choice, and every proved template of every find, one at a time.
+fn strategies(planned: &Planned, kernel: &Kernel) -> Result<Vec<Strategy>> {
+    let mut out =
+        vec![Strategy { name: "auto".to_string(), forced: Vec::new(), estimate: 0.0 }];
+    let searched = |s: &&siskin::synth::Find| s.plans().count() > 1;
+    let finds = planned.statements.iter().flat_map(|s| s.finds.iter().map(move |f| (s, f)));
+    let finds: Vec<_> = finds.filter(|(_, f)| searched(f)).collect();
+    for (statement, find) in &finds {
+        let position = find.problem.position.to_string();
+        for plan in find.plans() {
+            let template = plan.template.name.clone();
+            let name = match finds.len() {
+                1 => template.clone(),
+                _ => format!("{position}={template}"),
+            };
+            if out.iter().any(|s| s.name == name) {
+                continue;
+            }
+            let nanoseconds = cost(plan, find, &statement.nest, kernel.known_sizes())?;
+            let forced = vec![(position.clone(), template)];
+            out.push(Strategy { name, forced, estimate: nanoseconds * 1e-9 });
+        }
+    }
+    Ok(out)
+}
+
+fn templates(compiled: &CompiledKernel) -> Vec<String> {
+    let plans = super::finds::chosen(&compiled.planned);
+    plans.map(|(_, find, plan): (_, _, &Plan)| {
+        format!("{}={}", find.problem.position, plan.template.name)
+    })
+    .collect()
+}
+
+fn median(seconds: &[f64]) -> Option<f64> {
+    let mut sorted = seconds.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len();
+    match n {
+        0 => None,
+        _ if n % 2 == 1 => Some(sorted[n / 2]),
+        _ => Some((sorted[n / 2 - 1] + sorted[n / 2]) / 2.0),
+    }
+}
+
+fn as_json(rows: &[Row]) -> Value {
+    let rows: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            json!({
+                "strategy": row.strategy,
+                "templates": row.templates,
+                "seconds": row.seconds,
+                "median": median(&row.seconds),
+                // The two-finger merge is the baseline; there is none to compare with yet.
+                "ratio_to_merge": null,
+                "skipped": row.skipped,
+            })
+        })
+        .collect();
+    json!({ "rows": rows })
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_header(["strategy", "median", "least", "runs", "against the fastest", ""]);
+    let fastest = rows.iter().filter_map(|r| median(&r.seconds)).fold(f64::INFINITY, f64::min);
+    let time = |s: f64| run::time(Duration::from_secs_f64(s));
+    for row in rows {
+        let Some(middle) = median(&row.seconds) else {
+            let why = row.skipped.clone().unwrap_or_default();
+            table.add_row([row.strategy.as_str(), "", "", "0", "", &format!("skipped: {why}")]);
+            continue;
+        };
+        let least = row.seconds.iter().copied().fold(f64::INFINITY, f64::min);
+        table.add_row([
+            row.strategy.clone(),
+            time(middle),
+            time(least),
+            row.seconds.len().to_string(),
+            format!("{:.2}×", middle / fastest),
+            row.templates.join(", "),
+        ]);
+    }
+    for column in 1..5 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().map(|l| format!("{}\n", l.trim_end())).collect()
+}

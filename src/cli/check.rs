@@ -1,0 +1,76 @@
+//! `siskin check`: what a declaration says, and whether data keep it.
+
+use std::sync::Arc;
+
+use clap::Args;
+use serde_json::json;
+use siskin::diagnostic::{Code, Diagnostic};
+
+use super::tensor_argument::FileArgument;
+use super::{Output, data, layouts, run};
+
+/// Check the declaration of a layout, and data against its properties
+#[derive(Args)]
+#[command(after_help = include_str!("examples/check.txt"))]
+pub struct Check {
+    /// A shipped name, the path of a TOML file, or a list of levels
+    layout: String,
+    /// Data to pack into the layout and validate
+    #[arg(long, value_name = "FILE")]
+    data: Option<String>,
+    /// The rank, for layouts that fit any [default: that of the data, or 2]
+    #[arg(long, value_name = "N")]
+    rank: Option<usize>,
+    /// Print one JSON object on stdout
+    #[arg(long)]
+    json: bool,
+}
+
+impl Check {
+    pub fn execute(&self) -> Output {
+        let Some(file) = &self.data else { return self.declaration() };
+        let file = FileArgument { path: file.into(), layout: None };
+        let loaded = data::load(&file.path, None, None)?;
+        let spec = siskin::layout::LayoutSpec::parse(&self.layout)?;
+        let rank = spec.rank().or(self.rank).unwrap_or(loaded.dims().len());
+        let layout = Arc::new(layouts::layout(&self.layout, Some(rank))?);
+        let found = loaded.dims().len();
+        let loaded = data::with_rank(loaded, rank).map_err(|_| {
+            Diagnostic::new(
+                Code::Shape,
+                format!("layout `{}` has rank {rank}, the data have rank {found}", self.layout),
+            )
+            .help("choose a layout of the data's rank; `siskin layouts` lists them")
+        })?;
+        let mut packed = data::pack(&layout, loaded, None)?;
+        packed.validate()?;
+        if self.json {
+            return Ok(json!({
+                "layout": layouts::json(&layout),
+                "data": {
+                    "dims": packed.dims(),
+                    "stored": packed.stored(),
+                    "params": packed.params().iter().map(|(n, v)| (n.to_string(), json!(v))).collect::<serde_json::Map<_, _>>(),
+                    "valid": true,
+                },
+            })
+            .to_string());
+        }
+        let mut out = format!("{}: {}\n", file.path.display(), run::shape(&packed));
+        for (name, value) in packed.params() {
+            out.push_str(&format!("  {name} = {value}\n"));
+        }
+        for property in &layout.properties {
+            out.push_str(&format!("  holds: {}\n", property.formula));
+        }
+        Ok(out)
+    }
+
+    fn declaration(&self) -> Output {
+        let layout = layouts::layout(&self.layout, self.rank)?;
+        Ok(match self.json {
+            true => json!({ "layout": layouts::json(&layout) }).to_string(),
+            false => layout.describe(),
+        })
+    }
+}

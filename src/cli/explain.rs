@@ -1,0 +1,213 @@
+//! `siskin explain`: what every stage makes of a statement.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+use siskin::diagnostic::{Code, Diagnostic, Result};
+use siskin::emit::{AccessProof, Module};
+use siskin::kernel::Planned;
+use siskin::prover::Z3Prover;
+use siskin::synth::{Find, Plan, Verdict};
+
+use super::options::KernelOptions;
+use super::smt::Recorder;
+use super::{Output, emit, finds};
+
+/// Print what the stages of the compiler make of a statement
+#[derive(Args)]
+#[command(after_help = include_str!("examples/explain.txt"))]
+pub struct Explain {
+    /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]'
+    expression: String,
+    /// The layout of a tensor
+    #[arg(short = 'f', long = "format", value_name = "NAME=LAYOUT")]
+    formats: Vec<String>,
+    /// layout, space, nest, proofs, rust or all (looplets and cost are not supported yet)
+    #[arg(long, value_name = "STAGE", default_value = "all")]
+    stage: String,
+    /// Write every query of the prover as SMT-LIB into a folder
+    #[arg(long, value_name = "DIR")]
+    smt: Option<PathBuf>,
+    #[command(flatten)]
+    options: KernelOptions,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Layout,
+    Space,
+    Nest,
+    Proofs,
+    Rust,
+}
+
+const STAGES: [(&str, Stage); 5] = [
+    ("layout", Stage::Layout),
+    ("space", Stage::Space),
+    ("nest", Stage::Nest),
+    ("proofs", Stage::Proofs),
+    ("rust", Stage::Rust),
+];
+
+impl Explain {
+    pub fn execute(&self) -> Output {
+        let stages = self.stages()?;
+        let kernel = emit::with_formats(&self.options, &self.expression, &self.formats)?;
+        let mut prover = Recorder::new(Z3Prover::new());
+        let planned = match &self.smt {
+            None => kernel.plan()?,
+            Some(_) => kernel.plan_with(&mut prover)?,
+        };
+        let module = planned.render()?;
+        self.options.save(&module.text)?;
+        if let Some(folder) = &self.smt {
+            std::fs::create_dir_all(folder).map_err(|e| {
+                Diagnostic::new(Code::Io, format!("cannot create `{}`: {e}", folder.display()))
+                    .help("give a folder that can be written to")
+            })?;
+            let written = prover.write(folder)?;
+            tracing::info!("{} queries in {}", written.len(), folder.display());
+        }
+        if self.options.json {
+            return Ok(as_json(&planned, &module, &stages).to_string());
+        }
+        let mut out = String::new();
+        for (name, stage) in &stages {
+            if stages.len() > 1 {
+                out.push_str(&format!("== {name} ==\n"));
+            }
+            out.push_str(text(&planned, &module, *stage).trim_end());
+            out.push_str("\n\n");
+        }
+        Ok(format!("{}\n", out.trim_end()))
+    }
+
+    fn stages(&self) -> Result<Vec<(&'static str, Stage)>> {
+        if self.stage == "all" {
+            return Ok(STAGES.to_vec());
+        }
+        if let Some(found) = STAGES.iter().find(|(name, _)| *name == self.stage) {
+            return Ok(vec![*found]);
+        }
+        let names: Vec<&str> = STAGES.iter().map(|(name, _)| *name).collect();
+        let known = format!("the stages are {} and all", names.join(", "));
+        let future = ["looplets", "cost"].contains(&self.stage.as_str());
+        let why = match future {
+            true => format!("stage `{}` is not supported yet", self.stage),
+            false => format!("there is no stage `{}`", self.stage),
+        };
+        Err(Diagnostic::new(Code::Usage, why)
+            .at(0..self.stage.len(), "")
+            .within("--stage", &self.stage)
+            .help(known))
+    }
+}
+
+fn text(planned: &Planned, module: &Module, stage: Stage) -> String {
+    match stage {
+        Stage::Layout => {
+            let layouts = planned.layouts.iter();
+            layouts.map(|(name, l)| format!("{name} is {}\n", l.describe())).collect()
+        }
+        Stage::Space => {
+            let spaces = planned.statements.iter();
+            spaces.map(|s| format!("{}\n", s.space.display(&s.order.dims))).collect()
+        }
+        Stage::Nest => {
+            planned.statements.iter().map(|s| format!("{}\n", s.nest)).collect::<Vec<_>>().join("\n")
+        }
+        Stage::Proofs => {
+            let mut out: String =
+                finds::chosen(planned).map(|(_, find, plan)| proofs(find, plan)).collect();
+            out.push_str(&access_text(&module.accesses));
+            out
+        }
+        Stage::Rust => module.text.clone(),
+    }
+}
+
+/// A find, and every template with its verdict.
+fn proofs(find: &Find, chosen: &Plan) -> String {
+    let mut out = format!("find {}\n", find.problem.describe());
+    out.push_str(match find.unique {
+        true => "  at most one position matches\n",
+        false => "  several positions may match\n",
+    });
+    let width = find.attempts.iter().map(|a| a.template.name.len()).max().unwrap_or(0);
+    for attempt in &find.attempts {
+        let name = &attempt.template.name;
+        let mark = if *name == chosen.template.name { "*" } else { " " };
+        let mut line = format!("{mark} {name:width$}  {}", attempt.verdict.word());
+        match &attempt.verdict {
+            Verdict::Proved(plan) => {
+                let arguments = plan.arguments();
+                if !arguments.is_empty() {
+                    line.push_str(&format!(": {arguments}"));
+                }
+            }
+            Verdict::Refuted(r) => {
+                line.push_str(&format!(": `{}`", r.obligation));
+                if !r.arguments.is_empty() {
+                    line.push_str(&format!(" ({})", r.arguments));
+                }
+                line.push_str(&format!(", {}", r.reason));
+                if let Some(model) = &r.counterexample {
+                    line.push_str(&format!("\n    {:width$}  e.g. {model}", ""));
+                }
+            }
+            Verdict::Unknown(why) | Verdict::Inapplicable(why) => {
+                line.push_str(&format!(": {why}"));
+            }
+            Verdict::Vacuous => line.push_str(": nothing can match under the properties"),
+        }
+        out.push_str(&format!("  {line}\n"));
+    }
+    out.push_str("  * is emitted\n\n");
+    out
+}
+
+fn access_text(accesses: &[AccessProof]) -> String {
+    let mut out = String::new();
+    for (proved, title) in
+        [(true, "array accesses proved to be in bounds"), (false, "array accesses checked at run time")]
+    {
+        let these: Vec<&AccessProof> = accesses.iter().filter(|a| a.proved == proved).collect();
+        if !these.is_empty() {
+            out.push_str(&format!("{title}\n"));
+            these.iter().for_each(|a| out.push_str(&format!("  {}\n", a.access)));
+        }
+    }
+    out
+}
+
+fn as_json(planned: &Planned, module: &Module, stages: &[(&str, Stage)]) -> Value {
+    let mut out = serde_json::Map::new();
+    for (name, stage) in stages {
+        let value = match stage {
+            Stage::Layout => planned
+                .layouts
+                .iter()
+                .map(|(n, l)| (n.to_string(), super::layouts::json(l)))
+                .collect::<serde_json::Map<_, _>>()
+                .into(),
+            Stage::Space => planned
+                .statements
+                .iter()
+                .map(|s| json!(s.space.display(&s.order.dims)))
+                .collect(),
+            Stage::Nest => planned.statements.iter().map(|s| json!(s.nest.to_string())).collect(),
+            Stage::Proofs => json!({
+                "finds": finds::chosen(planned)
+                    .map(|(_, find, plan)| finds::detailed(find, plan))
+                    .collect::<Vec<_>>(),
+                "accesses": module.accesses.iter()
+                    .map(|a| json!({ "access": a.access, "proved": a.proved }))
+                    .collect::<Vec<_>>(),
+            }),
+            Stage::Rust => json!(module.text),
+        };
+        out.insert((*name).to_string(), value);
+    }
+    Value::Object(out)
+}

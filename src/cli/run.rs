@@ -1,0 +1,257 @@
+//! `siskin run`: compile a kernel for data, run it, show or write the result.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+use siskin::diagnostic::Result;
+use siskin::kernel::{CompiledKernel, Kernel};
+use siskin::layout::{DefaultFor, Layout};
+use siskin::program::Program;
+use siskin::tensor::{self, Loaded, Tensor, Values};
+
+use super::data::{self, Inputs};
+use super::options::KernelOptions;
+use super::tensor_argument::FileArgument;
+use super::{Output, finds};
+
+/// Results with at most so many elements are printed whole.
+const PRINTED_WHOLE: usize = 20;
+
+/// Compile a kernel for data and run it
+#[derive(Args)]
+#[command(after_help = include_str!("examples/run.txt"))]
+pub struct Run {
+    /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]'
+    expression: String,
+    /// A tensor's file, and the layout to pack it into
+    #[arg(short = 't', long = "tensor", value_name = "NAME=FILE[:LAYOUT]")]
+    tensors: Vec<String>,
+    /// Write the result instead of showing it
+    #[arg(short, long, value_name = "FILE[:LAYOUT]")]
+    output: Option<String>,
+    #[command(flatten)]
+    options: KernelOptions,
+}
+
+impl Run {
+    pub fn execute(&self) -> Output {
+        let kernel = self.options.kernel(&self.expression)?;
+        let program = Program::parse(&self.expression)?;
+        let rank = program.output.rank();
+        // Refused before any work is done.
+        let target = self.output.as_deref().map(|text| Target::parse(text, rank)).transpose()?;
+        let inputs = data::inputs(&program, &self.tensors, &self.options)?;
+        let compiled = for_data(kernel, &inputs)?.compile()?;
+        self.options.save(&compiled.module.text)?;
+        let mut call = compiled.call(inputs.by_name(), &inputs.extents.indices)?;
+        let seconds = call.run();
+        let mut result = call.into_output();
+        if let Some(target) = &target {
+            result = target.write(result)?;
+        }
+        Ok(match self.options.json {
+            true => self.json(&compiled, &inputs, &result, seconds),
+            false => self.summary(&compiled, &inputs, &result, seconds),
+        })
+    }
+
+    fn json(&self, k: &CompiledKernel, i: &Inputs, result: &Tensor, kernel: Duration) -> String {
+        let (rustc, cached) = k.built();
+        let (unproved, accesses) = accesses(k);
+        let about = Summary::of(result.values());
+        let name = &*k.planned.program.output.tensor;
+        json!({
+            "kernel": k.module.text,
+            "finds": finds::json(&k.planned),
+            "parallel": false,
+            "accesses": { "proved": accesses - unproved, "checked": unproved },
+            "index": k.planned.index_width.unsigned(),
+            "type": k.planned.value_type.as_str(),
+            "seconds": {
+                "read": i.read.as_secs_f64(),
+                "pack": i.pack.as_secs_f64(),
+                "validate": i.validate.as_secs_f64(),
+                "generate": k.generated.as_secs_f64(),
+                "rustc": rustc.as_secs_f64(),
+                "kernel": kernel.as_secs_f64(),
+            },
+            "cached": cached,
+            "tensors": i.tensors.iter().map(|(n, t)| json!({
+                "name": &**n,
+                "layout": t.layout().name,
+                "dims": t.dims(),
+                "stored": t.stored(),
+            })).collect::<Vec<_>>(),
+            "output": {
+                "name": name,
+                "layout": result.layout().name,
+                "dims": result.dims(),
+                "stored": result.stored(),
+                "nonzero": about.nonzero,
+                "sum": about.sum,
+                "norm": about.norm,
+                "file": self.output,
+            },
+        })
+        .to_string()
+    }
+
+    fn summary(&self, k: &CompiledKernel, i: &Inputs, result: &Tensor, kernel: Duration) -> String {
+        let mut out = format!("{}\n", k.planned.program);
+        for (name, t) in &i.tensors {
+            let file = i.files.get(name).map(|p| p.display().to_string()).unwrap_or_default();
+            out.push_str(&format!("  {name}: {} from {file}\n", shape(t)));
+        }
+        out.push_str("proved\n");
+        for (_, find, plan) in finds::chosen(&k.planned) {
+            out.push_str(&format!("  {}: {plan}", find.problem.position));
+            let others = finds::alternatives(find, plan);
+            if !others.is_empty() {
+                out.push_str(&format!("; also {}", others.join(", ")));
+            }
+            out.push('\n');
+        }
+        let (unproved, accesses) = accesses(k);
+        out.push_str(&format!(
+            "  {} of {accesses} array accesses are in bounds",
+            accesses - unproved
+        ));
+        if unproved > 0 {
+            out.push_str(&format!("; {unproved} checked at run time"));
+        }
+        let (rustc, cached) = k.built();
+        out.push_str(&format!(
+            "\ntime\n  read {}, pack {}, validate {}, generate {}, {} {}, kernel {}\n",
+            time(i.read),
+            time(i.pack),
+            time(i.validate),
+            time(k.generated),
+            if cached { "load from the cache" } else { "rustc" },
+            time(rustc),
+            time(kernel),
+        ));
+        let name = &k.planned.program.output.tensor;
+        let about = Summary::of(result.values());
+        out.push_str(&format!(
+            "{name}: {}, {} nonzero, sum {}, norm {}\n",
+            shape(result),
+            about.nonzero,
+            about.sum,
+            about.norm
+        ));
+        match &self.output {
+            Some(file) => out.push_str(&format!("written to {file}\n")),
+            None => out.push_str(&whole(result)),
+        }
+        out
+    }
+}
+
+/// The kernel with the layouts, sizes and index width of the data.
+pub fn for_data(kernel: Kernel, inputs: &Inputs) -> Result<Kernel> {
+    let mut kernel = kernel.index(inputs.width);
+    for (name, t) in &inputs.tensors {
+        kernel = kernel.layout(name, &t.layout().name);
+    }
+    kernel.measured(inputs.by_name(), &inputs.extents.indices)
+}
+
+/// Where the result goes.
+struct Target {
+    file: FileArgument,
+    layout: Arc<Layout>,
+}
+
+impl Target {
+    fn parse(text: &str, rank: usize) -> Result<Target> {
+        let file = FileArgument::parse(text)?;
+        tensor::check_writable(&file.path)?;
+        let layout = match &file.layout {
+            Some(layout) => Layout::named_for_rank(layout, rank)?,
+            None => Layout::named_for_rank(&DefaultFor::Output.layout()?, rank)?,
+        };
+        Ok(Target { file, layout: Arc::new(layout) })
+    }
+
+    /// Writes the result in the target's layout, and returns it so.
+    fn write(&self, result: Tensor) -> Result<Tensor> {
+        let result = match self.file.layout {
+            Some(_) => tensor::convert(&result, &self.layout, &tensor::PackOptions::default())?,
+            None => result,
+        };
+        tensor::write(&self.file.path, &data::to_file(&result)?)?;
+        Ok(result)
+    }
+}
+
+fn accesses(k: &CompiledKernel) -> (usize, usize) {
+    let accesses = &k.module.accesses;
+    (accesses.iter().filter(|a| !a.proved).count(), accesses.len())
+}
+
+/// `csr, 4 × 5, 7 stored`
+pub fn shape(t: &Tensor) -> String {
+    let dims: Vec<String> = t.dims().iter().map(ToString::to_string).collect();
+    let dims = if dims.is_empty() { "scalar".to_string() } else { dims.join(" × ") };
+    format!("{}, {dims}, {} stored", t.layout().name, t.stored())
+}
+
+/// `1.23 ms`
+pub fn time(t: Duration) -> String {
+    let s = t.as_secs_f64();
+    match s {
+        _ if s >= 1.0 => format!("{s:.2} s"),
+        _ if s >= 1e-3 => format!("{:.2} ms", s * 1e3),
+        _ => format!("{:.2} µs", s * 1e6),
+    }
+}
+
+struct Summary {
+    nonzero: usize,
+    sum: f64,
+    norm: f64,
+}
+
+impl Summary {
+    fn of(values: &Values) -> Summary {
+        let mut out = Summary { nonzero: 0, sum: 0.0, norm: 0.0 };
+        for k in 0..values.len() {
+            let v = values.get_f64(k);
+            out.nonzero += usize::from(v != 0.0);
+            out.sum += v;
+            out.norm += v * v;
+        }
+        out.norm = out.norm.sqrt();
+        out
+    }
+}
+
+/// The elements of a small tensor, a line for each row.
+fn whole(t: &Tensor) -> String {
+    let Ok(Loaded::Dense(array)) = data::to_file(t) else { return String::new() };
+    let n = array.values.len();
+    if n == 0 || n > PRINTED_WHOLE {
+        return String::new();
+    }
+    let row = array.dims.last().copied().unwrap_or(1).max(1);
+    let texts: Vec<String> = (0..n).map(|k| element(&array.values, k)).collect();
+    let width = texts.iter().map(String::len).max().unwrap_or(0);
+    let mut out = String::new();
+    for line in texts.chunks(row) {
+        let line: Vec<String> = line.iter().map(|t| format!("{t:>width$}")).collect();
+        out.push_str(&format!("  {}\n", line.join(" ")));
+    }
+    out
+}
+
+fn element(values: &Values, k: usize) -> String {
+    match values {
+        Values::F64(v) => format!("{:?}", v[k]),
+        Values::F32(v) => format!("{:?}", v[k]),
+        Values::I64(v) => v[k].to_string(),
+        Values::I32(v) => v[k].to_string(),
+        Values::Bool(v) => v[k].to_string(),
+    }
+}

@@ -1,0 +1,136 @@
+//! From an expression to its nests and finds, with both provers asked about everything.
+#![allow(dead_code)] // every test binary uses its own part
+
+use std::rc::Rc;
+
+use indexmap::IndexMap;
+use siskin::formula::{Name, conjunction};
+use siskin::iterspace::{LoopOrder, Space, compose, loop_order};
+use siskin::layout::Layout;
+use siskin::program::Program;
+use siskin::prover::AgreeingProver;
+use siskin::scan::{Nest, scan};
+use siskin::synth::{Attempt, Find, Plan, Refutation, Verdict, synthesize, templates};
+
+/// One space of a statement, scanned and with all verdicts.
+pub struct Study {
+    pub space: Space,
+    pub order: LoopOrder,
+    pub nest: Nest,
+    pub finds: Vec<Find>,
+    /// Queries that both provers decided.
+    pub compared: usize,
+}
+
+/// `sparse` is a shipped layout; `@rle` is the test-local one of that name.
+pub fn layout(text: &str, rank: usize) -> Layout {
+    let text = match text.strip_prefix('@') {
+        Some(name) => format!("tests/layouts/{name}.toml"),
+        None => text.to_string(),
+    };
+    Layout::named_for_rank(&text, rank).unwrap_or_else(|e| panic!("{text}: {e:#?}"))
+}
+
+/// `layouts` is `A=csr x=sparse`, separated by blanks; other tensors are dense.
+pub fn program(expression: &str, layouts: &str) -> (Program, IndexMap<Name, Rc<Layout>>) {
+    let program = Program::parse(expression).unwrap_or_else(|e| panic!("{e:#?}"));
+    let given: IndexMap<&str, &str> =
+        layouts.split_whitespace().map(|l| l.split_once('=').expect("TENSOR=LAYOUT")).collect();
+    let tensors = program.tensors();
+    assert!(given.keys().all(|t| tensors.contains_key(*t)), "a layout for no tensor: {layouts}");
+    let layouts = tensors
+        .into_iter()
+        .map(|(t, rank)| {
+            let text = given.get(&*t).copied().unwrap_or("dense");
+            let layout = Rc::new(layout(text, rank));
+            (t, layout)
+        })
+        .collect();
+    (program, layouts)
+}
+
+/// Indices or positions, outermost first, separated by commas.
+pub fn names(order: &str) -> Vec<Name> {
+    order.split(',').filter(|n| !n.is_empty()).map(Name::from).collect()
+}
+
+/// Composes, scans (which verifies exactness in debug builds) and synthesizes.
+pub fn study(expression: &str, layouts: &str, order: &str) -> Study {
+    let (program, layouts) = program(expression, layouts);
+    let mut spaces = compose(&program, &layouts).unwrap_or_else(|e| panic!("{e:#?}"));
+    assert_eq!(spaces.len(), 1, "one conjunctive space");
+    let space = spaces.remove(0);
+    let mut prover = AgreeingProver::new();
+    let order = loop_order(&space, &names(order)).unwrap_or_else(|e| panic!("{e:#?}"));
+    let nest = scan(&space, &order, &mut prover).unwrap_or_else(|e| panic!("{e:#?}"));
+    let finds = synthesize(&space, &nest, &templates().unwrap(), &mut prover)
+        .unwrap_or_else(|e| panic!("{e:#?}"));
+    Study { space, order, nest, finds, compared: prover.compared() }
+}
+
+impl Study {
+    /// The nest as text.
+    pub fn nest(&self) -> String {
+        assert!(cfg!(debug_assertions), "the scan verifies exactness in debug builds only");
+        self.nest.to_string()
+    }
+
+    /// The space and the nest as text.
+    pub fn space_and_nest(&self) -> String {
+        format!("{}\n{}", self.space.display(&self.order.dims), self.nest())
+    }
+
+    /// What the properties contributed.
+    pub fn assumptions(&self) -> String {
+        conjunction(&self.nest.assumptions)
+    }
+
+    /// The find of a position.
+    pub fn find(&self, position: &str) -> &Find {
+        let found = self.finds.iter().find(|f| &*f.problem.position == position);
+        found.unwrap_or_else(|| panic!("no find of {position}:\n{}", self.nest))
+    }
+
+    pub fn attempt(&self, position: &str, template: &str) -> &Attempt {
+        let attempts = &self.find(position).attempts;
+        attempts.iter().find(|a| a.template.name == template).expect("a shipped template")
+    }
+
+    /// The proved plan of a template.
+    pub fn plan(&self, position: &str, template: &str) -> &Plan {
+        match &self.attempt(position, template).verdict {
+            Verdict::Proved(plan) => plan,
+            other => panic!("{template} for {position}: {other}"),
+        }
+    }
+
+    /// Why a template is refuted.
+    pub fn refutation(&self, position: &str, template: &str) -> &Refutation {
+        match &self.attempt(position, template).verdict {
+            Verdict::Refuted(refutation) => refutation,
+            other => panic!("{template} for {position}: {other}"),
+        }
+    }
+
+    /// Every search: its find in one line, then one line for each template that could apply.
+    pub fn verdicts(&self) -> String {
+        assert!(self.compared > 0, "nothing was asked of both provers");
+        let mut out = String::new();
+        for find in self.finds.iter().filter(|f| !f.problem.upper.is_empty()) {
+            let several = if find.unique { "" } else { " (several)" };
+            out.push_str(&format!("find {}{several}\n", find.problem.describe()));
+            for a in &find.attempts {
+                let shown = match &a.verdict {
+                    Verdict::Inapplicable(_) if a.template.closed_form => continue,
+                    verdict => verdict.to_string(),
+                };
+                let shown = shown.strip_prefix("proved: ").unwrap_or(&shown);
+                match shown.starts_with(&a.template.name) {
+                    true => out.push_str(&format!("  {shown}\n")),
+                    false => out.push_str(&format!("  {} {shown}\n", a.template.name)),
+                }
+            }
+        }
+        out.trim_end().to_string()
+    }
+}
