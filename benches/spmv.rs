@@ -82,7 +82,7 @@ fn ratios(generated: &Generated, handwritten: &Handwritten) {
     verdict("generated / faer", mean(4), "< 1", mean(4) < 1.0);
 }
 
-/// Median seconds in the order of [`NAMES`].
+/// Seconds in the order of [`NAMES`].
 fn one_matrix(a: &Matrix, generated: &Generated, handwritten: &Handwritten) -> Vec<f64> {
     let x = &dense_vector(a.columns, 1)[..];
     let sprs = sprs::CsMatViewI::<f64, u32>::new((a.rows, a.columns), &a.pos, &a.crd, &a.val);

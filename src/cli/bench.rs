@@ -182,7 +182,7 @@ fn as_json(rows: &[Row]) -> Value {
 
 fn table(rows: &[Row]) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
+    table.load_style(presets::NOTHING);
     table.set_header(["strategy", "median", "least", "runs", "against the fastest", ""]);
     let fastest = rows.iter().filter_map(|r| median(&r.seconds)).fold(f64::INFINITY, f64::min);
     let time = |s: f64| run::time(Duration::from_secs_f64(s));

@@ -24,7 +24,7 @@ pub fn indent(code: &str) -> String {
         }
         open.truncate(open.len().saturating_sub(closers));
         // A method call that continues the previous line.
-        let continued = usize::from(line.starts_with('.'));
+        let continued = usize::from(line.starts_with('.') || line.starts_with("&&"));
         out.push_str(&"    ".repeat(depth(&open) + continued));
         out.push_str(line);
         out.push('\n');

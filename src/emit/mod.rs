@@ -27,7 +27,7 @@ use std::rc::Rc;
 use crate::iterspace::{LoopOrder, Space};
 use crate::program::Program;
 use crate::scan::Nest;
-use crate::synth::{Find, Plan};
+use crate::synth::{Find, Plan, TileGuard};
 use crate::tensor::ValueType;
 
 /// A scanned space with a plan for each of its finds.
@@ -39,6 +39,8 @@ pub struct Statement {
     pub finds: Vec<Find>,
     /// The plan to emit for each find, in the order of `finds`.
     pub chosen: Vec<Plan>,
+    /// Guards that skip tiles without a match.
+    pub tile_guards: Vec<TileGuard>,
     /// The loop that runs on several threads, if the kernel is to be parallel.
     pub parallel: Option<Parallel>,
 }

@@ -270,6 +270,9 @@ impl<'a> Writer<'a> {
         self.facts.enter(&level.conditions);
         let hoisted = self.hoist_values(d + 1)?;
         let mut inner = hoisted + &self.level(d + 1)?;
+        if let Some(guard) = self.tile_guard(d) {
+            inner = format!("{guard}if may_match {{\n{inner}}}\n");
+        }
         for _ in 0..4 {
             self.facts.leave();
         }
@@ -294,6 +297,32 @@ impl<'a> Writer<'a> {
                 format!("for {v} in {lo}..{hi} {{\n{inner}}}\n")
             }
         })
+    }
+
+    /// `let may_match = …` for a tile loop whose tiles can be told to hold no match.
+    fn tile_guard(&mut self, d: usize) -> Option<String> {
+        let statement = self.statement;
+        let guard = statement.tile_guards.iter().find(|g| g.level == d)?;
+        let find = &statement.nest.levels[d + 1];
+        let Bind::Loop { lower, upper } = &find.bind else { return None };
+        let lo = self.lower(lower).text(Sign::Unsigned);
+        let hi = self.upper(upper).text(Sign::Unsigned);
+        self.scope.declare(&find.var, Sign::Unsigned);
+        self.facts.enter(&find.bound_constraints());
+        self.facts.enter(self.assumptions_at(d + 2).iter());
+        let continues = self.scope.formula(&guard.continues, &mut self.facts);
+        let matches = self.scope.tests(&find.conditions, &mut self.facts).join(" && ");
+        self.facts.leave();
+        self.facts.leave();
+        let p = ident(&find.var);
+        Some(format!(
+            "// The positions are ordered: the last one must not be skipped, the first one is \
+             skipped or matches.\n\
+             let ({p}_lo, {p}_hi) = ({lo}, {hi});\n\
+             let may_match = {p}_lo < {p}_hi\n\
+             && {{\nlet {p} = {p}_hi - 1;\n!({continues})\n}}\n\
+             && {{\nlet {p} = {p}_lo;\n({continues}) || ({matches})\n}};\n"
+        ))
     }
 
     /// States of finds that live from here on.

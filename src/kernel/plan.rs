@@ -13,7 +13,7 @@ use crate::layout::{DefaultFor, Layout, share};
 use crate::program::Program;
 use crate::prover::{Prover, Z3Prover};
 use crate::scan::{Nest, scan};
-use crate::synth::{Find, Plan, Sizes, Verdict, cheapest, synthesize, templates};
+use crate::synth::{Find, Plan, Sizes, Verdict, cheapest, synthesize, templates, tile_guards};
 use crate::tensor::ValueType;
 
 /// Everything that decides a kernel.
@@ -168,7 +168,8 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
             0 | 1 => None,
             _ => outermost_parallel(&space, &order, &nest, prover)?,
         };
-        statements.push(Statement { space, order, nest, finds, chosen, parallel });
+        let tile_guards = tile_guards(&space, &nest, &finds);
+        statements.push(Statement { space, order, nest, finds, chosen, tile_guards, parallel });
     }
     for (position, _) in &request.forced {
         if let Some(p) = position {

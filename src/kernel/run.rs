@@ -12,7 +12,7 @@ use crate::exec::Arguments;
 use crate::formula::Name;
 use crate::layout::Layout;
 use crate::program::{Extents, resolve};
-use crate::tensor::{Entries, IndexData, IndexType, Tensor, Values};
+use crate::tensor::{Entries, IndexData, IndexType, PackOptions, Tensor, Values, pack};
 
 /// A kernel with validated arguments, ready to run any number of times.
 pub struct Call<'a> {
@@ -38,7 +38,7 @@ impl CompiledKernel {
     /// [`Code::Property`] if its arrays break a property that its layout declares;
     /// [`Code::Data`] if its values or indices do not fit the types of the kernel.
     pub fn run<'a>(
-        &self,
+        &'a self,
         tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
     ) -> Result<Tensor> {
         let mut call = self.call(tensors, &IndexMap::new())?;
@@ -124,13 +124,15 @@ impl CompiledKernel {
             )
             .help("write into a layout without index arrays, and convert the result"));
         }
-        Tensor::pack(layout, Entries::empty(&extents.tensors[name], value_type))
+        let empty = Entries::empty(&extents.tensors[name], value_type);
+        pack(layout, &empty, &PackOptions::default())
     }
 
     fn input<'a>(&self, name: &Name, layout: &Layout, tensor: &'a Tensor) -> Result<Input<'a>> {
         same_layout(name, layout, tensor)?;
         if !tensor.is_validated() {
-            tensor.check().map_err(|e| e.note(format!("in tensor `{name}`")))?;
+            let about = |e: Box<Diagnostic>| e.note(format!("in tensor `{name}`"));
+            tensor.clone().validate().map_err(about)?;
         }
         self.check_width(name, tensor.dims(), tensor.params())?;
         let width = self.planned.index_width;

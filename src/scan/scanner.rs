@@ -452,5 +452,8 @@ fn bounds(constraints: &[Constraint], var: &Name) -> (Vec<Affine>, Vec<Affine>) 
             (Relop::Ne, _) => {}
         }
     }
+    // The simplest first, whatever order isl has them in.
+    lower.sort_by_key(|l| l.terms().len());
+    upper.sort_by_key(|u| u.terms().len());
     (lower, upper)
 }

@@ -29,6 +29,8 @@ pub struct Template {
     pub state: bool,
     /// Queries only read the state, so threads may share it.
     pub shared: bool,
+    /// Its obligations order the range: positions to skip come first, then all matches.
+    pub ordered: bool,
     /// Where that state may live: `prefix`, `reset`, `array`.
     pub placements: Vec<String>,
     pub obligations: Vec<Obligation>,
@@ -68,6 +70,8 @@ struct TemplateFile {
     placements: Vec<String>,
     #[serde(default)]
     shared: bool,
+    #[serde(default)]
+    ordered: bool,
     cost: String,
     #[serde(default)]
     obligation: Vec<ObligationFile>,
@@ -140,6 +144,7 @@ impl Template {
             directions: file.directions,
             placements: file.placements,
             shared: file.shared,
+            ordered: file.ordered,
             obligations,
             cost: file.cost,
             code: Rc::from(code),

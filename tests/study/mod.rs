@@ -1,7 +1,7 @@
 //! From an expression to its nests and finds, with both provers asked about everything.
 #![allow(dead_code)] // every test binary uses its own part
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use siskin::formula::{Name, conjunction};
@@ -32,7 +32,7 @@ pub fn layout(text: &str, rank: usize) -> Layout {
 }
 
 /// `layouts` is `A=csr x=sparse`, separated by blanks; other tensors are dense.
-pub fn program(expression: &str, layouts: &str) -> (Program, IndexMap<Name, Rc<Layout>>) {
+pub fn program(expression: &str, layouts: &str) -> (Program, IndexMap<Name, Arc<Layout>>) {
     let program = Program::parse(expression).unwrap_or_else(|e| panic!("{e:#?}"));
     let given: IndexMap<&str, &str> =
         layouts.split_whitespace().map(|l| l.split_once('=').expect("TENSOR=LAYOUT")).collect();
@@ -42,7 +42,7 @@ pub fn program(expression: &str, layouts: &str) -> (Program, IndexMap<Name, Rc<L
         .into_iter()
         .map(|(t, rank)| {
             let text = given.get(&*t).copied().unwrap_or("dense");
-            let layout = Rc::new(layout(text, rank));
+            let layout = Arc::new(layout(text, rank));
             (t, layout)
         })
         .collect();
@@ -56,16 +56,32 @@ pub fn names(order: &str) -> Vec<Name> {
 
 /// Composes, scans (which verifies exactness in debug builds) and synthesizes.
 pub fn study(expression: &str, layouts: &str, order: &str) -> Study {
+    let mut prover = AgreeingProver::new();
+    let mut study = scanned_by(expression, layouts, order, &mut prover);
+    study.finds = synthesize(&study.space, &study.nest, &templates().unwrap(), &mut prover)
+        .unwrap_or_else(|e| panic!("{e:#?}"));
+    study.compared = prover.compared();
+    study
+}
+
+/// [`study`] without the synthesis.
+pub fn scanned(expression: &str, layouts: &str, order: &str) -> Study {
+    scanned_by(expression, layouts, order, &mut AgreeingProver::new())
+}
+
+fn scanned_by(
+    expression: &str,
+    layouts: &str,
+    order: &str,
+    prover: &mut AgreeingProver,
+) -> Study {
     let (program, layouts) = program(expression, layouts);
-    let mut spaces = compose(&program, &layouts).unwrap_or_else(|e| panic!("{e:#?}"));
+    let mut spaces = compose(&program, &layouts, None).unwrap_or_else(|e| panic!("{e:#?}"));
     assert_eq!(spaces.len(), 1, "one conjunctive space");
     let space = spaces.remove(0);
-    let mut prover = AgreeingProver::new();
     let order = loop_order(&space, &names(order)).unwrap_or_else(|e| panic!("{e:#?}"));
-    let nest = scan(&space, &order, &mut prover).unwrap_or_else(|e| panic!("{e:#?}"));
-    let finds = synthesize(&space, &nest, &templates().unwrap(), &mut prover)
-        .unwrap_or_else(|e| panic!("{e:#?}"));
-    Study { space, order, nest, finds, compared: prover.compared() }
+    let nest = scan(&space, &order, prover).unwrap_or_else(|e| panic!("{e:#?}"));
+    Study { space, order, nest, finds: Vec::new(), compared: prover.compared() }
 }
 
 impl Study {

@@ -1,0 +1,76 @@
+//! The static check of a declaration (design §3).
+//!
+//! In: a [`Layout`]. Out: a [`Report`], one [`Finding`] for each question, with a verdict:
+//!
+//! - a *proof* holds for every size. Z3 refutes the negation, the declared properties being
+//!   instantiated on the index-array calls at hand ([`theory`]);
+//! - a *refutation* is a whole tensor: sizes, complete index arrays that keep every property, and
+//!   the positions where the claim fails ([`small`]);
+//! - otherwise the verdict is *unknown*.
+//!
+//! Before → after, for a sparse vector that declares no property of `crd`:
+//!
+//! ```text
+//! injective      no, a coordinate may be stored twice
+//!                I = 1, NNZ = 2, crd = [0, 0]: positions (0) and (1) both hold (0)
+//! ```
+//!
+//! [`refuse_contradiction`] is the part that every user of a layout asks first.
+
+mod access;
+mod contradiction;
+mod coordinates;
+mod product;
+mod regions;
+mod report;
+mod small;
+#[cfg(test)]
+mod tests;
+mod theory;
+mod value;
+mod width;
+
+pub use self::contradiction::refuse_contradiction;
+pub use self::regions::{Region, RegionKind};
+pub use self::report::{Counterexample, Entry, Finding, Question, Report, SmallArray, Verdict};
+
+use self::small::SmallTensors;
+use self::theory::Theory;
+use crate::diagnostic::Result;
+use crate::layout::Layout;
+use crate::prover::{Prover, Z3Prover};
+
+/// Answers every question about `layout`.
+///
+/// # Errors
+/// None at present: what is wrong with a declaration is part of the report.
+pub fn check(layout: &Layout) -> Result<Report> {
+    check_with(layout, &mut Z3Prover::new().with_any_model())
+}
+
+/// [`check`] with a prover of the caller's choice for the proofs.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_with(layout: &Layout, prover: &mut dyn Prover) -> Result<Report> {
+    let theory = Theory::new(layout);
+    let mut small = SmallTensors::new(&theory);
+    let consistent = contradiction::finding(&theory, &mut small, prover);
+    let vacuous = matches!(consistent.verdict, Verdict::Vacuous(_));
+    let mut report = Report {
+        layout: layout.name.clone(),
+        summary: layout.summary.clone(),
+        findings: vec![consistent],
+        regions: Vec::new(),
+        index_width: width::condition(layout),
+    };
+    if vacuous {
+        // Anything follows from a contradiction, so there is nothing more to learn.
+        return Ok(report);
+    }
+    report.findings.extend(access::findings(&theory, &mut small, prover));
+    report.findings.extend(coordinates::findings(&theory, &mut small, prover));
+    report.findings.extend(value::findings(&theory, &mut small, prover));
+    report.regions = regions::regions(layout);
+    Ok(report)
+}
