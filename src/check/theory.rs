@@ -6,7 +6,7 @@
 
 use indexmap::IndexSet;
 
-use crate::formula::{Affine, Atom, Call, Constraint, Formula, Name};
+use crate::formula::{Affine, Arith, Atom, Call, Constraint, Formula, Name};
 use crate::iterspace::instantiate;
 use crate::layout::{IndexArray, Layout};
 use crate::prover::Prover;
@@ -177,15 +177,42 @@ fn law(formula: &Formula, sizes: &[Name], property: Option<usize>) -> Law {
     Law { formula, vars: vars.iter().map(renamed).collect(), property }
 }
 
-/// Whether the last argument may equal its extent, so that `f(a, N)` is the element `f(a + 1, 0)`.
+/// Whether the last argument may equal its extent: rows then overlap, `f(a, N)` being the element
+/// of `f(a + 1, 0)`.
 pub(super) fn rows_overlap(array: &IndexArray) -> bool {
-    let at = |values: &[i64]| {
-        // With every extent 2 the length tells: the product, or one more.
-        let product: i64 = array.shape.iter().map(|_| 2).product();
-        let shape: Vec<String> = array.shape.iter().map(ToString::to_string).collect();
-        let _ = (values, shape);
-        product
+    let (Some(last), Some(Ok(extent))) =
+        (array.args.last(), array.shape.last().map(Arith::to_affine))
+    else {
+        return false;
     };
-    let _ = at;
-    array.args.len() > 1 && array.len != product(&array.shape)
+    let at_extent = Constraint::le(Affine::var(last.clone()), extent);
+    array.args.len() > 1 && array.domain.contains(&at_extent)
+}
+
+/// What overlapping rows mean: the end of a row is the start of the next one.
+fn overlap(array: &IndexArray) -> Vec<Formula> {
+    let shape: Result<Vec<Affine>, String> = array.shape.iter().map(Arith::to_affine).collect();
+    let Ok(shape) = shape else { return Vec::new() };
+    if !rows_overlap(array) {
+        return Vec::new();
+    }
+    let last = shape.len() - 1;
+    let row: Vec<Affine> = (0..last).map(|d| Affine::var(format!("row{d}''"))).collect();
+    let one = || Affine::constant(1);
+    // The index that advances is `d`; those after it start again.
+    let carry = |d: usize| {
+        let full = (d + 1..last).map(|e| Formula::eq(row[e].clone() + one(), shape[e].clone()));
+        let inside = [
+            Formula::le(Affine::zero(), row[d].clone()),
+            Formula::lt(row[d].clone() + one(), shape[d].clone()),
+        ];
+        let mut end = row.clone();
+        end.push(shape[last].clone());
+        let mut start = vec![Affine::zero(); last + 1];
+        start[..d].clone_from_slice(&row[..d]);
+        start[d] = row[d].clone() + one();
+        let at = |args| Affine::call(array.name.clone(), args);
+        Formula::and(full.chain(inside)).implies(Formula::eq(at(end), at(start)))
+    };
+    (0..last).map(carry).collect()
 }

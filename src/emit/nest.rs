@@ -363,21 +363,32 @@ impl<'a> Writer<'a> {
             let level = &statement.nest.levels[find.problem.level];
             self.scope.declare(&level.var, Sign::Unsigned);
             self.facts.enter(&level.bound_constraints());
-            let outer_known = matches!(plan.placement, Some(Placement::Prefix { .. }));
-            if outer_known {
-                self.facts.enter(self.assumptions_at(find.problem.level + 1).iter());
-            }
+            // Only facts about what is bound here: one about an inner variable would claim that its
+            // loop is not empty.
+            let bound: Vec<&Name> =
+                statement.nest.levels[..d].iter().chain([level]).map(|l| &l.var).collect();
+            let mut facts = self.assumptions_at(find.problem.level + 1);
+            facts.retain(|c| {
+                let mut known = true;
+                c.affine.visit_vars(&mut |n| {
+                    known &= statement.nest.level_of(n).is_none() || bound.contains(&n);
+                });
+                known
+            });
+            self.facts.enter(&facts);
             let recorded = self.scope.accesses.len();
             let code = self.search_code(find, plan, &range, &level.conditions)?;
-            if !outer_known {
-                // Only declared here; what it reads is rendered where it is searched.
-                self.scope.accesses.truncate(recorded);
-            }
-            if outer_known {
-                self.facts.leave();
-            }
+            let setup = search::setup(&code)?;
+            // What the setup does not read is rendered again, and recorded, where it is searched.
+            let mut position = 0;
+            self.scope.accesses.retain(|(access, _)| {
+                position += 1;
+                let array = access.split('[').next().unwrap_or_default();
+                position <= recorded || mentions(&setup, array)
+            });
             self.facts.leave();
-            out.push_str(&search::setup(&code)?);
+            self.facts.leave();
+            out.push_str(&setup);
         }
         Ok(out)
     }

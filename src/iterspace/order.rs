@@ -43,7 +43,7 @@ pub fn loop_order(space: &Space, requested: &[Name]) -> Result<LoopOrder> {
     let mut wanted: Vec<Name> = index_tiles.collect();
     wanted.extend(requested.iter().cloned());
     wanted.extend(default.into_iter().filter(|n| !requested.contains(n)));
-    Ok(Placement::new(space).run(&wanted))
+    Ok(Placement::new(space, &wanted, requested.len()).run())
 }
 
 /// Logical indices in an order that agrees with the storage order of as many operands as possible,
@@ -183,14 +183,19 @@ struct Placement<'a> {
     space: &'a Space,
     placed: Vec<Name>,
     indices: Vec<Name>,
+    /// All indices and any positions, outermost first.
+    wanted: &'a [Name],
+    /// How many of these names were asked for; the others are the default.
+    requested: usize,
 }
 
 impl<'a> Placement<'a> {
-    fn new(space: &'a Space) -> Self {
-        Placement { space, placed: Vec::new(), indices: Vec::new() }
+    fn new(space: &'a Space, wanted: &'a [Name], requested: usize) -> Self {
+        Placement { space, wanted, requested, placed: Vec::new(), indices: Vec::new() }
     }
 
-    fn run(mut self, wanted: &[Name]) -> LoopOrder {
+    fn run(mut self) -> LoopOrder {
+        let wanted = self.wanted;
         let explicit: Vec<&Name> =
             wanted.iter().filter(|n| self.space.owner(n).is_some()).collect();
         for name in wanted {
@@ -200,7 +205,7 @@ impl<'a> Placement<'a> {
                 continue;
             }
             while !self.is_placed(name) {
-                match self.driver(name, wanted, &explicit) {
+                match self.driver(name, &explicit) {
                     Some(position) => self.place(position),
                     None => self.place(name.clone()),
                 }
@@ -253,7 +258,7 @@ impl<'a> Placement<'a> {
     /// The next position of the operand that should drive index `i`, if any: one with an index
     /// array of its own before one that merely repeats the index. One that would also decide an
     /// index wanted later, and that one first, does not: the order asked for would not be kept.
-    fn driver(&self, i: &Name, wanted: &[Name], explicit: &[&Name]) -> Option<Name> {
+    fn driver(&self, i: &Name, explicit: &[&Name]) -> Option<Name> {
         let mut dense_like = None;
         for o in &self.space.operands {
             let Some(next) = o.positions.iter().find(|p| !self.is_placed(p)) else { continue };
@@ -267,13 +272,18 @@ impl<'a> Placement<'a> {
             if !ready || !(reaches(next) || (started && later)) {
                 continue;
             }
-            let rank = |n: &Name| wanted.iter().position(|w| w == n);
+            let rank = |n: &Name| self.wanted.iter().position(|w| w == n);
             let decides: Vec<_> = connected(self.space, next)
                 .iter()
                 .filter(|n| !self.is_placed(n))
                 .filter_map(rank)
                 .collect();
-            if !decides.is_sorted() {
+            let asked = decides.iter().copied().filter(|&r| r < self.requested).max();
+            let between = self.wanted[..asked.map_or(0, |r| r + 1)].iter().enumerate();
+            let skips = between
+                .filter(|(_, n)| self.space.owner(n).is_none() && !self.is_placed(n))
+                .any(|(r, _)| !decides.contains(&r));
+            if !decides.is_sorted() || skips {
                 continue;
             }
             if !is_dense_like(self.space, next) {
@@ -310,8 +320,9 @@ impl<'a> Placement<'a> {
 
     /// `i = e` with everything in `e` placed.
     fn bind_indices(&mut self) {
-        while let Some(i) = self.space.indices.iter().find(|i| {
-            !self.placed.contains(i)
+        while let Some(i) = self.wanted.iter().find(|i| {
+            self.space.indices.contains(i)
+                && !self.placed.contains(i)
                 && self.space.constraints.iter().any(|c| {
                     c.relop == Relop::Eq
                         && c.affine.coefficient_of_var(i) != 0

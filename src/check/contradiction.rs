@@ -1,0 +1,207 @@
+//! Whether the properties can hold together, of a tensor that stores something.
+//!
+//! No tensor may be empty for the reason that its properties forbid everything else: then every
+//! proof about it would be vacuous. A contradiction is a proof, valid for all sizes, that no tensor
+//! with one entry (or no tensor with two) keeps the properties; a smallest clashing set of them is
+//! found by leaving out one after the other.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use super::report::{Clash, Finding, Question, Verdict, tuple};
+use super::small::SmallTensors;
+use super::theory::{Theory, Which};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::Formula;
+use crate::layout::{Layout, PropertyKind};
+use crate::prover::{Prover, Z3Prover};
+
+/// Layouts whose answer is remembered.
+const REMEMBERED: usize = 256;
+
+static KNOWN: Mutex<Option<HashMap<String, Option<Clash>>>> = Mutex::new(None);
+
+/// Refuses a layout whose properties contradict each other. The answer is remembered, so this is
+/// cheap to ask again.
+///
+/// # Errors
+/// [`Code::Contradiction`], naming a smallest set of properties that clash.
+pub fn refuse_contradiction(layout: &Layout) -> Result<()> {
+    // The description is complete: two layouts that share it have the same relation and properties.
+    let key = layout.describe();
+    let known = {
+        let mut known = KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        known.get_or_insert_default().get(&key).cloned()
+    };
+    let clash = match known {
+        Some(clash) => clash,
+        None => {
+            let theory = Theory::new(layout);
+            let clash = find_clash(&theory, &mut Z3Prover::new().with_any_model());
+            let mut known = KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let known = known.get_or_insert_default();
+            if known.len() >= REMEMBERED {
+                known.clear();
+            }
+            known.insert(key, clash.clone());
+            clash
+        }
+    };
+    match clash {
+        None => Ok(()),
+        Some(clash) => Err(diagnostic(layout, &clash)),
+    }
+}
+
+fn diagnostic(layout: &Layout, clash: &Clash) -> Box<Diagnostic> {
+    let name = &layout.name;
+    if clash.properties.is_empty() {
+        return Diagnostic::new(
+            Code::Contradiction,
+            format!("the relation of layout `{name}` holds no position"),
+        )
+        .note("whatever the extents, its conditions exclude each other")
+        .help("correct the relation; `siskin check` shows the rest");
+    }
+    let what = match clash.properties.len() {
+        1 => "a property of",
+        _ => "the properties of",
+    };
+    let entries = entries(clash.entries);
+    let mut out = Diagnostic::new(
+        Code::Contradiction,
+        match clash.properties.len() {
+            1 => format!("{what} layout `{name}` excludes every tensor that stores {entries}"),
+            _ => format!("{what} layout `{name}` contradict each other"),
+        },
+    );
+    if clash.properties.len() > 1 {
+        out = out.note(format!("these cannot all hold of a tensor that stores {entries}:"));
+    }
+    for property in &clash.properties {
+        out = out.note(property);
+    }
+    out.help("remove or correct one of them")
+}
+
+fn entries(count: usize) -> &'static str {
+    if count == 1 { "an entry" } else { "two entries" }
+}
+
+/// The finding about [`Question::Consistent`], with an example of two entries, or else of one.
+pub(super) fn finding(
+    theory: &Theory<'_>,
+    small: &mut SmallTensors<'_>,
+    prover: &mut dyn Prover,
+) -> Finding {
+    let question = Question::Consistent;
+    if let Some(clash) = find_clash(theory, prover) {
+        let stores = entries(clash.entries);
+        let says = match clash.properties.len() {
+            0 => "the relation holds no position, whatever the extents".to_string(),
+            1 => format!("no tensor that stores {stores} has this property"),
+            _ => format!("no tensor that stores {stores} has all of these properties"),
+        };
+        return Finding { question, verdict: Verdict::Vacuous(clash), says, example: None };
+    }
+    for facts in [two_entries(theory), one_entry(theory)] {
+        let Some(found) = small.find(&facts) else { continue };
+        let mut stored = vec![found.entry(Which::First)];
+        if facts.len() > 1 {
+            stored.push(found.entry(Which::Second));
+        }
+        let positions: Vec<String> = stored.iter().map(|e| tuple(e.position.values())).collect();
+        let shows = match positions.as_slice() {
+            [one] => format!("position {one} is stored"),
+            _ => format!("positions {} are stored", positions.join(" and ")),
+        };
+        return Finding {
+            question,
+            verdict: Verdict::Proved,
+            says: "the properties hold together".to_string(),
+            example: Some(found.showing(stored, shows)),
+        };
+    }
+    Finding {
+        question,
+        verdict: Verdict::Unknown {
+            reason: "no contradiction was found, and no small tensor that stores an entry".into(),
+        },
+        says: "do the properties hold together?".to_string(),
+        example: None,
+    }
+}
+
+/// Some entry is stored. A single formula.
+fn one_entry(theory: &Theory<'_>) -> Vec<Formula> {
+    vec![stored(theory, Which::First)]
+}
+
+/// Two entries are stored, at different positions.
+fn two_entries(theory: &Theory<'_>) -> Vec<Formula> {
+    let pairs = theory.positions(Which::First).into_iter().zip(theory.positions(Which::Second));
+    let differ = Formula::or(pairs.map(|(p, q)| Formula::ne(p, q)));
+    vec![stored(theory, Which::First), stored(theory, Which::Second), differ]
+}
+
+fn stored(theory: &Theory<'_>, which: Which) -> Formula {
+    let pieces = 0..theory.layout.relation.pieces.len();
+    Formula::or(pieces.map(|k| Formula::and(theory.entry(k, which))))
+}
+
+/// A contradiction, if one is proved.
+///
+/// That no *two* entries can be stored may be meant (`NNZ <= 1`), so it counts only when several
+/// properties clash that are neither ranges nor about sizes alone.
+fn find_clash(theory: &Theory<'_>, prover: &mut dyn Prover) -> Option<Clash> {
+    let properties = &theory.layout.properties;
+    let all: Vec<usize> = (0..properties.len()).collect();
+    if let Some(core) = clashing(theory, &one_entry(theory), &[], &all, prover) {
+        return Some(clash(theory, &core, 1));
+    }
+    let (mild, strong): (Vec<usize>, Vec<usize>) = all.into_iter().partition(|&k| {
+        let property = &properties[k];
+        let mut calls = false;
+        property.formula.visit_calls(&mut |_| calls = true);
+        property.kind == PropertyKind::Range || !calls
+    });
+    let core = clashing(theory, &two_entries(theory), &mild, &strong, prover)?;
+    (core.len() > 1).then(|| clash(theory, &core, 2))
+}
+
+fn clash(theory: &Theory<'_>, core: &[usize], entries: usize) -> Clash {
+    let shown = |&k: &usize| {
+        let p = &theory.layout.properties[k];
+        format!("{} of {}: {}", p.kind, p.arrays.join(", "), p.formula)
+    };
+    Clash { properties: core.iter().map(shown).collect(), entries }
+}
+
+/// A smallest part of `suspects` that excludes `facts` together with the properties `given`.
+fn clashing(
+    theory: &Theory<'_>,
+    facts: &[Formula],
+    given: &[usize],
+    suspects: &[usize],
+    prover: &mut dyn Prover,
+) -> Option<Vec<usize>> {
+    let mut excluded = |kept: &[usize]| {
+        let keep = |k: Option<usize>| k.is_none_or(|k| given.contains(&k) || kept.contains(&k));
+        let instances = theory.instances(facts, &|law| keep(law.property));
+        let mut all = facts.to_vec();
+        all.extend(theory.base.iter().cloned());
+        all.extend(instances);
+        prover.is_unsat(&all)
+    };
+    if !excluded(suspects) {
+        return None;
+    }
+    let mut core = suspects.to_vec();
+    for k in suspects {
+        let rest: Vec<usize> = core.iter().copied().filter(|other| other != k).collect();
+        if excluded(&rest) {
+            core = rest;
+        }
+    }
+    Some(core)
+}

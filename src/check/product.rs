@@ -1,0 +1,145 @@
+//! Products of two unknowns, as value subscripts may have them: `p0*(p0 + 1)/2 + p1`.
+//!
+//! In: a subscript. Out: a linear form in which a product is the call of an uninterpreted array of
+//! two arguments, and lemmas about the products at hand: consequences of what multiplication is,
+//! enough to compare rows of a triangle or of a rectangle.
+
+use indexmap::IndexSet;
+
+use crate::formula::{Affine, Arith, Call, Formula};
+
+/// The products that subscripts mention.
+#[derive(Default)]
+pub(super) struct Products {
+    seen: IndexSet<(Affine, Affine)>,
+}
+
+/// No index array has this name.
+const PRODUCT: &str = "·";
+
+impl Products {
+    pub fn is_product(call: &Call) -> bool {
+        &*call.array == PRODUCT
+    }
+
+    /// The linear form of `arith`. `None` for a division by an unknown, and for `min` and `max`.
+    pub fn linear(&mut self, arith: &Arith) -> Option<Affine> {
+        Some(match arith {
+            Arith::Int(_) | Arith::Var(_) => arith.to_affine().ok()?,
+            Arith::Call(name, args) => {
+                let args: Option<Vec<Affine>> = args.iter().map(|a| self.linear(a)).collect();
+                Affine::call(name.clone(), args?)
+            }
+            Arith::Add(a, b) => self.linear(a)? + self.linear(b)?,
+            Arith::Sub(a, b) => self.linear(a)? - self.linear(b)?,
+            Arith::Mul(a, b) => {
+                let (a, b) = (self.linear(a)?, self.linear(b)?);
+                match (a.as_constant(), b.as_constant()) {
+                    (Some(k), _) => b * k,
+                    (_, Some(k)) => a * k,
+                    _ => {
+                        let (a, b) = if a <= b { (a, b) } else { (b, a) };
+                        self.seen.insert((a.clone(), b.clone()));
+                        Affine::call(PRODUCT, vec![a, b])
+                    }
+                }
+            }
+            Arith::Div(a, b) => {
+                let by = self.linear(b)?.as_constant().filter(|k| *k > 0)?;
+                self.linear(a)?.floor_div(by)
+            }
+            Arith::Mod(a, b) => {
+                let by = self.linear(b)?.as_constant().filter(|k| *k > 0)?;
+                self.linear(a)?.modulo(by)
+            }
+            Arith::Min(..) | Arith::Max(..) => return None,
+        })
+    }
+
+    /// Facts about every product and every two products.
+    pub fn lemmas(&self) -> Vec<Formula> {
+        let product = |a: &Affine, b: &Affine| Affine::call(PRODUCT, vec![a.clone(), b.clone()]);
+        let not_negative = |a: &Affine| Formula::le(Affine::zero(), a.clone());
+        let mut out = Vec::new();
+        for (a, b) in &self.seen {
+            let factors = Formula::and([not_negative(a), not_negative(b)]);
+            out.push(factors.implies(not_negative(&product(a, b))));
+        }
+        for (k, (a, b)) in self.seen.iter().enumerate() {
+            for (m, (c, d)) in self.seen.iter().enumerate() {
+                if k == m {
+                    continue;
+                }
+                for (c, d) in [(c, d), (d, c)] {
+                    let (small, large) = (product(a, b), self.product_of(c, d));
+                    // a < c, b = d: c*d >= a*b + b.
+                    let same = Formula::and([
+                        Formula::lt(a.clone(), c.clone()),
+                        Formula::eq(b.clone(), d.clone()),
+                        not_negative(b),
+                    ]);
+                    let more = small.clone() + b.clone();
+                    out.push(same.implies(Formula::le(more, large.clone())));
+                    let same = Formula::and([
+                        Formula::lt(b.clone(), d.clone()),
+                        Formula::eq(a.clone(), c.clone()),
+                        not_negative(a),
+                    ]);
+                    let more = small.clone() + a.clone();
+                    out.push(same.implies(Formula::le(more, large.clone())));
+                    // a < c and b < d: c*d >= (a + 1)*(b + 1).
+                    let both = Formula::and([
+                        not_negative(a),
+                        not_negative(b),
+                        Formula::lt(a.clone(), c.clone()),
+                        Formula::lt(b.clone(), d.clone()),
+                    ]);
+                    let more = small + a.clone() + b.clone() + Affine::constant(1);
+                    out.push(both.implies(Formula::le(more, large.clone())));
+                    // Equal factors in the other order.
+                    let equal = Formula::and([
+                        Formula::eq(a.clone(), c.clone()),
+                        Formula::eq(b.clone(), d.clone()),
+                    ]);
+                    out.push(equal.implies(Formula::eq(product(a, b), large)));
+                }
+            }
+        }
+        out
+    }
+
+    fn product_of(&self, a: &Affine, b: &Affine) -> Affine {
+        let (a, b) = if a <= b { (a, b) } else { (b, a) };
+        Affine::call(PRODUCT, vec![a.clone(), b.clone()])
+    }
+
+    /// What the products are while their factors are at most `most`: for small tensors.
+    pub fn table(&self, most: i64) -> Vec<Formula> {
+        if self.seen.is_empty() {
+            return Vec::new();
+        }
+        let mut out = Vec::new();
+        for a in 0..=most {
+            for b in 0..=most {
+                let args = vec![Affine::constant(a), Affine::constant(b)];
+                out.push(Formula::eq(Affine::call(PRODUCT, args), Affine::constant(a * b)));
+            }
+        }
+        for (a, b) in &self.seen {
+            for factor in [a, b] {
+                out.push(Formula::le(Affine::zero(), factor.clone()));
+                out.push(Formula::le(factor.clone(), Affine::constant(most)));
+            }
+        }
+        out
+    }
+
+    /// Takes the products of `facts` in, wherever they come from.
+    pub fn note(&mut self, affine: &Affine) {
+        affine.visit_calls(&mut |call| {
+            if let (true, [a, b]) = (Products::is_product(call), call.args.as_slice()) {
+                self.seen.insert((a.clone(), b.clone()));
+            }
+        });
+    }
+}
