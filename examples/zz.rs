@@ -21,8 +21,15 @@ fn main() {
             k = k.threads(o.parse().unwrap());
             continue;
         }
-        if let Some(o) = a.strip_prefix("tile=") { let (d, n) = o.split_once('=').unwrap(); k = k.tile(d, n.parse().unwrap()); continue }
-        if let Some(o) = a.strip_prefix("fuse=") { k = k.fuse(&o.split(',').collect::<Vec<_>>()); continue }
+        if let Some(o) = a.strip_prefix("tile=") {
+            let (d, n) = o.split_once('=').unwrap();
+            k = k.tile(d, n.parse().unwrap());
+            continue;
+        }
+        if let Some(o) = a.strip_prefix("fuse=") {
+            k = k.fuse(&o.split(',').collect::<Vec<_>>());
+            continue;
+        }
         let (t, l) = a.split_once('=').unwrap();
         k = k.layout(t, l);
     }

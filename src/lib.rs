@@ -1,5 +1,6 @@
 //! Siskin: a compiler for sparse and structured tensor kernels whose formats are declared, not coded.
 
+pub mod check;
 pub mod diagnostic;
 pub mod embedded;
 pub mod emit;

@@ -9,142 +9,464 @@ use insta::assert_snapshot;
 use study::study;
 
 #[test]
-fn c01_increasing_in_increasing() {
-    assert_snapshot!(study("s += a[i] * b[i]", "a=sparse b=sparse", "").verdicts(), @"");
+fn increasing_in_increasing() {
+    let study = study("s += a[i] * b[i]", "a=sparse b=sparse", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pb in 0..NNZ_b where i = crd_b(pb)
+      bsearch (while crd_b(pb) < i)
+      hash (key crd_b(pb) = i, state {})
+      scan
+      seq (up, while crd_b(pb) < i, resume after a match, state {})
+    ");
+    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
+    stop (up, while i < crd_b(pb)): NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [0, 1]
+    advance (down, while i < crd_b(pb), state {}): NNZ_b = 1, pa = 0, i = 0, pa' = 1, i' = 1, pb = 0, crd_a = [0, 1], crd_b = [1]
+    ");
 }
 
 #[test]
-fn c02_decreasing_in_decreasing() {
-    assert_snapshot!(study("s += a[i] * b[i]", "a=@decreasing b=@decreasing", "").verdicts(), @"");
+fn decreasing_in_decreasing() {
+    let study = study("s += a[i] * b[i]", "a=@decreasing b=@decreasing", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pb in 0..NNZ_b where i = crd_b(pb)
+      bsearch (while i < crd_b(pb))
+      hash (key crd_b(pb) = i, state {})
+      scan
+      seq (up, while i < crd_b(pb), resume after a match, state {})
+    ");
+    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
+    stop (up, while crd_b(pb) < i): NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]
+    advance (down, while crd_b(pb) < i, state {}): NNZ_b = 1, pa = 0, i = 1, pa' = 1, i' = 0, pb = 0, crd_a = [1, 0], crd_b = [0]
+    ");
 }
 
 #[test]
-fn c03_increasing_in_decreasing() {
-    assert_snapshot!(study("s += a[i] * b[i]", "a=sparse b=@decreasing", "").verdicts(), @"");
+fn increasing_in_decreasing() {
+    let study = study("s += a[i] * b[i]", "a=sparse b=@decreasing", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pb in 0..NNZ_b where i = crd_b(pb)
+      bsearch (while i < crd_b(pb))
+      hash (key crd_b(pb) = i, state {})
+      scan
+      seq (down, while crd_b(pb) < i, resume after a match, state {})
+    ");
+    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
+    stop (up, while crd_b(pb) < i): NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]
+    advance (up, while i < crd_b(pb), state {}): NNZ_b = 1, pa = 0, i = 0, pa' = 1, i' = 1, pb = 0, crd_a = [0, 1], crd_b = [1]
+    ");
 }
 
 #[test]
-fn c04_decreasing_in_increasing() {
-    assert_snapshot!(study("s += a[i] * b[i]", "a=@decreasing b=sparse", "").verdicts(), @"");
+fn decreasing_in_increasing() {
+    let study = study("s += a[i] * b[i]", "a=@decreasing b=sparse", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pb in 0..NNZ_b where i = crd_b(pb)
+      bsearch (while crd_b(pb) < i)
+      hash (key crd_b(pb) = i, state {})
+      scan
+      seq (down, while i < crd_b(pb), resume after a match, state {})
+    ");
+    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
+    advance (up, while crd_b(pb) < i, state {}): NNZ_b = 1, pa = 0, i = 1, pa' = 1, i' = 0, pb = 0, crd_a = [1, 0], crd_b = [0]
+    stop (up, while i < crd_b(pb)): NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [0, 1]
+    ");
 }
 
 #[test]
-fn c05_increasing_in_unsorted() {
-    assert_snapshot!(study("s += a[i] * b[i]", "a=sparse b=@unsorted", "").verdicts(), @"");
+fn increasing_in_unsorted() {
+    let study = study("s += a[i] * b[i]", "a=sparse b=@unsorted", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pb in 0..NNZ_b where i = crd_b(pb)
+      bsearch refuted by `partition` (while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
+      hash (key crd_b(pb) = i, state {})
+      scan
+      seq refuted by `stop` (up, while crd_b(pb) < i): the walk would stop before a match; e.g. NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]
+    ");
+    assert_snapshot!(study.counterexamples("pb", "seq"), @r"stop (up, while crd_b(pb) < i): NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]");
 }
 
 #[test]
-fn c06_unsorted_in_increasing() {
-    assert_snapshot!(study("s += a[i] * b[i]", "a=@unsorted b=sparse", "").verdicts(), @"");
+fn unsorted_in_increasing() {
+    let study = study("s += a[i] * b[i]", "a=@unsorted b=sparse", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pb in 0..NNZ_b where i = crd_b(pb)
+      bsearch (while crd_b(pb) < i)
+      hash (key crd_b(pb) = i, state {})
+      scan
+      seq refuted by `amortise` (up, while crd_b(pb) < i, state {i}): every query would start again from the beginning of the range
+    ");
+    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
+    advance (up, while crd_b(pb) < i, state {}): NNZ_b = 1, pa = 0, i = 1, pa' = 1, i' = 0, pb = 0, crd_a = [1, 0], crd_b = [0]
+    stop (up, while i < crd_b(pb)): NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [0, 1]
+    ");
 }
 
 #[test]
-fn c07_weakly_increasing_in_increasing() {
-    assert_snapshot!(study("s += a[i] * b[i]", "a=@weak b=sparse", "").verdicts(), @"");
+fn weakly_increasing_in_increasing() {
+    let study = study("s += a[i] * b[i]", "a=@weak b=sparse", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pb in 0..NNZ_b where i = crd_b(pb)
+      bsearch (while crd_b(pb) < i)
+      hash (key crd_b(pb) = i, state {})
+      scan
+      seq (up, while crd_b(pb) < i, state {})
+    ");
+    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
+    postinc (up, while crd_b(pb) < i, state {}): NNZ_b = 1, pa = 0, i = 0, pa' = 1, i' = 0, pb = 0, crd_a = [0, 0], crd_b = [0]
+    stop (up, while i < crd_b(pb)): NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [0, 1]
+    advance (down, while i < crd_b(pb), state {}): NNZ_b = 1, pa = 0, i = 0, pa' = 1, i' = 1, pb = 0, crd_a = [0, 1], crd_b = [1]
+    ");
 }
 
 #[test]
-fn c08_increasing_in_weakly_increasing() {
-    assert_snapshot!(study("s += a[i] * b[i]", "a=sparse b=@weak", "").verdicts(), @"");
+fn increasing_in_weakly_increasing() {
+    let study = study("s += a[i] * b[i]", "a=sparse b=@weak", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pb in 0..NNZ_b where i = crd_b(pb) (several)
+      bsearch (while crd_b(pb) < i, all matches)
+      hash (key crd_b(pb) = i, all matches, state {})
+      scan (all matches)
+      seq (up, while crd_b(pb) < i, resume after a match, all matches, state {})
+    ");
+    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
+    stop (up, while i < crd_b(pb)): NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [0, 1]
+    advance (down, while i < crd_b(pb), state {}): NNZ_b = 1, pa = 0, i = 0, pa' = 1, i' = 1, pb = 0, crd_a = [0, 1], crd_b = [1]
+    ");
 }
 
 #[test]
-fn c09_duplicates_in_any_order() {
-    assert_snapshot!(study("s += a[i] * b[i]", "a=@bag b=@bag", "").verdicts(), @"");
+fn duplicates_in_any_order() {
+    let study = study("s += a[i] * b[i]", "a=@bag b=@bag", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pb in 0..NNZ_b where i = crd_b(pb) (several)
+      bsearch refuted by `partition` (while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
+      hash (key crd_b(pb) = i, all matches, state {})
+      scan (all matches)
+      seq refuted by `stop` (up, while crd_b(pb) < i): the walk would stop before a match; e.g. NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]
+    ");
+    assert_snapshot!(study.counterexamples("pb", "seq"), @r"stop (up, while crd_b(pb) < i): NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]");
 }
 
 #[test]
-fn c10_only_even_coordinates() {
-    assert_snapshot!(study("s += a[i] * b[i]", "a=sparse b=@even", "").verdicts(), @"");
+fn only_even_coordinates() {
+    let study = study("s += a[i] * b[i]", "a=sparse b=@even", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pb in 0..NNZ_b where i = 2*half_b(pb)
+      bsearch (while 2*half_b(pb) < i)
+      hash (key 2*half_b(pb) = i, state {})
+      scan
+      seq (up, while 2*half_b(pb) < i, resume after a match, state {})
+    ");
+    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
+    stop (up, while i < 2*half_b(pb)): NNZ_b = 2, i = 2, pb = 0, pb' = 1, half_b = [0, 1]
+    advance (down, while i < 2*half_b(pb), state {}): NNZ_b = 1, pa = 0, i = 0, pa' = 1, i' = 2, pb = 0, crd_a = [0, 2], half_b = [1]
+    ");
 }
 
 #[test]
-fn c11_csr_rows_in_a_sparse_vector() {
-    assert_snapshot!(study("y[i] += A[i,j] * x[j]", "A=csr x=sparse", "").verdicts(), @"");
+fn csr_rows_in_a_sparse_vector() {
+    let study = study("y[i] += A[i,j] * x[j]", "A=csr x=sparse", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find px in 0..NNZ_x where j = crd_x(px)
+      bsearch (while crd_x(px) < j)
+      hash (key crd_x(px) = j, state {})
+      scan
+      seq (up, while crd_x(px) < j, resume after a match, state {pA0})
+    ");
+    assert_snapshot!(study.counterexamples("px", "seq"), @r"
+    advance (up, while crd_x(px) < j, state {}): NNZ_x = 1, pA0 = 0, pA1 = 0, j = 1, pA0' = 1, pA1' = 1, j' = 0, px = 0, crd_A = [1, 0], crd_x = [0], pos_A = [0, 1, 2]
+    stop (up, while j < crd_x(px)): NNZ_x = 2, j = 1, px = 0, px' = 1, crd_x = [0, 1]
+    ");
 }
 
 #[test]
-fn c12_a_sparse_vector_in_csr_rows() {
-    assert_snapshot!(study("y[i] += A[i,j] * x[j]", "A=csr x=sparse", "pA0,px").verdicts(), @"");
+fn a_sparse_vector_in_csr_rows() {
+    let study = study("y[i] += A[i,j] * x[j]", "A=csr x=sparse", "pA0,px");
+    assert_snapshot!(study.verdicts(), @r"
+    find pA1 in pos_A(pA0)..pos_A(pA0 + 1) where j = crd_A(pA1)
+      bsearch (while crd_A(pA1) < j)
+      hash (key crd_A(pA1) = j, state {pA0})
+      scan
+      seq (up, while crd_A(pA1) < j, resume after a match, state {pA0})
+    ");
+    assert_snapshot!(study.counterexamples("pA1", "seq"), @r"
+    range (up, while crd_A(pA1) < j, state {}): pA0 = 0, pA0' = 1, pos_A = [0, 0, 1]
+    stop (up, while j < crd_A(pA1)): pA0 = 0, j = 1, pA1 = 0, pA1' = 1, crd_A = [0, 1], pos_A = [0, 2]
+    advance (down, while j < crd_A(pA1), state {pA0}): pA0 = 0, px = 0, j = 0, pA0' = 0, px' = 1, j' = 1, pA1 = 0, crd_A = [1], crd_x = [0, 1], pos_A = [0, 1]
+    ");
 }
 
 #[test]
-fn c13_a_sparse_vector_in_csr_rows_vector_outside() {
-    assert_snapshot!(study("y[i] += A[i,j] * x[j]", "A=csr x=sparse", "px,pA0").verdicts(), @"");
+fn a_sparse_vector_in_csr_rows_vector_outside() {
+    let study = study("y[i] += A[i,j] * x[j]", "A=csr x=sparse", "px,pA0");
+    assert_snapshot!(study.verdicts(), @r"
+    find pA1 in pos_A(pA0)..pos_A(pA0 + 1) where j = crd_A(pA1)
+      bsearch (while crd_A(pA1) < j)
+      hash not applicable: it would keep one state for each value of pA0
+      scan
+      seq (up, while crd_A(pA1) < j, resume after a match, state {pA0})
+    ");
+    assert_snapshot!(study.counterexamples("pA1", "seq"), @r"
+    range (up, while crd_A(pA1) < j, state {j, px}): px = 0, j = 0, pA0 = 0, px' = 0, j' = 0, pA0' = 1, crd_x = [0], pos_A = [0, 0, 1]
+    stop (up, while j < crd_A(pA1)): j = 1, pA0 = 0, pA1 = 0, pA1' = 1, crd_A = [0, 1], pos_A = [0, 2]
+    advance (down, while j < crd_A(pA1), state {pA0}): px = 0, j = 0, pA0 = 0, px' = 1, j' = 1, pA0' = 0, pA1 = 0, crd_A = [1], crd_x = [0, 1], pos_A = [0, 1]
+    ");
 }
 
 #[test]
-fn c14_coo_in_coo() {
-    assert_snapshot!(study("C[i,j] += A[i,j] * B[i,j]", "A=coo B=coo", "").verdicts(), @"");
+fn coo_in_coo() {
+    let study = study("C[i,j] += A[i,j] * B[i,j]", "A=coo B=coo", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pB in 0..P0_B where i = crd0_B(pB) and j = crd1_B(pB)
+      bsearch (while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j)
+      hash (key crd0_B(pB) = i, crd1_B(pB) = j, state {})
+      scan
+      seq (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j, resume after a match, state {})
+    ");
+    assert_snapshot!(study.counterexamples("pB", "seq"), @r"
+    stop (up, while i < crd0_B(pB) or i = crd0_B(pB) and j < crd1_B(pB)): P0_B = 2, i = 0, j = 1, pB = 0, pB' = 1, crd0_B = [0, 0], crd1_B = [0, 1]
+    advance (down, while i < crd0_B(pB) or i = crd0_B(pB) and j < crd1_B(pB), state {i}): P0_B = 1, pA = 0, i = 0, j = 0, pA' = 1, i' = 0, j' = 1, pB = 0, crd0_A = [0, 0], crd0_B = [0], crd1_A = [0, 1], crd1_B = [1]
+    ");
 }
 
 #[test]
-fn c15_coo_in_dcsr() {
-    assert_snapshot!(study("C[i,j] += A[i,j] * B[i,j]", "A=coo B=dcsr", "").verdicts(), @"");
+fn coo_in_dcsr() {
+    let study = study("C[i,j] += A[i,j] * B[i,j]", "A=coo B=dcsr", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pB0 in 0..P0_B where i = crd0_B(pB0)
+      bsearch (while crd0_B(pB0) < i)
+      hash (key crd0_B(pB0) = i, state {})
+      scan
+      seq (up, while crd0_B(pB0) < i, state {})
+    find pB1 in pos1_B(pB0)..pos1_B(pB0 + 1) where j = crd1_B(pB1)
+      bsearch (while crd1_B(pB1) < j)
+      hash (key crd1_B(pB1) = j, state {i})
+      scan
+      seq (up, while crd1_B(pB1) < j, resume after a match, state {i})
+    ");
+    assert_snapshot!(study.counterexamples("pB0", "seq"), @r"
+    postinc (up, while crd0_B(pB0) < i, state {}): P0_B = 1, pA = 0, i = 0, pA' = 1, i' = 0, pB0 = 0, crd0_A = [0, 0], crd0_B = [0], crd1_A = [0, 1], pos1_B(1) = 0
+    stop (up, while i < crd0_B(pB0)): P0_B = 2, i = 1, pB0 = 0, pB0' = 1, crd0_B = [0, 1], pos1_B(2) = 0
+    advance (down, while i < crd0_B(pB0), state {}): P0_B = 1, pA = 0, i = 0, pA' = 1, i' = 1, pB0 = 0, crd0_A = [0, 1], crd0_B = [1], crd1_A = [0, 0], pos1_B(1) = 0
+    ");
 }
 
 #[test]
-fn c16_coo_in_csr() {
-    assert_snapshot!(study("C[i,j] += A[i,j] * B[i,j]", "A=coo B=csr", "").verdicts(), @"");
+fn coo_in_csr() {
+    let study = study("C[i,j] += A[i,j] * B[i,j]", "A=coo B=csr", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where j = crd_B(pB1)
+      bsearch (while crd_B(pB1) < j)
+      hash (key crd_B(pB1) = j, state {i})
+      scan
+      seq (up, while crd_B(pB1) < j, resume after a match, state {i})
+    ");
+    assert_snapshot!(study.counterexamples("pB1", "seq"), @r"
+    range (up, while crd_B(pB1) < j, state {}): pB0 = 0, pB0' = 1, pos_B = [0, 0, 1]
+    stop (up, while j < crd_B(pB1)): j = 1, pB0 = 0, pB1 = 0, pB1' = 1, crd_B = [0, 1], pos_B = [0, 2]
+    advance (down, while j < crd_B(pB1), state {i}): pA = 0, i = 0, j = 0, pB0 = 0, pA' = 1, i' = 0, j' = 1, pB0' = 0, pB1 = 0, crd0_A = [0, 0], crd1_A = [0, 1], crd_B = [1], pos_B = [0, 1]
+    ");
 }
 
 #[test]
-fn c17_csr_in_blocks() {
-    assert_snapshot!(study("C[i,j] += A[i,j] * B[i,j]", "A=csr B=bcsr(2,2)", "").verdicts(), @"");
+fn csr_in_blocks() {
+    let study = study("C[i,j] += A[i,j] * B[i,j]", "A=csr B=bcsr(2,2)", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where 2*crd_B(pB1) <= j <= 2*crd_B(pB1) + 1
+      bsearch (while 2*crd_B(pB1) + 1 < j)
+      hash (key crd_B(pB1) = floor(j/2), state {pA0})
+      scan
+      seq (up, while 2*crd_B(pB1) + 1 < j, state {pA0})
+    ");
+    assert_snapshot!(study.counterexamples("pB1", "seq"), @r"
+    stop (up, while j < 2*crd_B(pB1)): pB0 = 0, j = 2, pB1 = 0, pB1' = 1, crd_B = [0, 1], pos_B = [0, 2]
+    range (up, while 2*crd_B(pB1) + 1 < j, state {}): pB0 = 0, pB0' = 1, pos_B = [0, 0, 1]
+    postinc (up, while 2*crd_B(pB1) + 1 < j, state {pA0}): pA0 = 0, pB0 = 0, pA1 = 0, j = 0, pA0' = 0, pB0' = 0, pA1' = 1, j' = 1, pB1 = 0, crd_A = [0, 1], crd_B = [0], pos_A = [0, 2], pos_B = [0, 1]
+    advance (down, while j < 2*crd_B(pB1), state {pA0}): pA0 = 0, pB0 = 0, pA1 = 0, j = 0, pA0' = 0, pB0' = 0, pA1' = 1, j' = 2, pB1 = 0, crd_A = [0, 2], crd_B = [1], pos_A = [0, 2], pos_B = [0, 1]
+    ");
 }
 
 #[test]
-fn c18_blocks_in_a_sparse_vector() {
-    assert_snapshot!(study("y[i] += A[i,j] * x[j]", "A=bcsr(2,2) x=sparse", "").verdicts(), @"");
+fn blocks_in_a_sparse_vector() {
+    let study = study("y[i] += A[i,j] * x[j]", "A=bcsr(2,2) x=sparse", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find px in 0..NNZ_x where j = crd_x(px)
+      bsearch (while crd_x(px) < j)
+      hash (key crd_x(px) = j, state {})
+      scan
+      seq (up, while crd_x(px) < j, resume after a match, state {pA0, pA2})
+    ");
+    assert_snapshot!(study.counterexamples("px", "seq"), @r"
+    advance (up, while crd_x(px) < j, state {pA0, pA1}): NNZ_x = 1, pA0 = 0, pA1 = 0, pA2 = 0, pA3 = 1, j = 1, pA0' = 0, pA1' = 0, pA2' = 1, pA3' = 0, j' = 0, px = 0, crd_A = [0], crd_x = [0], pos_A = [0, 1]
+    stop (up, while j < crd_x(px)): NNZ_x = 2, j = 1, px = 0, px' = 1, crd_x = [0, 1]
+    ");
 }
 
 #[test]
-fn c19_blocks_in_csr() {
-    assert_snapshot!(study("C[i,j] += A[i,j] * B[i,j]", "A=bcsr(2,2) B=csr", "").verdicts(), @"");
+fn blocks_in_csr() {
+    let study = study("C[i,j] += A[i,j] * B[i,j]", "A=bcsr(2,2) B=csr", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where j = crd_B(pB1)
+      bsearch (while crd_B(pB1) < j)
+      hash not applicable: it would keep one state for each value of pA2
+      scan
+      seq (up, while crd_B(pB1) < j, resume after a match, state {pA0, pA2})
+    ");
+    assert_snapshot!(study.counterexamples("pB1", "seq"), @r"
+    range (up, while crd_B(pB1) < j, state {pA0, pA1}): pA0 = 0, pA1 = 0, pB0 = 0, pA0' = 0, pA1' = 0, pB0' = 1, crd_A = [0], pos_A = [0, 1], pos_B = [0, 0, 1]
+    stop (up, while j < crd_B(pB1)): pB0 = 0, j = 1, pB1 = 0, pB1' = 1, crd_B = [0, 1], pos_B = [0, 2]
+    advance (down, while j < crd_B(pB1), state {pA0, pA1, pA2}): pA0 = 0, pA1 = 0, pA2 = 0, pB0 = 0, pA3 = 0, j = 0, pA0' = 0, pA1' = 0, pA2' = 0, pB0' = 0, pA3' = 1, j' = 1, pB1 = 0, crd_A = [0], crd_B = [1], pos_A = [0, 1], pos_B = [0, 1]
+    ");
 }
 
 #[test]
-fn c20_increasing_in_runs() {
-    assert_snapshot!(study("s += a[i] * b[i]", "a=sparse b=@rle", "").verdicts(), @"");
+fn increasing_in_runs() {
+    let study = study("s += a[i] * b[i]", "a=sparse b=@rle", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pb in 0..RUNS_b where left_b(pb) <= i < right_b(pb)
+      bsearch (while right_b(pb) <= i)
+      hash not applicable: the find condition is not an equality of a key
+      scan
+      seq (up, while right_b(pb) <= i, state {})
+    ");
+    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
+    stop (up, while i < left_b(pb)): RUNS_b = 2, i = 1, pb = 0, pb' = 1, left_b = [0, 1], right_b = [1, 2]
+    postinc (up, while right_b(pb) <= i, state {}): RUNS_b = 1, pa = 0, i = 0, pa' = 1, i' = 1, pb = 0, crd_a = [0, 1], left_b = [0], right_b = [2]
+    advance (down, while i < left_b(pb), state {}): RUNS_b = 1, pa = 0, i = 0, pa' = 1, i' = 1, pb = 0, crd_a = [0, 1], left_b = [1], right_b = [2]
+    ");
 }
 
 #[test]
-fn c21_csr_in_csc() {
-    assert_snapshot!(study("C[i,j] += A[i,j] * B[i,j]", "A=csr B=csc", "").verdicts(), @"");
+fn csr_in_csc() {
+    let study = study("C[i,j] += A[i,j] * B[i,j]", "A=csr B=csc", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pB1 in pos1_B(pB0)..pos1_B(pB0 + 1) where i = crd1_B(pB1)
+      bsearch (while crd1_B(pB1) < i)
+      hash not applicable: it would keep one state for each value of j
+      scan
+      seq (up, while crd1_B(pB1) < i, resume after a match, state {j})
+    ");
+    assert_snapshot!(study.counterexamples("pB1", "seq"), @r"
+    range (up, while crd1_B(pB1) < i, state {pA0}): pA0 = 0, pB0 = 0, pA0' = 0, pB0' = 1, pos1_B = [0, 0, 1], pos_A = [0, 2]
+    stop (up, while i < crd1_B(pB1)): i = 1, pB0 = 0, pB1 = 0, pB1' = 1, crd1_B = [0, 1], pos1_B = [0, 2]
+    advance (down, while i < crd1_B(pB1), state {j}): pA0 = 0, i = 0, pA1 = 0, j = 0, pB0 = 0, pA0' = 1, i' = 1, pA1' = 1, j' = 0, pB0' = 0, pB1 = 0, crd1_B = [1], crd_A = [0, 0], pos1_B = [0, 1], pos_A = [0, 1, 2]
+    ");
 }
 
 #[test]
-fn c22_dcsr_in_dcsr() {
-    assert_snapshot!(study("C[i,j] += A[i,j] * B[i,j]", "A=dcsr B=dcsr", "").verdicts(), @"");
+fn dcsr_in_dcsr() {
+    let study = study("C[i,j] += A[i,j] * B[i,j]", "A=dcsr B=dcsr", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pB0 in 0..P0_B where i = crd0_B(pB0)
+      bsearch (while crd0_B(pB0) < i)
+      hash (key crd0_B(pB0) = i, state {})
+      scan
+      seq (up, while crd0_B(pB0) < i, resume after a match, state {})
+    find pB1 in pos1_B(pB0)..pos1_B(pB0 + 1) where j = crd1_B(pB1)
+      bsearch (while crd1_B(pB1) < j)
+      hash (key crd1_B(pB1) = j, state {i})
+      scan
+      seq (up, while crd1_B(pB1) < j, resume after a match, state {i})
+    ");
+    assert_snapshot!(study.counterexamples("pB1", "seq"), @r"
+    range (up, while crd1_B(pB1) < j, state {}): pB0 = 0, pB0' = 1, crd0_B = [0, 1], pos1_B = [0, 0, 1]
+    stop (up, while j < crd1_B(pB1)): pB0 = 0, j = 1, pB1 = 0, pB1' = 1, crd0_B = [0], crd1_B = [0, 1], pos1_B = [0, 2]
+    advance (down, while j < crd1_B(pB1), state {i, pA0, pB0}): pA0 = 0, i = 0, pB0 = 0, pA1 = 0, j = 0, pA0' = 0, i' = 0, pB0' = 0, pA1' = 1, j' = 1, pB1 = 0, crd0_A = [0], crd0_B = [0], crd1_A = [0, 1], crd1_B = [1], pos1_A = [0, 2], pos1_B = [0, 1]
+    ");
 }
 
 #[test]
-fn c23_csr_in_csr() {
-    assert_snapshot!(study("C[i,j] += A[i,j] * B[i,j]", "A=csr B=csr", "").verdicts(), @"");
+fn csr_in_csr() {
+    let study = study("C[i,j] += A[i,j] * B[i,j]", "A=csr B=csr", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where j = crd_B(pB1)
+      bsearch (while crd_B(pB1) < j)
+      hash (key crd_B(pB1) = j, state {pA0})
+      scan
+      seq (up, while crd_B(pB1) < j, resume after a match, state {pA0})
+    ");
+    assert_snapshot!(study.counterexamples("pB1", "seq"), @r"
+    range (up, while crd_B(pB1) < j, state {}): pB0 = 0, pB0' = 1, pos_B = [0, 0, 1]
+    stop (up, while j < crd_B(pB1)): pB0 = 0, j = 1, pB1 = 0, pB1' = 1, crd_B = [0, 1], pos_B = [0, 2]
+    advance (down, while j < crd_B(pB1), state {pA0}): pA0 = 0, pB0 = 0, pA1 = 0, j = 0, pA0' = 0, pB0' = 0, pA1' = 1, j' = 1, pB1 = 0, crd_A = [0, 1], crd_B = [1], pos_A = [0, 2], pos_B = [0, 1]
+    ");
 }
 
 #[test]
-fn c24_unsorted_coo_in_unsorted_coo() {
-    assert_snapshot!(study("C[i,j] += A[i,j] * B[i,j]", "A=coo-unsorted B=coo-unsorted", "").verdicts(), @"");
+fn unsorted_coo_in_unsorted_coo() {
+    let study = study("C[i,j] += A[i,j] * B[i,j]", "A=coo-unsorted B=coo-unsorted", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pB in 0..P0_B where i = crd0_B(pB) and j = crd1_B(pB) (several)
+      bsearch refuted by `partition` (while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j): the positions to skip do not all come first; e.g. P0_B = 2, i = 0, j = 1, pB = 0, pB' = 1, crd0_B = [0, 0], crd1_B = [1, 0]
+      hash (key crd0_B(pB) = i, crd1_B(pB) = j, all matches, state {})
+      scan (all matches)
+      seq refuted by `stop` (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j): the walk would stop before a match; e.g. P0_B = 2, i = 0, j = 0, pB = 0, pB' = 1, crd0_B = [0, 0], crd1_B = [1, 0]
+    ");
+    assert_snapshot!(study.counterexamples("pB", "seq"), @r"stop (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j): P0_B = 2, i = 0, j = 0, pB = 0, pB' = 1, crd0_B = [0, 0], crd1_B = [1, 0]");
 }
 
 #[test]
-fn c25_variable_blocks() {
-    assert_snapshot!(study("s += a[i] * b[i]", "a=sparse b=@vbl", "").verdicts(), @"");
+fn variable_blocks() {
+    let study = study("s += a[i] * b[i]", "a=sparse b=@vbl", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pb0 in 0..BLOCKS_b where last_b(pb0) + ofs_b(pb0) < i + ofs_b(pb0 + 1) and i <= last_b(pb0)
+      bsearch (while last_b(pb0) < i)
+      hash not applicable: the find condition is not an equality of a key
+      scan
+      seq (up, while last_b(pb0) < i, state {})
+    ");
+    assert_snapshot!(study.counterexamples("pb0", "seq"), @r"
+    stop (up, while i + ofs_b(pb0 + 1) <= last_b(pb0) + ofs_b(pb0)): BLOCKS_b = 2, i = 1, pb0 = 0, pb0' = 1, last_b = [0, 1], ofs_b = [0, 1, 2]
+    postinc (up, while last_b(pb0) < i, state {}): BLOCKS_b = 1, pa = 0, i = 0, pa' = 1, i' = 1, pb0 = 0, crd_a = [0, 1], last_b = [1], ofs_b = [0, 2]
+    advance (down, while i + ofs_b(pb0 + 1) <= last_b(pb0) + ofs_b(pb0), state {}): BLOCKS_b = 1, pa = 0, i = 0, pa' = 1, i' = 1, pb0 = 0, crd_a = [0, 1], last_b = [1], ofs_b = [0, 1]
+    ");
 }
 
 #[test]
-fn c26_rows_of_ell_in_a_sparse_vector() {
-    assert_snapshot!(study("y[i] += A[i,j] * x[j]", "A=@ell x=sparse", "").verdicts(), @"");
+fn rows_of_ell_in_a_sparse_vector() {
+    let study = study("y[i] += A[i,j] * x[j]", "A=@ell x=sparse", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find px in 0..NNZ_x where j = crd_x(px)
+      bsearch (while crd_x(px) < j)
+      hash (key crd_x(px) = j, state {})
+      scan
+      seq (up, while crd_x(px) < j, resume after a match, state {pA0})
+    ");
+    assert_snapshot!(study.counterexamples("px", "seq"), @r"
+    advance (up, while crd_x(px) < j, state {}): NNZ_x = 1, pA0 = 0, pA1 = 0, j = 1, pA0' = 1, pA1' = 0, j' = 0, px = 0, crd_A(0, 0) = 1, crd_A(1, 0) = 0, crd_x = [0], len_A = [1, 1]
+    stop (up, while j < crd_x(px)): NNZ_x = 2, j = 1, px = 0, px' = 1, crd_x = [0, 1]
+    ");
 }
 
 #[test]
-fn c27_three_vectors_of_three_orders() {
-    assert_snapshot!(study("s += a[i] * b[i] * c[i]", "a=sparse b=@decreasing c=@unsorted", "").verdicts(), @"");
+fn three_vectors_of_three_orders() {
+    let study = study("s += a[i] * b[i] * c[i]", "a=sparse b=@decreasing c=@unsorted", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pb in 0..NNZ_b where i = crd_b(pb)
+      bsearch (while i < crd_b(pb))
+      hash (key crd_b(pb) = i, state {})
+      scan
+      seq (down, while crd_b(pb) < i, resume after a match, state {})
+    find pc in 0..NNZ_c where i = crd_c(pc)
+      bsearch refuted by `partition` (while crd_c(pc) < i): the positions to skip do not all come first; e.g. NNZ_c = 2, i = 1, pc = 0, pc' = 1, crd_c = [1, 0]
+      hash (key crd_c(pc) = i, state {})
+      scan
+      seq refuted by `stop` (up, while crd_c(pc) < i): the walk would stop before a match; e.g. NNZ_c = 2, i = 0, pc = 0, pc' = 1, crd_c = [1, 0]
+    ");
+    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
+    stop (up, while crd_b(pb) < i): NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]
+    advance (up, while i < crd_b(pb), state {}): NNZ_b = 1, pa = 0, i = 0, pa' = 1, i' = 1, pb = 0, crd_a = [0, 1], crd_b = [1]
+    ");
 }
 
 #[test]
-fn c28_contradiction() {
-    assert_snapshot!(study("s += a[i] * b[i]", "a=sparse b=@contradictory", "").verdicts(), @"");
+fn contradiction() {
+    let study = study("s += a[i] * b[i]", "a=sparse b=@contradictory", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pb in 0..NNZ_b where i = crd_b(pb)
+      bsearch vacuous: nothing can match under the properties
+      hash vacuous: nothing can match under the properties
+      scan
+      seq vacuous: nothing can match under the properties
+    ");
 }
-

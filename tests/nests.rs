@@ -380,7 +380,6 @@ fn a_dense_index_of_a_sparse_vector_with_gaps_is_found() {
     ");
 }
 
-
 #[test]
 fn without_a_declared_range_the_bounds_are_tested() {
     assert_snapshot!(scanned("y[i] += x[i] * z[i]", "x=@unbounded", "").nest(), @r"
@@ -454,7 +453,8 @@ fn an_order_against_the_storage_is_refused_with_its_cycle() {
 #[test]
 fn every_order_of_indices_has_an_exact_scan() {
     let orders = ["i,j,k", "i,k,j", "j,i,k", "j,k,i", "k,i,j", "k,j,i"];
-    let layouts = ["csr", "csc", "dcsr", "coo", "bcsr(2,3)", "csf", "@dia", "@ell", "@skyline", "dense"];
+    let layouts =
+        ["csr", "csc", "dcsr", "coo", "bcsr(2,3)", "csf", "@dia", "@ell", "@skyline", "dense"];
     let mut scans = 0;
     for a in layouts {
         for b in ["csr", "csc", "coo"] {

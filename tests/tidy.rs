@@ -64,9 +64,12 @@ fn shipped() -> Vec<String> {
     for folder in ["layouts", "layouts/levels", "templates/find"] {
         for entry in fs::read_dir(root().join(folder)).expect("a folder of shipped files") {
             let path = entry.expect("a readable folder").path();
-            // Templates are folders; of the layouts only files count.
-            if folder == "templates/find" || path.extension().is_some_and(|e| e == "toml") {
-                names.push(path.file_stem().expect("a name").to_string_lossy().into_owned());
+            // Templates are folders; of the layouts only files count. One of these is no layout, but
+            // says which of them is meant where the user names none.
+            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            let declares = path.extension().is_some_and(|e| e == "toml") && name != "defaults";
+            if folder == "templates/find" || declares {
+                names.push(name);
             }
         }
     }
@@ -86,7 +89,9 @@ fn modules_use_only_what_comes_before_them() {
 #[test]
 fn no_shipped_layout_or_template_is_named_in_the_sources() {
     let names = shipped();
-    no_complaints(sources().iter().flat_map(|(p, s)| checks::shipped_names(p, s, &names)).collect());
+    no_complaints(
+        sources().iter().flat_map(|(p, s)| checks::shipped_names(p, s, &names)).collect(),
+    );
 }
 
 #[test]
@@ -147,7 +152,9 @@ fn no_text_mentions_a_path_of_one_machine() {
 
 #[test]
 fn every_module_says_what_it_is_for() {
-    no_complaints(files("src", &["rs"]).iter().flat_map(|(p, t)| checks::module_docs(p, t)).collect());
+    no_complaints(
+        files("src", &["rs"]).iter().flat_map(|(p, t)| checks::module_docs(p, t)).collect(),
+    );
 }
 
 /// The checks themselves: each complains about a snippet that breaks its rule.
@@ -156,7 +163,8 @@ mod on_bad_snippets {
 
     #[test]
     fn an_earlier_stage_may_not_use_a_later_one() {
-        let bad = Source::new("use crate::formula::Name;\nuse crate::{diagnostic::Code, emit::{A, B}};");
+        let bad =
+            Source::new("use crate::formula::Name;\nuse crate::{diagnostic::Code, emit::{A, B}};");
         let complaints = checks::dependencies("src/scan/x.rs", &bad);
         assert_eq!(complaints, ["src/scan/x.rs:2: `scan` may not use `emit`"]);
     }
@@ -170,7 +178,9 @@ mod on_bad_snippets {
     #[test]
     fn a_name_counts_in_code_but_not_in_comments_and_tests() {
         let names = ["csr".to_string()];
-        let bad = Source::new("/// `\"csr\"`\nfn f() { g(r#\"csr\"#); g(b\"csr\"); g(\"csr(4)\"); g(\"a csr\") }");
+        let bad = Source::new(
+            "/// `\"csr\"`\nfn f() { g(r#\"csr\"#); g(b\"csr\"); g(\"csr(4)\"); g(\"a csr\") }",
+        );
         assert_eq!(checks::shipped_names("src/a.rs", &bad, &names).len(), 3);
         let text = "const C: char = '\"';\n#[cfg(test)]\nmod tests { fn f() { g(\"csr\") } }";
         let good = Source::new(text);
@@ -195,7 +205,9 @@ mod on_bad_snippets {
     #[test]
     fn long_files_leftovers_paths_and_missing_docs_are_seen() {
         assert_eq!(checks::length("a.rs", &"\n".repeat(checks::LONGEST_FILE + 1)).len(), 1);
-        let bad = Source::new("#[ignore]\nfn f() { todo!() }\n#[ignore = \"slow\"]\nfn g() {} // dbg!(1)");
+        let bad = Source::new(
+            "#[ignore]\nfn f() { todo!() }\n#[ignore = \"slow\"]\nfn g() {} // dbg!(1)",
+        );
         assert_eq!(checks::leftovers("a.rs", &bad).len(), 2);
         let path = ["", "home", "me"].join("/");
         assert_eq!(checks::machine_paths("a.rs", &format!("see {path}/x\nsee a{path}/x")).len(), 1);

@@ -40,7 +40,12 @@ pub(super) fn findings(
             [one] => format!("{one} is read inside its domain"),
             all => format!("{} are read inside their domains", all.join(", ")),
         };
-        out.push(Finding { question: Question::Access, verdict: Verdict::Proved, says, example: None });
+        out.push(Finding {
+            question: Question::Access,
+            verdict: Verdict::Proved,
+            says,
+            example: None,
+        });
     }
     out
 }
@@ -95,7 +100,8 @@ fn reads(theory: &Theory<'_>, piece: usize, prover: &mut dyn Prover) -> Vec<Read
             let claim = Formula::and(domain.iter().cloned().map(Formula::Constraint));
             let proved = claim.is_true() || theory.proves(&before, &claim, prover);
             if proved || next.is_none() {
-                next = Some((k, Read { call: call.clone(), before: before.clone(), domain, proved }));
+                next =
+                    Some((k, Read { call: call.clone(), before: before.clone(), domain, proved }));
             }
             if proved {
                 break;

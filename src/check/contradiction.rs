@@ -5,6 +5,7 @@
 //! with one entry (or no tensor with two) keeps the properties; a smallest clashing set of them is
 //! found by leaving out one after the other.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
@@ -18,6 +19,11 @@ use crate::prover::{Prover, Z3Prover};
 
 /// Layouts whose answer is remembered.
 const REMEMBERED: usize = 256;
+
+thread_local! {
+    // Making a solver takes longer than most of these questions.
+    static PROVER: RefCell<Z3Prover> = RefCell::new(Z3Prover::new().with_any_model());
+}
 
 static KNOWN: Mutex<Option<HashMap<String, Option<Clash>>>> = Mutex::new(None);
 
@@ -37,7 +43,7 @@ pub fn refuse_contradiction(layout: &Layout) -> Result<()> {
         Some(clash) => clash,
         None => {
             let theory = Theory::new(layout);
-            let clash = find_clash(&theory, &mut Z3Prover::new().with_any_model());
+            let clash = PROVER.with_borrow_mut(|prover| find_clash(&theory, prover));
             let mut known = KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let known = known.get_or_insert_default();
             if known.len() >= REMEMBERED {

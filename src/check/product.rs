@@ -70,8 +70,9 @@ impl Products {
                 if k == m {
                     continue;
                 }
+                let large = product(c, d);
                 for (c, d) in [(c, d), (d, c)] {
-                    let (small, large) = (product(a, b), self.product_of(c, d));
+                    let small = product(a, b);
                     // a < c, b = d: c*d >= a*b + b.
                     let same = Formula::and([
                         Formula::lt(a.clone(), c.clone()),
@@ -101,16 +102,11 @@ impl Products {
                         Formula::eq(a.clone(), c.clone()),
                         Formula::eq(b.clone(), d.clone()),
                     ]);
-                    out.push(equal.implies(Formula::eq(product(a, b), large)));
+                    out.push(equal.implies(Formula::eq(product(a, b), large.clone())));
                 }
             }
         }
         out
-    }
-
-    fn product_of(&self, a: &Affine, b: &Affine) -> Affine {
-        let (a, b) = if a <= b { (a, b) } else { (b, a) };
-        Affine::call(PRODUCT, vec![a.clone(), b.clone()])
     }
 
     /// What the products are while their factors are at most `most`: for small tensors.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use indexmap::IndexMap;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::regions::{self, Region};
 
@@ -46,10 +46,19 @@ impl Question {
     }
 }
 
+fn as_map<V: Serialize, S: Serializer>(
+    map: &IndexMap<String, V>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(map)
+}
+
 /// A stored entry of a counterexample.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Entry {
+    #[serde(serialize_with = "as_map")]
     pub position: IndexMap<String, i64>,
+    #[serde(serialize_with = "as_map")]
     pub coordinate: IndexMap<String, i64>,
 }
 
@@ -64,7 +73,9 @@ pub struct SmallArray {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counterexample {
     /// Extents and size parameters.
+    #[serde(serialize_with = "as_map")]
     pub sizes: IndexMap<String, i64>,
+    #[serde(serialize_with = "as_map")]
     pub arrays: IndexMap<String, SmallArray>,
     pub entries: Vec<Entry>,
     /// What happens there, in words.

@@ -77,6 +77,11 @@ impl<'t> SmallTensors<'t> {
         )
     }
 
+    /// The greatest extent in the box.
+    pub fn extent(&self) -> i64 {
+        self.extent
+    }
+
     /// The least tensor in the box that satisfies `facts`.
     pub fn find(&mut self, facts: &[Formula]) -> Option<Found<'t>> {
         if !self.feasible {
@@ -202,9 +207,8 @@ impl Found<'_> {
     /// The value of a term over sizes, positions and coordinates.
     pub fn value(&self, affine: &Affine) -> Option<i64> {
         // A variable that no fact mentions may have any value.
-        let known = affine.substitute(&|n| {
-            (!self.model.vars.contains_key(n)).then(|| Affine::constant(0))
-        });
+        let known =
+            affine.substitute(&|n| (!self.model.vars.contains_key(n)).then(|| Affine::constant(0)));
         self.model.value(&known)
     }
 

@@ -70,10 +70,6 @@ impl<'l> Theory<'l> {
         Theory { layout, sizes, base, laws }
     }
 
-    pub fn is_size(&self, name: &str) -> bool {
-        self.sizes.iter().any(|s| &**s == name)
-    }
-
     /// `which` entry's version of a term of the relation.
     pub fn of(&self, which: Which, affine: &Affine) -> Affine {
         affine.rename(&|n| {

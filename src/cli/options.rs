@@ -11,6 +11,9 @@ use siskin::kernel::Kernel;
 use siskin::program::Program;
 use siskin::tensor::ValueType;
 
+/// More are a slip.
+const MAX_THREADS: usize = 4096;
+
 /// How the kernel is made.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Kernel options")]
@@ -21,10 +24,13 @@ pub struct KernelOptions {
     /// Loop order, outermost first: indices or positions
     #[arg(long, value_name = "i,j,…", value_delimiter = ',')]
     pub order: Vec<String>,
-    /// Tile a loop (not supported yet)
+    /// Tile an index or a position
     #[arg(long, value_name = "i=N")]
     pub tile: Vec<String>,
-    /// Threads of the kernel (only 1 yet)
+    /// Visit consecutive positions of one tensor as one loop
+    #[arg(long, value_name = "pX0,pX1,…")]
+    pub fuse: Vec<String>,
+    /// Run the outermost loop on several threads; refused unless it is proved to be safe
     #[arg(long, value_name = "N")]
     pub threads: Option<String>,
     /// Width of index arrays [default: u32 if the sizes allow]
@@ -82,6 +88,32 @@ impl KernelOptions {
         let order: Vec<&str> =
             self.order.iter().map(|n| n.trim()).filter(|n| !n.is_empty()).collect();
         kernel = kernel.order(&order);
+        for text in &self.tile {
+            let parts = text.split_once('=');
+            let size = parts.and_then(|(_, n)| n.trim().parse::<i64>().ok()).filter(|&n| n > 0);
+            let (Some((of, _)), Some(size)) = (parts, size) else {
+                return Err(wrong("--tile", text, 0, "a tile is written i=N, with a positive N")
+                    .help("e.g. `--tile i=32`"));
+            };
+            kernel = kernel.tile(of.trim(), size);
+        }
+        for text in &self.fuse {
+            let positions: Vec<&str> =
+                text.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
+            if positions.len() < 2 {
+                return Err(wrong("--fuse", text, 0, "at least two positions are needed")
+                    .help("e.g. `--fuse pA0,pA1`"));
+            }
+            kernel = kernel.fuse(&positions);
+        }
+        if let Some(text) = &self.threads {
+            let threads = text.parse().ok().filter(|n| (1..=MAX_THREADS).contains(n));
+            let Some(threads) = threads else {
+                let why = format!("the number of threads is from 1 to {MAX_THREADS}");
+                return Err(wrong("--threads", text, 0, why).help("e.g. `--threads 4`"));
+            };
+            kernel = kernel.threads(threads);
+        }
         for wish in &self.find {
             kernel = match wish.split_once('=') {
                 Some((position, template)) => kernel.find(Some(position.trim()), template.trim()),
@@ -92,20 +124,6 @@ impl KernelOptions {
     }
 
     fn refuse_unsupported(&self) -> Result<()> {
-        if let Some(tile) = self.tile.first() {
-            return Err(wrong("--tile", tile, 0, "tiling is not supported yet")
-                .help("leave `--tile` out"));
-        }
-        if let Some(threads) = &self.threads
-            && threads != "1"
-        {
-            let number = threads.parse::<usize>().is_ok_and(|n| n > 0);
-            let (why, help) = match number {
-                true => ("parallel kernels are not supported yet", "use `--threads 1`"),
-                false => ("the number of threads is not a positive integer", "e.g. `--threads 1`"),
-            };
-            return Err(wrong("--threads", threads, 0, why).help(help));
-        }
         for fill in &self.fill {
             let value = fill.split_once('=').map(|(_, v)| v.trim().parse::<f64>());
             match value {

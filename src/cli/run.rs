@@ -1,13 +1,14 @@
 //! `siskin run`: compile a kernel for data, run it, show or write the result.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use siskin::diagnostic::Result;
 use siskin::kernel::{CompiledKernel, Kernel};
-use siskin::layout::{DefaultFor, Layout};
+use siskin::layout::Layout;
 use siskin::program::Program;
 use siskin::tensor::{self, Loaded, Tensor, Values};
 
@@ -43,7 +44,11 @@ impl Run {
         // Refused before any work is done.
         let target = self.output.as_deref().map(|text| Target::parse(text, rank)).transpose()?;
         let inputs = data::inputs(&program, &self.tensors, &self.options)?;
-        let compiled = for_data(kernel, &inputs)?.compile()?;
+        let mut kernel = for_data(kernel, &inputs)?;
+        if let Some(Target { layout: OutputLayout::Shared(layout), .. }) = &target {
+            kernel = kernel.layout(&program.output.tensor, layout);
+        }
+        let compiled = kernel.compile()?;
         self.options.save(&compiled.module.text)?;
         let mut call = compiled.call(inputs.by_name(), &inputs.extents.indices)?;
         let seconds = call.run();
@@ -65,7 +70,7 @@ impl Run {
         json!({
             "kernel": k.module.text,
             "finds": finds::json(&k.planned),
-            "parallel": false,
+            "parallel": parallel(k),
             "accesses": { "proved": accesses - unproved, "checked": unproved },
             "index": k.planned.index_width.unsigned(),
             "type": k.planned.value_type.as_str(),
@@ -160,30 +165,58 @@ pub fn for_data(kernel: Kernel, inputs: &Inputs) -> Result<Kernel> {
 
 /// Where the result goes.
 struct Target {
-    file: FileArgument,
-    layout: Arc<Layout>,
+    path: PathBuf,
+    layout: OutputLayout,
+}
+
+enum OutputLayout {
+    /// The kernel's own.
+    Default,
+    /// The result is converted.
+    Asked(Arc<Layout>),
+    /// `shares(A)`: the kernel writes at the positions of an input.
+    Shared(String),
 }
 
 impl Target {
     fn parse(text: &str, rank: usize) -> Result<Target> {
         let file = FileArgument::parse(text)?;
         tensor::check_writable(&file.path)?;
-        let layout = match &file.layout {
-            Some(layout) => Layout::named_for_rank(layout, rank)?,
-            None => Layout::named_for_rank(&DefaultFor::Output.layout()?, rank)?,
+        let layout = match file.layout {
+            None => OutputLayout::Default,
+            Some(layout) if layout.starts_with("shares(") => OutputLayout::Shared(layout),
+            Some(layout) => {
+                OutputLayout::Asked(Arc::new(Layout::named_for_rank(&layout, rank)?))
+            }
         };
-        Ok(Target { file, layout: Arc::new(layout) })
+        Ok(Target { path: file.path, layout })
     }
 
     /// Writes the result in the target's layout, and returns it so.
     fn write(&self, result: Tensor) -> Result<Tensor> {
-        let result = match self.file.layout {
-            Some(_) => tensor::convert(&result, &self.layout, &tensor::PackOptions::default())?,
-            None => result,
+        let result = match &self.layout {
+            OutputLayout::Asked(layout) => {
+                tensor::convert(&result, layout, &tensor::PackOptions::default())?
+            }
+            OutputLayout::Default | OutputLayout::Shared(_) => result,
         };
-        tensor::write(&self.file.path, &data::to_file(&result)?)?;
+        tensor::write(&self.path, &data::to_file(&result)?)?;
         Ok(result)
     }
+}
+
+/// The parallel loops, or `false`.
+fn parallel(k: &CompiledKernel) -> Value {
+    let loops: Vec<Value> = k
+        .planned
+        .statements
+        .iter()
+        .filter_map(|s| {
+            let p = s.parallel?;
+            Some(json!({ "loop": &*s.nest.levels[p.level].var, "private_output": p.private }))
+        })
+        .collect();
+    if loops.is_empty() { json!(false) } else { json!(loops) }
 }
 
 fn accesses(k: &CompiledKernel) -> (usize, usize) {

@@ -8,10 +8,13 @@
 //! Unchecked indexing appears only where the prover shows `known ⊢ in bounds` ([`AccessProof`]).
 
 mod facts;
+mod find;
 mod indent;
 mod layout;
+mod limit;
 mod module;
 mod nest;
+mod operand;
 mod parallel;
 mod rust_expr;
 mod search;

@@ -20,6 +20,8 @@ pub struct Module {
     pub text: String,
     /// Every array access of the unchecked core.
     pub accesses: Vec<AccessProof>,
+    /// Numbers of sizes and of arrays that the entry takes.
+    pub arity: (usize, usize),
 }
 
 /// Name of the C entry of every generated module.
@@ -53,7 +55,7 @@ pub fn render(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<Module> {
     out.push_str(&writer.core_function(&body));
     out.push_str(&writer.helpers(&body, uses_sum)?);
     out.push_str(&writer.entry());
-    Ok(Module { text: indent(&out), accesses })
+    Ok(Module { text: indent(&out), accesses, arity: writer.arity() })
 }
 
 /// One tensor of the kernel's signature.
@@ -491,6 +493,12 @@ impl<'a> ModuleWriter<'a> {
             }
         }
         Ok(out)
+    }
+
+    fn arity(&self) -> (usize, usize) {
+        let sizes = self.arguments.iter().map(|a| a.code.rank + a.code.counts.len());
+        let arrays = self.arguments.iter().map(|a| a.code.arrays.len() + 1);
+        (sizes.sum::<usize>() + usize::from(self.spec.is_parallel()), arrays.sum())
     }
 
     /// The C entry. Sizes: for each tensor its dims, then its counted sizes. Arrays: for each tensor

@@ -229,9 +229,8 @@ impl Scope {
 
     /// True if `c` holds of any `usize` values: `0 <= j` would be a useless comparison.
     pub fn is_trivial(&self, c: &Constraint, facts: &mut Facts) -> bool {
-        let mut natural = |(atom, k): &(Atom, i64)| {
-            *k > 0 && self.atom_sign(atom, facts) == Sign::Unsigned
-        };
+        let mut natural =
+            |(atom, k): &(Atom, i64)| *k > 0 && self.atom_sign(atom, facts) == Sign::Unsigned;
         c.relop == Relop::Ge && c.affine.offset() >= 0 && c.affine.terms().iter().all(&mut natural)
     }
 

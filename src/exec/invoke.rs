@@ -31,6 +31,11 @@ impl Arguments {
         self.arrays.push(array);
     }
 
+    /// Numbers of sizes and of arrays.
+    pub fn arity(&self) -> (usize, usize) {
+        (self.sizes.len(), self.arrays.len())
+    }
+
     /// An index array, which the kernel only reads.
     pub fn index(&mut self, data: &IndexData) {
         let (data, len) = data.raw();

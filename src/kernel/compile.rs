@@ -18,6 +18,8 @@ pub struct CompiledKernel {
     /// Time of all stages up to the text of the module.
     pub generated: Duration,
     pub(super) built: Built,
+    /// Threads of a parallel kernel.
+    pub(super) threads: usize,
 }
 
 impl CompiledKernel {
@@ -47,6 +49,6 @@ impl Kernel {
         let module = planned.render()?;
         let generated = start.elapsed();
         let built = jit.load(&module.text)?;
-        Ok(CompiledKernel { planned, module, generated, built })
+        Ok(CompiledKernel { planned, module, generated, built, threads: self.request.threads })
     }
 }

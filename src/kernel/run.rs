@@ -9,7 +9,7 @@ use super::CompiledKernel;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::emit::{IndexWidth, counted_fields, index_type};
 use crate::exec::Arguments;
-use crate::formula::Name;
+use crate::formula::{Arith, Name};
 use crate::layout::Layout;
 use crate::program::{Extents, resolve};
 use crate::tensor::{Entries, IndexData, IndexType, PackOptions, Tensor, Values, pack};
@@ -25,8 +25,50 @@ pub struct Call<'a> {
 
 /// The arrays of one input, of the types that the kernel has; converted ones are owned.
 struct Input<'a> {
-    arrays: Vec<Cow<'a, IndexData>>,
+    tensor: &'a Tensor,
+    arrays: IndexMap<Name, Cow<'a, IndexData>>,
     values: Cow<'a, Values>,
+}
+
+impl Input<'_> {
+    /// Copies of the arrays that `layout` has too.
+    fn some_arrays(&self, layout: &Layout) -> IndexMap<Name, IndexData> {
+        let common = self.arrays.iter().filter(|(name, _)| layout.arrays.contains_key(*name));
+        common.map(|(name, data)| (name.clone(), data.clone().into_owned())).collect()
+    }
+}
+
+/// Sizes of an output that shares the index arrays of an input.
+struct SizeLookup<'a> {
+    layout: &'a Layout,
+    dims: &'a [usize],
+    known: &'a IndexMap<Name, i64>,
+    arrays: &'a IndexMap<Name, IndexData>,
+}
+
+impl SizeLookup<'_> {
+    fn value(&self, e: &Arith) -> Option<i64> {
+        let size = |n: &str| -> Option<i64> {
+            if let Some(d) = self.layout.extents().iter().position(|x| **x == *n) {
+                return i64::try_from(self.dims[d]).ok();
+            }
+            match self.layout.params.get(n)? {
+                Some(definition) => self.value(definition),
+                None => self.known.get(n).copied(),
+            }
+        };
+        let element = |array: &str, at: &[i64]| -> Option<i64> {
+            let (data, declared) = (self.arrays.get(array)?, self.layout.arrays.get(array)?);
+            let mut offset = 0i64;
+            for (k, (&a, extent)) in at.iter().zip(&declared.shape).enumerate() {
+                let row = if k == 0 { 0 } else { offset.checked_mul(self.value(extent)?)? };
+                offset = row.checked_add(a)?;
+            }
+            let offset = usize::try_from(offset).ok().filter(|&k| k < data.len())?;
+            Some(data.get(offset))
+        };
+        e.eval(&size, &element)
+    }
 }
 
 impl CompiledKernel {
@@ -69,63 +111,96 @@ impl CompiledKernel {
         }
         let dims = tensors.iter().map(|(n, t)| (n.clone(), t.dims().to_vec())).collect();
         let extents = resolve(program, &dims, index_extents)?;
-        let output_name = &program.output.tensor;
-        let mut output = self.output(&extents, tensors.get(output_name).copied())?;
-        let mut arguments = Arguments::default();
-        let mut inputs = Vec::new();
-        // The order of the entry's parameters: operands, each tensor once.
-        let mut passed: Vec<&Name> = Vec::new();
-        for operand in &self.planned.statements[0].space.operands {
-            let (name, layout) = (&operand.tensor, &operand.layout);
-            if passed.contains(&name) {
-                continue;
-            }
-            passed.push(name);
-            if name == output_name {
-                self.check_width(name, output.dims(), output.params())?;
-                sizes(&mut arguments, layout, &output);
-                output.arrays().values().for_each(|a| arguments.index(a));
-                arguments.values_mut(output.values_mut());
-                continue;
-            }
+        let mut inputs: IndexMap<&Name, Input<'a>> = IndexMap::new();
+        // The order of the entry's parameters: operands, each tensor once, the output first.
+        let operands = &self.planned.statements[0].space.operands;
+        for operand in &operands[1..] {
+            let name = &operand.tensor;
             let Some(tensor) = tensors.get(name) else {
                 return Err(Diagnostic::new(Code::Shape, format!("tensor `{name}` is not given"))
                     .help("give every tensor of the expression"));
             };
-            let input = self.input(name, layout, tensor)?;
-            sizes(&mut arguments, layout, tensor);
-            input.arrays.iter().for_each(|a| arguments.index(a));
-            arguments.values(&input.values);
-            inputs.push(input);
+            if !inputs.contains_key(name) {
+                inputs.insert(name, self.input(name, &operand.layout, tensor)?);
+            }
         }
+        let shared = operands[0].shares.as_ref().and_then(|name| inputs.get(name));
+        let initial = tensors.get(&program.output.tensor).copied();
+        let mut output = self.output(&extents, shared, initial)?;
+        let mut arguments = Arguments::default();
+        sizes(&mut arguments, &operands[0].layout, &output);
+        // A shared sparsity is passed with the input that has it.
+        let declared = operands[0].layout.arrays.keys();
+        declared.filter_map(|n| output.arrays().get(n)).for_each(|a| arguments.index(a));
+        arguments.values_mut(output.values_mut());
+        for (name, input) in &inputs {
+            sizes(&mut arguments, &self.planned.layouts[*name], input.tensor);
+            input.arrays.values().for_each(|a| arguments.index(a));
+            arguments.values(&input.values);
+        }
+        if self.planned.statements.iter().any(|s| s.parallel.is_some()) {
+            arguments.size(self.threads);
+        }
+        // Anything else would be read as garbage on the other side.
+        assert_eq!(arguments.arity(), self.module.arity, "the entry takes other arguments");
+        let inputs = inputs.into_values().collect();
         Ok(Call { kernel: self, output, arguments, _inputs: inputs })
     }
 
-    /// Zeros, or a copy of the initial value.
-    fn output(&self, extents: &Extents, initial: Option<&Tensor>) -> Result<Tensor> {
+    /// Zeros, or a copy of the initial value; the index arrays are those of `shared`.
+    fn output(
+        &self,
+        extents: &Extents,
+        shared: Option<&Input<'_>>,
+        initial: Option<&Tensor>,
+    ) -> Result<Tensor> {
         let name = &self.planned.program.output.tensor;
         let layout = &self.planned.layouts[name];
+        let dims = &extents.tensors[name];
         let value_type = self.planned.value_type;
         if let Some(initial) = initial {
             same_layout(name, layout, initial)?;
-            let values = initial.values().convert(value_type)?;
+            if let Some(shared) = shared
+                && shared.arrays.iter().any(|(n, a)| {
+                    initial.arrays().get(n).is_some_and(|b| !b.iter_i64().eq(a.iter_i64()))
+                })
+            {
+                return Err(Diagnostic::new(
+                    Code::Shape,
+                    format!("the initial value of `{name}` has another sparsity than it shares"),
+                )
+                .help("leave the initial value out, or add it afterwards"));
+            }
             return Tensor::new(
                 layout.clone(),
-                initial.dims().to_vec(),
+                dims.clone(),
                 initial.params(),
-                initial.arrays().clone(),
-                values,
+                shared.map_or_else(|| initial.arrays().clone(), |s| s.some_arrays(layout)),
+                initial.values().convert(value_type)?,
             );
         }
-        if !layout.arrays.is_empty() {
-            return Err(Diagnostic::new(
-                Code::Shape,
-                format!("the output `{name}` has index arrays in its layout `{}`", layout.name),
-            )
-            .help("write into a layout without index arrays, and convert the result"));
-        }
-        let empty = Entries::empty(&extents.tensors[name], value_type);
-        pack(layout, &empty, &PackOptions::default())
+        let Some(shared) = shared else {
+            if !layout.arrays.is_empty() {
+                return Err(Diagnostic::new(
+                    Code::Shape,
+                    format!("the output `{name}` has index arrays in its layout `{}`", layout.name),
+                )
+                .help("write into a layout without index arrays, and convert the result"));
+            }
+            let empty = Entries::empty(dims, value_type);
+            let output = pack(layout, &empty, &PackOptions::default())?;
+            self.check_width(name, output.dims(), output.params())?;
+            return Ok(output);
+        };
+        let arrays = shared.some_arrays(layout);
+        let lookup = SizeLookup { layout, dims, known: shared.tensor.params(), arrays: &arrays };
+        let length = lookup.value(&layout.value.len).and_then(|n| usize::try_from(n).ok());
+        let values = length.and_then(|n| Values::try_zeros(value_type, n)).ok_or_else(|| {
+            Diagnostic::new(Code::Shape, format!("the output `{name}` does not fit in memory"))
+                .help("use smaller extents, or a sparser output")
+        })?;
+        let counted = shared.tensor.params();
+        Tensor::new(layout.clone(), dims.clone(), counted, arrays, values)
     }
 
     fn input<'a>(&self, name: &Name, layout: &Layout, tensor: &'a Tensor) -> Result<Input<'a>> {
@@ -136,15 +211,17 @@ impl CompiledKernel {
         }
         self.check_width(name, tensor.dims(), tensor.params())?;
         let width = self.planned.index_width;
-        let mut arrays = Vec::new();
+        let mut arrays = IndexMap::new();
         for (array, data) in tensor.arrays() {
             let wanted = index_type(layout, array, width);
-            arrays.push(if data.index_type().rust_name() == wanted {
+            let data = if data.index_type().rust_name() == wanted {
                 Cow::Borrowed(data)
             } else {
                 let wanted: IndexType = wanted.parse()?;
-                Cow::Owned(data.convert(wanted).map_err(|e| e.note(format!("in `{array}` of tensor `{name}`")))?)
-            });
+                let about = |e: Box<Diagnostic>| e.note(format!("`{array}` of tensor `{name}`"));
+                Cow::Owned(data.convert(wanted).map_err(about)?)
+            };
+            arrays.insert(array.clone(), data);
         }
         let values = match tensor.value_type() == self.planned.value_type {
             true => Cow::Borrowed(tensor.values()),
@@ -155,7 +232,7 @@ impl CompiledKernel {
                     .map_err(|e| e.note(format!("in tensor `{name}`")))?,
             ),
         };
-        Ok(Input { arrays, values })
+        Ok(Input { tensor, arrays, values })
     }
 
     /// Every size fits the kernel's index type, which its proofs take for granted.

@@ -62,7 +62,12 @@ impl Model {
             }
         }
         Model {
-            vars: self.vars.iter().filter(|(n, _)| own.vars.contains(*n)).map(|(n, v)| (n.clone(), *v)).collect(),
+            vars: self
+                .vars
+                .iter()
+                .filter(|(n, _)| own.vars.contains(*n))
+                .map(|(n, v)| (n.clone(), *v))
+                .collect(),
             calls: self.calls.iter().filter(|(place, _)| places.contains(place)).cloned().collect(),
         }
     }

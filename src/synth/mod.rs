@@ -29,7 +29,7 @@ mod vocabulary;
 pub use choose::{Sizes, cheapest, cost};
 pub use plan::{Direction, KeyPart, Placement, Plan};
 pub use problem::FindProblem;
-pub use prove::{Attempt, Find, synthesize};
+pub use prove::{Attempt, Find, refutations, synthesize};
 pub use skip::{TileGuard, tile_guards};
 pub use template::{Obligation, Template, templates};
 pub use verdict::{Refutation, Verdict};

@@ -58,6 +58,23 @@ pub fn synthesize(
     Ok(out)
 }
 
+/// Every choice of arguments of `template` that is refuted for `find`, with a small counterexample
+/// each: other directions and *continue* conditions, fewer state indices, resuming after a match.
+pub fn refutations(
+    nest: &Nest,
+    find: &Find,
+    template: &Rc<Template>,
+    prover: &mut dyn Prover,
+) -> Result<Vec<Refutation>> {
+    let mut session = Session::new(&find.problem, nest, prover);
+    session.refuted = Some(Vec::new());
+    let base = session.base(2);
+    session.prover.push(&base);
+    session.attempt(template, find.unique)?;
+    session.prover.pop();
+    Ok(session.refuted.take().unwrap_or_default())
+}
+
 /// A position that scanning already solved: only templates for closed forms apply, and the
 /// exactness of the scan is their proof.
 fn closed_form(
@@ -105,11 +122,13 @@ pub(super) struct Session<'a> {
     pub problem: &'a FindProblem,
     pub nest: &'a Nest,
     pub prover: &'a mut dyn Prover,
+    /// When asked for: every choice of arguments that was refuted on the way.
+    refuted: Option<Vec<Refutation>>,
 }
 
 impl<'a> Session<'a> {
     pub fn new(problem: &'a FindProblem, nest: &'a Nest, prover: &'a mut dyn Prover) -> Self {
-        Session { problem, nest, prover }
+        Session { problem, nest, prover, refuted: None }
     }
 
     fn run(mut self, templates: &[Rc<Template>]) -> Result<Find> {
@@ -210,7 +229,7 @@ impl<'a> Session<'a> {
                     state: Vec::new(),
                 };
                 let (met, verdict) = self.try_arguments(template, arguments, unique)?;
-                if matches!(verdict, Verdict::Proved(_)) {
+                if matches!(verdict, Verdict::Proved(_)) && self.refuted.is_none() {
                     return Ok(verdict);
                 }
                 // Report the attempt that got furthest: its refutation says most.
@@ -319,20 +338,28 @@ impl<'a> Session<'a> {
                 let names: Vec<&str> = arguments.state.iter().map(|n| &**n).collect();
                 shown.push(format!("state {{{}}}", names.join(", ")));
             }
-            Verdict::Refuted(Refutation {
+            Refutation {
                 obligation: o.name.clone(),
                 reason: o.reason.clone(),
                 arguments: shown.join(", "),
                 query: query.clone(),
                 counterexample,
-            })
+            }
         };
-        Ok(match (answer, o.satisfiable) {
-            (Answer::Unsat, false) | (Answer::Sat(_), true) => None,
-            (Answer::Sat(model), false) => Some(refutation(Some(model))),
-            (Answer::Unsat, true) => Some(refutation(None)),
-            (Answer::Unknown(why), _) => Some(Verdict::Unknown(format!("{}: {why}", o.name))),
-        })
+        let refuted = match (answer, o.satisfiable) {
+            (Answer::Unsat, false) | (Answer::Sat(_), true) => return Ok(None),
+            (Answer::Sat(model), false) => refutation(Some(model)),
+            (Answer::Unsat, true) => refutation(None),
+            (Answer::Unknown(why), _) => {
+                return Ok(Some(Verdict::Unknown(format!("{}: {why}", o.name))));
+            }
+        };
+        if self.refuted.is_some() {
+            let mut shown = refuted.clone();
+            shown.counterexample = self.illustrate(&shown.query);
+            self.refuted.get_or_insert_default().push(shown);
+        }
+        Ok(Some(Verdict::Refuted(refuted)))
     }
 
     /// The smallest counterexample found for a refuted obligation, without what does not matter.

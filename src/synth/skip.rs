@@ -23,9 +23,10 @@ pub fn tile_guards(space: &Space, nest: &Nest, finds: &[Find]) -> Vec<TileGuard>
     let mut out = Vec::new();
     for find in finds {
         let Some(level) = find.problem.level.checked_sub(1) else { continue };
-        let tiled = space.tiles.iter().any(|t| {
-            t.of == find.problem.position && t.tile == nest.levels[level].var
-        });
+        let tiled = space
+            .tiles
+            .iter()
+            .any(|t| t.of == find.problem.position && t.tile == nest.levels[level].var);
         let ordered = find.plans().find(|p| p.template.ordered);
         if let (true, Some(plan)) = (tiled && nest.levels[level].is_loop(), ordered)
             && let Some(continues) = &plan.continues

@@ -88,6 +88,7 @@ pub enum IndexData {
     I64(Vec<i64>),
 }
 
+/// Evaluates `$body` with `$v` bound to the typed vector inside `$data`.
 macro_rules! with_index {
     ($data:expr, $v:ident => $body:expr) => {
         match $data {
@@ -98,6 +99,7 @@ macro_rules! with_index {
         }
     };
 }
+pub(super) use with_index;
 
 macro_rules! index_data_from {
     ($($rust:ty => $variant:ident),*) => { $(

@@ -1,13 +1,8 @@
 //! The points of a conjunction over concrete arrays, one by one.
 //!
-//! In: constraints whose variables are unknown, and a [`Scope`] that gives sizes and arrays. Out:
-//! every assignment of the variables, in the lexicographic order of the given variables as far as
-//! the constraints allow. Decoding a tensor and checking a formula on data are both this.
-//!
-//! ```text
-//! 0 <= p0 < I and i = p0 and pos(p0) <= p1 < pos(p0 + 1) and j = crd(p1)
-//! ```
-//! becomes: loop `p0`, solve `i`, loop `p1`, solve `j`.
+//! In: the [`Step`]s by which the variables are found, and a [`Scope`] that gives sizes and arrays.
+//! Out: every assignment of the variables. Decoding a tensor and checking a formula on data are
+//! both this.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +10,8 @@ use indexmap::IndexMap;
 
 use super::index_data::IndexData;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Affine, Arith, Atom, Constraint, Name, Relop};
+use crate::formula::{Affine, Arith, Atom, Name, Relop};
+use crate::layout::visit::{Bound, Step};
 
 /// An index array with the extents that linearise its arguments.
 #[derive(Clone, Debug)]
@@ -187,26 +183,16 @@ fn unknown(name: &Name) -> Box<Diagnostic> {
         .help("declare it as an index array or a parameter of the layout")
 }
 
-/// `coefficient * x` is compared with `-rest`.
 #[derive(Clone, Debug)]
-struct Bound {
+struct CompiledBound {
     rest: Linear,
     coefficient: i64,
 }
 
 #[derive(Clone, Debug)]
-enum Step {
-    /// `x = sign * -rest`
-    Solve {
-        slot: usize,
-        rest: Linear,
-        sign: i64,
-    },
-    Loop {
-        slot: usize,
-        lower: Vec<Bound>,
-        upper: Vec<Bound>,
-    },
+enum CompiledStep {
+    Solve { slot: usize, value: Linear },
+    Loop { slot: usize, lower: Vec<CompiledBound>, upper: Vec<CompiledBound> },
     Check(Linear, Relop),
 }
 
@@ -214,7 +200,7 @@ enum Step {
 #[derive(Clone, Debug)]
 pub(crate) struct Points {
     variables: usize,
-    steps: Vec<Step>,
+    steps: Vec<CompiledStep>,
 }
 
 /// Why a visit ended early.
@@ -224,83 +210,33 @@ pub(crate) enum Stop<B> {
 }
 
 impl Points {
-    /// Plans the visit; `Err(x)` if nothing bounds the variable `x`.
-    pub fn plan(
-        scope: &Scope<'_>,
-        variables: &[Name],
-        constraints: &[Constraint],
-    ) -> Result<Result<Points, Name>> {
-        let mut known: Vec<Name> = Vec::new();
-        let mut pending: Vec<&Constraint> = constraints.iter().collect();
-        let mut steps = Vec::new();
+    /// Prepares a visit by `steps`.
+    pub fn new(scope: &Scope<'_>, variables: &[Name], steps: &[Step]) -> Result<Points> {
+        let slot = |x: &Name| variables.iter().position(|v| v == x).ok_or_else(|| unknown(x));
         let compile = |e: &Affine| scope.compile(e, variables);
-        let slot = |x: &Name| variables.iter().position(|v| v == x).unwrap_or(0);
-        loop {
-            let open = |a: &Affine, known: &[Name]| open_variables(a, variables, known);
-            let (ready, rest): (Vec<_>, Vec<_>) =
-                pending.into_iter().partition(|c| open(&c.affine, &known).is_empty());
-            pending = rest;
-            for c in ready {
-                steps.push(Step::Check(compile(&c.affine)?, c.relop));
-            }
-            if known.len() == variables.len() {
-                return Ok(Ok(Points { variables: variables.len(), steps }));
-            }
-            // The one variable that a constraint leaves open, with its coefficient.
-            let single = |c: &Constraint| -> Option<(Name, i64)> {
-                let open = open(&c.affine, &known);
-                let [x] = open.as_slice() else { return None };
-                let k = c.affine.coefficient_of_var(x);
-                let rest = without(&c.affine, x);
-                (k != 0 && !rest.mentions(x)).then(|| (x.clone(), k))
+        let bounds = |list: &[Bound]| -> Result<Vec<CompiledBound>> {
+            let one = |b: &Bound| {
+                Ok(CompiledBound { rest: compile(&b.rest)?, coefficient: b.coefficient })
             };
-            let solved = pending.iter().position(|c| {
-                c.relop == Relop::Eq && single(c).is_some_and(|(_, k)| k.abs() == 1)
-            });
-            if let Some(at) = solved {
-                let c = pending.remove(at);
-                if let Some((x, sign)) = single(c) {
-                    let rest = compile(&without(&c.affine, &x))?;
-                    steps.push(Step::Solve { slot: slot(&x), rest, sign });
-                    known.push(x);
-                }
-                continue;
-            }
-            let mut chosen = None;
-            for x in variables.iter().filter(|x| !known.contains(x)) {
-                let (mut lower, mut upper) = (Vec::new(), Vec::new());
-                for c in &pending {
-                    let Some((_, k)) = single(c).filter(|(y, _)| y == x) else { continue };
-                    let rest = without(&c.affine, x);
-                    match c.relop {
-                        Relop::Ge if k > 0 => lower.push((rest, k)),
-                        Relop::Ge => upper.push((rest, k)),
-                        Relop::Eq => {
-                            lower.push((rest.clone() * k.signum(), k.abs()));
-                            upper.push((rest * -k.signum(), -k.abs()));
-                        }
-                        Relop::Ne => {}
+            list.iter().map(one).collect()
+        };
+        let steps: Result<Vec<CompiledStep>> = steps
+            .iter()
+            .map(|step| {
+                Ok(match step {
+                    Step::Solve { variable, value } => {
+                        CompiledStep::Solve { slot: slot(variable)?, value: compile(value)? }
                     }
-                }
-                if !lower.is_empty() && !upper.is_empty() {
-                    chosen = Some((x, lower, upper));
-                    break;
-                }
-            }
-            let Some((x, lower, upper)) = chosen else {
-                let x = variables.iter().find(|x| !known.contains(x));
-                return Ok(Err(x.cloned().unwrap_or_else(|| Name::from("?"))));
-            };
-            let bounds = |list: Vec<(Affine, i64)>| -> Result<Vec<Bound>> {
-                list.into_iter()
-                    .map(|(rest, coefficient)| Ok(Bound { rest: compile(&rest)?, coefficient }))
-                    .collect()
-            };
-            steps.push(Step::Loop { slot: slot(x), lower: bounds(lower)?, upper: bounds(upper)? });
-            // Used up as bounds; an equation must still be checked.
-            pending.retain(|c| c.relop != Relop::Ge || single(c).is_none_or(|(y, _)| y != *x));
-            known.push(x.clone());
-        }
+                    Step::Loop { variable, lower, upper } => CompiledStep::Loop {
+                        slot: slot(variable)?,
+                        lower: bounds(lower)?,
+                        upper: bounds(upper)?,
+                    },
+                    Step::Check(c) => CompiledStep::Check(compile(&c.affine)?, c.relop),
+                })
+            })
+            .collect();
+        Ok(Points { variables: variables.len(), steps: steps? })
     }
 
     /// Calls `visit` at every point, with the values of the variables.
@@ -316,24 +252,22 @@ impl Points {
     fn run<B>(
         &self,
         scope: &Scope<'_>,
-        steps: &[Step],
+        steps: &[CompiledStep],
         slots: &mut [i64],
         visit: &mut impl FnMut(&[i64]) -> ControlFlow<B>,
     ) -> Result<(), Stop<B>> {
         for (at, step) in steps.iter().enumerate() {
             match step {
-                Step::Check(e, relop) => {
+                CompiledStep::Check(e, relop) => {
                     let value = scope.eval(e, slots).map_err(Stop::Fault)?;
                     if !holds(value, *relop) {
                         return Ok(());
                     }
                 }
-                Step::Solve { slot, rest, sign } => {
-                    let value = scope.eval(rest, slots).map_err(Stop::Fault)?;
-                    slots[*slot] =
-                        value.checked_mul(-*sign).ok_or(Stop::Fault(Fault::Overflow))?;
+                CompiledStep::Solve { slot, value } => {
+                    slots[*slot] = scope.eval(value, slots).map_err(Stop::Fault)?;
                 }
-                Step::Loop { slot, lower, upper } => {
+                CompiledStep::Loop { slot, lower, upper } => {
                     let (mut first, mut last) = (i64::MIN, i64::MAX);
                     for b in lower {
                         // k*x + rest >= 0, k > 0: x >= ceil(-rest/k) = -floor(rest/k)
@@ -370,29 +304,17 @@ pub(crate) fn holds(value: i64, relop: Relop) -> bool {
     }
 }
 
-fn without(a: &Affine, x: &Name) -> Affine {
-    a.clone() - Affine::var(x.clone()) * a.coefficient_of_var(x)
-}
-
-fn open_variables(a: &Affine, variables: &[Name], known: &[Name]) -> Vec<Name> {
-    let mut out: Vec<Name> = Vec::new();
-    a.visit_vars(&mut |n| {
-        if variables.contains(n) && !known.contains(n) && !out.contains(n) {
-            out.push(n.clone());
-        }
-    });
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::formula::parse;
+    use crate::layout::visit;
 
     fn points(scope: &Scope<'_>, variables: &[&str], text: &str) -> Result<Vec<Vec<i64>>, Name> {
         let variables: Vec<Name> = variables.iter().map(|&v| Name::from(v)).collect();
         let constraints = parse::formula(text).unwrap().as_conjunction().unwrap();
-        let plan = Points::plan(scope, &variables, &constraints).unwrap()?;
+        let steps = visit::steps(&variables, &constraints)?;
+        let plan = Points::new(scope, &variables, &steps).unwrap();
         let mut out = Vec::new();
         let end = plan.visit::<()>(scope, &mut |p| {
             out.push(p.to_vec());
@@ -431,12 +353,10 @@ mod tests {
         let mut scope = Scope::default();
         scope.add_array(&"crd".into(), &crd, vec![2]);
         let constraints = parse::formula("0 <= p <= 1 and x = crd(crd(p))").unwrap();
-        let plan = Points::plan(
-            &scope,
-            &["p".into(), "x".into()],
-            &constraints.as_conjunction().unwrap(),
-        );
-        let end = plan.unwrap().unwrap().visit::<()>(&scope, &mut |_| ControlFlow::Continue(()));
+        let variables = ["p".into(), "x".into()];
+        let steps = visit::steps(&variables, &constraints.as_conjunction().unwrap()).unwrap();
+        let plan = Points::new(&scope, &variables, &steps).unwrap();
+        let end = plan.visit::<()>(&scope, &mut |_| ControlFlow::Continue(()));
         let Err(Stop::Fault(fault)) = end else { panic!("a fault") };
         assert_eq!(fault, Fault::Outside { array: 0, at: -3 });
         assert!(scope.diagnose(fault).message.contains("element -3 of index array `crd`"));

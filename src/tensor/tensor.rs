@@ -23,7 +23,8 @@ pub struct Tensor {
     params: IndexMap<Name, i64>,
     arrays: IndexMap<Name, IndexData>,
     values: Values,
-    pub(super) validated: bool,
+    /// The number of values when the tensor was found valid.
+    validated: Option<usize>,
 }
 
 impl Tensor {
@@ -76,7 +77,7 @@ impl Tensor {
             counts.insert(name.clone(), length as i64);
         }
         let params = sizes(&layout, &dims, &counts, &arrays)?;
-        Ok(Tensor { layout, dims, params, arrays, values, validated: false })
+        Ok(Tensor { layout, dims, params, arrays, values, validated: None })
     }
 
     pub fn layout(&self) -> &Arc<Layout> {
@@ -123,9 +124,14 @@ impl Tensor {
         arrays + self.values.len() * self.value_type().size_bytes()
     }
 
-    /// Whether [`Tensor::validate`] has succeeded.
+    /// Whether [`Tensor::validate`] has succeeded. Index arrays never change; replacing the values
+    /// by another number of values undoes it.
     pub fn is_validated(&self) -> bool {
-        self.validated
+        self.validated == Some(self.values.len())
+    }
+
+    pub(super) fn mark_validated(&mut self) {
+        self.validated = Some(self.values.len());
     }
 
     /// Extents, sizes and arrays under their names.

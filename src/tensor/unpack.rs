@@ -14,7 +14,7 @@ use super::tensor::Tensor;
 use super::values::Values;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Call, Constraint, Name};
-use crate::layout::Layout;
+use crate::layout::{Layout, visit};
 
 impl Tensor {
     /// The stored entries in storage order: every coordinate that the relation gives to a
@@ -33,10 +33,9 @@ impl Tensor {
         for piece in &layout.relation.pieces {
             let constraints = with_extents(layout, piece);
             let variables = variables(layout);
-            let points = match Points::plan(&scope, &variables, &constraints)? {
-                Ok(points) => points,
-                Err(variable) => return Err(unbounded(layout, &variable)),
-            };
+            let steps = visit::steps(&variables, &constraints)
+                .map_err(|variable| unbounded(layout, &variable))?;
+            let points = Points::new(&scope, &variables, &steps)?;
             let padding = padding(&scope, layout, piece)?;
             let first = layout.relation.positions.len();
             let end = points.visit(&scope, &mut |point| {

@@ -1,6 +1,9 @@
 //! From an expression to its nests and finds, with both provers asked about everything.
 #![allow(dead_code)] // every test binary uses its own part
 
+pub mod execute;
+pub mod instance;
+
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -10,7 +13,7 @@ use siskin::layout::Layout;
 use siskin::program::Program;
 use siskin::prover::AgreeingProver;
 use siskin::scan::{Nest, scan};
-use siskin::synth::{Attempt, Find, Plan, Refutation, Verdict, synthesize, templates};
+use siskin::synth::{Attempt, Find, Plan, Refutation, Verdict, refutations, synthesize, templates};
 
 /// One space of a statement, scanned and with all verdicts.
 pub struct Study {
@@ -69,12 +72,7 @@ pub fn scanned(expression: &str, layouts: &str, order: &str) -> Study {
     scanned_by(expression, layouts, order, &mut AgreeingProver::new())
 }
 
-fn scanned_by(
-    expression: &str,
-    layouts: &str,
-    order: &str,
-    prover: &mut AgreeingProver,
-) -> Study {
+fn scanned_by(expression: &str, layouts: &str, order: &str, prover: &mut AgreeingProver) -> Study {
     let (program, layouts) = program(expression, layouts);
     let mut spaces = compose(&program, &layouts, None).unwrap_or_else(|e| panic!("{e:#?}"));
     assert_eq!(spaces.len(), 1, "one conjunctive space");
@@ -126,6 +124,29 @@ impl Study {
             Verdict::Refuted(refutation) => refutation,
             other => panic!("{template} for {position}: {other}"),
         }
+    }
+
+    /// What goes wrong with other arguments of `template`: for each obligation, the first choice of
+    /// arguments that breaks it, with a counterexample that really does.
+    pub fn counterexamples(&self, position: &str, template: &str) -> String {
+        let find = self.find(position);
+        let template = &self.attempt(position, template).template;
+        let mut prover = AgreeingProver::new();
+        let refuted = refutations(&self.nest, find, template, &mut prover).unwrap();
+        assert!(prover.compared() > 0);
+        let mut seen: Vec<&str> = Vec::new();
+        let mut out = Vec::new();
+        for r in &refuted {
+            if let Some(model) = &r.counterexample {
+                assert_eq!(model.satisfies(&r.query), Some(true), "{r}");
+                if !seen.contains(&&*r.obligation) {
+                    seen.push(&r.obligation);
+                    out.push(format!("{} ({}): {model}", r.obligation, r.arguments));
+                }
+            }
+        }
+        assert!(!out.is_empty(), "nothing is refuted");
+        out.join("\n")
     }
 
     /// Every search: its find in one line, then one line for each template that could apply.

@@ -15,29 +15,75 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
     ("tensor", &["diagnostic", "formula", "isl", "layout"]),
     ("program", &["diagnostic", "formula"]),
     ("iterspace", &["diagnostic", "formula", "isl", "prover", "layout", "program"]),
+    // Asks of a declaration what a kernel would: in bounds, single-valued, without duplicates.
+    ("check", &["diagnostic", "formula", "isl", "prover", "layout", "iterspace"]),
     ("scan", &["diagnostic", "formula", "isl", "prover", "layout", "program", "iterspace"]),
     (
         "synth",
-        &["diagnostic", "embedded", "formula", "isl", "prover", "layout", "program", "iterspace", "scan"],
+        &[
+            "diagnostic",
+            "embedded",
+            "formula",
+            "isl",
+            "prover",
+            "layout",
+            "program",
+            "iterspace",
+            "scan",
+        ],
     ),
     // Of `tensor` only the types of values.
     (
         "emit",
-        &["diagnostic", "embedded", "formula", "prover", "layout", "program", "iterspace", "scan", "synth", "tensor"],
+        &[
+            "diagnostic",
+            "embedded",
+            "formula",
+            "prover",
+            "layout",
+            "program",
+            "iterspace",
+            "scan",
+            "synth",
+            "tensor",
+        ],
     ),
     ("exec", &["diagnostic", "formula", "layout", "tensor", "program", "emit"]),
     (
         "kernel",
         &[
-            "diagnostic", "formula", "isl", "prover", "layout", "tensor", "program", "iterspace", "scan",
-            "synth", "emit", "exec",
+            "diagnostic",
+            "formula",
+            "isl",
+            "prover",
+            "layout",
+            "tensor",
+            "program",
+            "iterspace",
+            "scan",
+            "synth",
+            "emit",
+            "exec",
         ],
     ),
     (
         "cli",
         &[
-            "diagnostic", "embedded", "formula", "isl", "prover", "layout", "tensor", "program", "iterspace",
-            "scan", "synth", "emit", "exec", "kernel",
+            "diagnostic",
+            "embedded",
+            "formula",
+            "isl",
+            "prover",
+            "layout",
+            "check",
+            "tensor",
+            "program",
+            "iterspace",
+            "scan",
+            "synth",
+            "emit",
+            "exec",
+            "kernel",
         ],
     ),
 ];
@@ -47,7 +93,11 @@ pub const NAME_EXEMPTIONS: &[(&str, &str, &str)] = &[
     ("src/tensor/npz.rs", "coo", "SciPy's file format has names of its own"),
     ("src/tensor/npz.rs", "csr", "SciPy's file format has names of its own"),
     ("src/tensor/npz.rs", "csc", "SciPy's file format has names of its own"),
-    ("src/synth/template.rs", "closed-form", "a key of `needs` in template.toml, for every template"),
+    (
+        "src/synth/template.rs",
+        "closed-form",
+        "a key of `needs` in template.toml, for every template",
+    ),
 ];
 
 /// Crates that only one module may name: the type would leak otherwise.
@@ -101,7 +151,9 @@ pub fn crate_uses(code: &str) -> Vec<(usize, String)> {
 pub fn dependencies(path: &str, source: &Source) -> Vec<String> {
     let Some(module) = module_of(path) else { return Vec::new() };
     let Some((_, allowed)) = MAY_USE.iter().find(|(name, _)| *name == module) else {
-        return vec![format!("{path}: module `{module}` is not in the table of tests/tidy/checks.rs")];
+        return vec![format!(
+            "{path}: module `{module}` is not in the table of tests/tidy/checks.rs"
+        )];
     };
     crate_uses(&source.code)
         .into_iter()
@@ -181,7 +233,8 @@ pub fn machine_paths(path: &str, text: &str) -> Vec<String> {
 }
 
 pub fn module_docs(path: &str, text: &str) -> Vec<String> {
-    let first = text.lines().find(|l| !l.trim().is_empty() && !l.starts_with("#![")).unwrap_or_default();
+    let first =
+        text.lines().find(|l| !l.trim().is_empty() && !l.starts_with("#![")).unwrap_or_default();
     if first.starts_with("//!") {
         return Vec::new();
     }

@@ -73,8 +73,7 @@ fn matching_brace(text: &str) -> usize {
 /// with their offsets.
 fn blank_literals(text: &str) -> (String, Vec<(usize, String)>) {
     let bytes = text.as_bytes();
-    let mut out: Vec<u8> =
-        bytes.iter().map(|b| if b.is_ascii() { *b } else { b'_' }).collect();
+    let mut out: Vec<u8> = bytes.iter().map(|b| if b.is_ascii() { *b } else { b'_' }).collect();
     let mut strings = Vec::new();
     let mut blank = |from: usize, to: usize| {
         for b in &mut out[from..to] {
@@ -88,7 +87,9 @@ fn blank_literals(text: &str) -> (String, Vec<(usize, String)>) {
     let mut k = 0;
     while k < bytes.len() {
         let rest = &bytes[k..];
-        let raw = rest.strip_prefix(b"r").filter(|_| k == 0 || !is_word(bytes[k - 1]) || bytes[k - 1] == b'b');
+        let raw = rest
+            .strip_prefix(b"r")
+            .filter(|_| k == 0 || !is_word(bytes[k - 1]) || bytes[k - 1] == b'b');
         let hashes = raw.map(|r| r.iter().take_while(|b| **b == b'#').count());
         if rest.starts_with(b"//") {
             let end = find("\n", k).unwrap_or(bytes.len());

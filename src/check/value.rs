@@ -1,0 +1,142 @@
+//! Where values are stored: inside the value array, and each position in a slot of its own.
+
+use super::coordinates::{Decision, decide};
+use super::product::Products;
+use super::report::{Entry, Finding, Question, Verdict, tuple};
+use super::small::SmallTensors;
+use super::theory::{Theory, Which};
+use crate::formula::{Affine, Arith, Formula};
+use crate::prover::Prover;
+
+pub(super) fn findings(
+    theory: &Theory<'_>,
+    small: &mut SmallTensors<'_>,
+    prover: &mut dyn Prover,
+) -> Vec<Finding> {
+    let value = &theory.layout.value;
+    let mut products = Products::default();
+    let mut linear = |arith: &Vec<Arith>| -> Option<Vec<Affine>> {
+        arith.iter().map(|a| products.linear(a)).collect()
+    };
+    let (Some(index), Some(shape)) = (linear(&value.index), linear(&value.shape)) else {
+        let unknown = |question, says: &str| Finding {
+            question,
+            verdict: Verdict::Unknown {
+                reason: "a subscript divides by an unknown, or uses `min` or `max`".into(),
+            },
+            says: says.to_string(),
+            example: None,
+        };
+        return vec![
+            unknown(Question::ValueInBounds, "are values inside the value array?"),
+            unknown(Question::ValueDistinct, "does every position have a value of its own?"),
+        ];
+    };
+    vec![
+        in_bounds(theory, &index, &shape, small, prover),
+        distinct(theory, &index, &shape, small, prover),
+    ]
+}
+
+/// Lemmas on the products of all terms, and their values in the box.
+fn arithmetic(terms: &[&Affine], small: &SmallTensors<'_>) -> (Vec<Formula>, Vec<Formula>) {
+    let mut products = Products::default();
+    terms.iter().for_each(|t| products.note(t));
+    (products.lemmas(), products.table(small.extent() + 1))
+}
+
+/// `val(p0, p1)`
+fn shown(theory: &Theory<'_>) -> String {
+    let value = &theory.layout.value;
+    Arith::Call(value.name.clone(), value.index.clone()).to_string()
+}
+
+fn in_bounds(
+    theory: &Theory<'_>,
+    index: &[Affine],
+    shape: &[Affine],
+    small: &mut SmallTensors<'_>,
+    prover: &mut dyn Prover,
+) -> Finding {
+    let question = Question::ValueInBounds;
+    let claim = Formula::and(index.iter().zip(shape).flat_map(|(i, extent)| {
+        [Formula::le(Affine::zero(), i.clone()), Formula::lt(i.clone(), extent.clone())]
+    }));
+    let shown = shown(theory);
+    let terms: Vec<&Affine> = index.iter().chain(shape).collect();
+    let (lemmas, table) = arithmetic(&terms, small);
+    let finding = |verdict, says| Finding { question, verdict, says, example: None };
+    let mut open = false;
+    for piece in 0..theory.layout.relation.pieces.len() {
+        let entry = theory.entry(piece, Which::First);
+        let mut facts = entry.clone();
+        facts.extend(lemmas.iter().cloned());
+        if claim.is_true() || theory.proves(&facts, &claim, prover) {
+            continue;
+        }
+        open = true;
+        let mut facts = entry;
+        facts.extend(table.iter().cloned());
+        facts.push(claim.clone().not());
+        let Some(found) = small.find(&facts) else { continue };
+        let entry = found.entry(Which::First);
+        let values = |terms: &[Affine]| {
+            let values: Vec<i64> =
+                terms.iter().map(|t| found.value(t).unwrap_or_default()).collect();
+            tuple(&values)
+        };
+        let shows = format!(
+            "position {} has its value at {} of {}",
+            tuple(entry.position.values()),
+            values(index),
+            values(shape)
+        );
+        let counterexample = found.showing(vec![entry], shows);
+        let says = format!("{shown} is outside the value array");
+        return finding(Verdict::Refuted { counterexample }, says);
+    }
+    match open {
+        false => finding(Verdict::Proved, format!("{shown} is inside the value array")),
+        true => finding(
+            Verdict::Unknown { reason: small.describe() },
+            format!("is {shown} inside the value array?"),
+        ),
+    }
+}
+
+fn distinct(
+    theory: &Theory<'_>,
+    index: &[Affine],
+    shape: &[Affine],
+    small: &mut SmallTensors<'_>,
+    prover: &mut dyn Prover,
+) -> Finding {
+    let question = Question::ValueDistinct;
+    let finding =
+        |verdict, says: &str| Finding { question, verdict, says: says.into(), example: None };
+    let of = |which| index.iter().map(|a| theory.of(which, a)).collect::<Vec<Affine>>();
+    let (first, second) = (of(Which::First), of(Which::Second));
+    let equal = |a: &[Affine], b: &[Affine]| {
+        Formula::and(a.iter().zip(b).map(|(x, y)| Formula::eq(x.clone(), y.clone())))
+    };
+    let claim = equal(&theory.positions(Which::First), &theory.positions(Which::Second));
+    let terms: Vec<&Affine> = first.iter().chain(&second).chain(shape).collect();
+    let (lemmas, table) = arithmetic(&terms, small);
+    let shows = |a: &Entry, b: &Entry| {
+        let (p, q) = (tuple(a.position.values()), tuple(b.position.values()));
+        format!("positions {p} and {q} have the same value slot")
+    };
+    // Lemmas for the proof, the table for the search; each is true, so both may be given to both.
+    let mut given = vec![equal(&first, &second)];
+    given.extend(lemmas);
+    match decide(theory, &given, &claim, &table, &shows, small, prover) {
+        Decision::Proved => finding(Verdict::Proved, "every position has a value of its own"),
+        Decision::Refuted { counterexample, .. } => finding(
+            Verdict::Refuted { counterexample },
+            "several positions may share a value: it cannot be an output",
+        ),
+        Decision::Unknown { reason } => {
+            finding(Verdict::Unknown { reason }, "does every position have a value of its own?")
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Proved plans against plain scanning, on thousands of small concrete index arrays.
+//!
+//! Nothing is generated or compiled here: the nest is interpreted, its finds as their templates
+//! work, and the visited points are compared.
+
+mod study;
+
+use std::collections::HashMap;
+
+use study::execute::run;
+use study::instance::{Instance, Random};
+use study::{Study, scanned, study};
+
+use siskin::synth::Plan;
+
+const CASES: &[(&str, &str, &str)] = &[
+    ("s += a[i] * b[i]", "a=sparse b=sparse", ""),
+    ("s += a[i] * b[i]", "a=@decreasing b=@decreasing", ""),
+    ("s += a[i] * b[i]", "a=sparse b=@decreasing", ""),
+    ("s += a[i] * b[i]", "a=@unsorted b=sparse", ""),
+    ("s += a[i] * b[i]", "a=@weak b=sparse", ""),
+    ("s += a[i] * b[i]", "a=@weak b=@weak", ""),
+    ("s += a[i] * b[i]", "a=@bag b=@bag", ""),
+    ("s += a[i] * b[i]", "a=sparse b=@even", ""),
+    ("s += a[i] * b[i]", "a=@weak b=@rle", ""),
+    ("s += a[i] * b[i]", "a=sparse b=@vbl", ""),
+    ("s += a[i] * b[i] * c[i]", "a=sparse b=@decreasing c=@unsorted", ""),
+    ("y[i] += A[i,j] * x[j]", "A=csr x=sparse", ""),
+    ("y[i] += A[i,j] * x[j]", "A=csr x=@weak", ""),
+    ("y[i] += A[i,j] * x[j]", "A=csr x=sparse", "pA0,px"),
+    ("y[i] += A[i,j] * x[j]", "A=csr x=sparse", "px,pA0"),
+    ("y[i] += A[i,j] * x[j]", "A=csr x=@decreasing", "px,pA0"),
+    ("y[i] += A[i,j] * x[j]", "A=csr", "j"),
+    ("y[i] += A[i,j] * x[j]", "A=coo", "j,i"),
+    ("y[i] += A[i,j] * x[j]", "A=coo x=sparse", ""),
+    ("y[i] += A[i,j] * x[j]", "A=csc", "i,j"),
+    ("y[i] += A[i,j] * x[j]", "A=bcsr(2,2) x=sparse", ""),
+    ("y[i] += A[i,j] * x[j]", "A=bcsr(2,2)", "j,i"),
+    ("y[i] += A[i,j] * x[j]", "A=@dia", "i"),
+    ("y[i] += A[i,j] * x[j]", "A=@dia x=sparse", "pA0"),
+    ("y[i] += A[i,j] * x[j]", "A=@ell x=sparse", ""),
+    ("y[i] += A[i,j] * x[j]", "A=@skyline x=sparse", ""),
+    ("y[i] += A[i,j] * x[j] if i <= j", "A=csr", ""),
+    ("y[i] += A[i,j] * x[j] if j < i", "A=csr x=sparse", ""),
+    ("s += A[i,i]", "A=csr", ""),
+    ("s += A[i,i] * x[i]", "A=coo x=sparse", ""),
+    ("C[i,j] += A[i,j] * B[i,j]", "A=coo B=coo", ""),
+    ("C[i,j] += A[i,j] * B[j,i]", "A=coo B=coo", ""),
+    ("C[i,j] += A[i,j] * B[i,j]", "A=coo B=dcsr", ""),
+    ("C[i,j] += A[i,j] * B[i,j]", "A=coo-unsorted B=coo", ""),
+    ("C[i,j] += A[i,j] * B[i,j]", "A=coo B=csr", ""),
+    ("C[i,j] += A[i,j] * B[i,j]", "A=csr B=coo", ""),
+    ("C[i,j] += A[i,j] * B[i,j]", "A=csr B=csr", ""),
+    ("C[i,j] += A[i,j] * B[i,j]", "A=csr B=csc", ""),
+    ("C[i,j] += A[i,j] * B[j,i]", "A=csr B=csr", ""),
+    ("C[i,j] += A[i,j] * B[i,j]", "A=dcsr B=dcsr", ""),
+    ("C[i,j] += A[i,j] * B[i,j]", "A=dcsr B=dcsc", ""),
+    ("C[i,j] += A[i,j] * B[i,j]", "A=csr B=bcsr(2,2)", ""),
+    ("C[i,j] += A[i,j] * B[i,j]", "A=bcsr(2,2) B=csr", ""),
+    ("C[i,j] += A[i,j] * B[i,j]", "A=bcsr(2,2) B=bcsr(3,3)", ""),
+    ("C[i,j] += A[i,k] * B[k,j]", "A=csr B=dcsr", ""),
+    ("C[i,j] += A[i,k] * B[k,j]", "A=csr B=csc", ""),
+    ("C[i,j] += A[i,k] * A[k,j]", "A=dcsr", ""),
+    ("C[i,j] += A[i,k,l] * B[k,j] * x[l]", "A=csf B=dcsr x=sparse", ""),
+    ("s += a[i] * b[2*i + 1]", "a=sparse b=sparse", ""),
+    ("s += a[i] * b[i + 1]", "a=sparse b=@decreasing", ""),
+];
+
+/// Instances per case and seconds are bounded: this runs with every build.
+const INSTANCES: usize = 60;
+const MOST: usize = 4;
+
+fn instances(study: &Study, count: usize, seed: u64) -> Vec<Instance> {
+    let mut random = Random(seed);
+    let mut out = Vec::new();
+    for _ in 0..40 * count {
+        out.extend(Instance::random(&study.space, MOST, &mut random));
+        if out.len() == count {
+            break;
+        }
+    }
+    out
+}
+
+fn proved(study: &Study) -> Vec<(usize, &Plan)> {
+    let finds = study.finds.iter().filter(|f| !f.problem.upper.is_empty());
+    finds.flat_map(|f| f.plans().map(move |p| (f.problem.level, p))).collect()
+}
+
+#[test]
+fn proved_plans_visit_what_a_scan_visits() {
+    let (mut runs, mut visits) = (0, 0);
+    for (case, (expression, layouts, order)) in CASES.iter().enumerate() {
+        let study = study(expression, layouts, order);
+        let plans = proved(&study);
+        let instances = instances(&study, INSTANCES, case as u64);
+        assert!(instances.len() > INSTANCES / 2, "{expression} {layouts}: {}", instances.len());
+        let mut busy = 0;
+        for instance in &instances {
+            let expected = run(&study.nest, HashMap::new(), instance);
+            busy += usize::from(!expected.is_empty());
+            visits += expected.len();
+            for (level, plan) in &plans {
+                let mut got = run(&study.nest, HashMap::from([(*level, *plan)]), instance);
+                let mut expected = expected.clone();
+                // Down the range, several matches come in the other order.
+                got.sort();
+                expected.sort();
+                assert_eq!(got, expected, "{expression} {layouts}\n{plan}\n{instance:?}");
+                runs += 1;
+            }
+        }
+        assert!(busy > 5, "{expression} {layouts}: only {busy} instances visit anything");
+    }
+    assert!(runs > 5_000 && visits > 5_000, "{runs} runs, {visits} visits");
+}
+
+#[test]
+fn scans_visit_every_point_of_the_space_once_in_order() {
+    let mut points = 0;
+    for (case, (expression, layouts, order)) in CASES.iter().enumerate() {
+        let study = scanned(expression, layouts, order);
+        let dims = &study.order.dims;
+        if dims.len() > 5 {
+            continue;
+        }
+        for instance in instances(&study, 6, 1_000 + case as u64) {
+            let got = run(&study.nest, HashMap::new(), &instance);
+            assert!(got.is_sorted(), "{expression} {layouts} is not in loop order");
+            let mut expected = Vec::new();
+            let side = 2 * MOST + 2;
+            for number in 0..side.pow(dims.len() as u32) {
+                let mut at = instance.clone();
+                let mut point = Vec::new();
+                for (d, name) in dims.iter().enumerate() {
+                    let place = side.pow((dims.len() - 1 - d) as u32);
+                    let value = (number / place % side) as i64;
+                    at.vars.insert(name.clone(), value);
+                    point.push(value);
+                }
+                if study.space.constraints.iter().all(|c| at.holds(c) == Some(true)) {
+                    expected.push(point);
+                }
+            }
+            assert_eq!(got, expected, "{expression} {layouts}\n{}\n{instance:?}", study.nest);
+            points += got.len();
+        }
+    }
+    assert!(points > 300, "{points}");
+}
+
+/// True if some instance tells the plan from a scan.
+fn is_caught(study: &Study, position: &str, plan: &Plan) -> bool {
+    let level = study.find(position).problem.level;
+    instances(study, 200, 7).iter().any(|instance| {
+        let plans = HashMap::from([(level, plan)]);
+        run(&study.nest, plans, instance) != run(&study.nest, HashMap::new(), instance)
+    })
+}
+
+#[test]
+fn plans_that_were_not_proved_are_caught() {
+    let weak = study("s += a[i] * b[i]", "a=@weak b=sparse", "");
+    let mut plan = weak.plan("pb", "seq").clone();
+    assert!(!is_caught(&weak, "pb", &plan));
+    plan.resume = true;
+    assert!(is_caught(&weak, "pb", &plan), "resuming after a match that is needed again");
+
+    let rows = study("y[i] += A[i,j] * x[j]", "A=csr x=sparse", "");
+    let mut plan = rows.plan("px", "seq").clone();
+    assert!(!is_caught(&rows, "px", &plan));
+    plan.placement = Some(siskin::synth::Placement::Prefix { before: 0 });
+    assert!(is_caught(&rows, "px", &plan), "one state for all rows");
+
+    let several = study("s += a[i] * b[i]", "a=sparse b=@weak", "");
+    let mut plan = several.plan("pb", "bsearch").clone();
+    assert!(!is_caught(&several, "pb", &plan));
+    plan.many = false;
+    assert!(is_caught(&several, "pb", &plan), "only the first of several matches");
+}
