@@ -29,6 +29,8 @@ pub enum Code {
     Contradiction,
     /// A layout cannot be packed from its declaration.
     NotPackable,
+    /// A declaration reads an index array, or the values, out of bounds.
+    OutOfDomain,
     /// An index-notation expression does not parse.
     Program,
     /// Tensors and indices do not fit: ranks, extents, missing tensors.
@@ -63,6 +65,7 @@ impl Code {
             Code::UnknownLayout => "S0104",
             Code::Contradiction => "S0105",
             Code::NotPackable => "S0106",
+            Code::OutOfDomain => "S0107",
             Code::Program => "S0201",
             Code::Shape => "S0202",
             Code::LoopOrder => "S0301",

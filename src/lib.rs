@@ -17,3 +17,5 @@ pub mod synth;
 pub mod tensor;
 
 pub use kernel::Kernel;
+pub use layout::Layout;
+pub use tensor::Tensor;

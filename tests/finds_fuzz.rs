@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use study::execute::run;
 use study::instance::{Instance, Random};
-use study::{Study, scanned, study};
+use study::{Study, quick_study, scanned};
 
 use siskin::synth::Plan;
 
@@ -91,7 +91,7 @@ fn proved(study: &Study) -> Vec<(usize, &Plan)> {
 fn proved_plans_visit_what_a_scan_visits() {
     let (mut runs, mut visits) = (0, 0);
     for (case, (expression, layouts, order)) in CASES.iter().enumerate() {
-        let study = study(expression, layouts, order);
+        let study = quick_study(expression, layouts, order);
         let plans = proved(&study);
         let instances = instances(&study, INSTANCES, case as u64);
         assert!(instances.len() > INSTANCES / 2, "{expression} {layouts}: {}", instances.len());
@@ -112,7 +112,7 @@ fn proved_plans_visit_what_a_scan_visits() {
         }
         assert!(busy > 5, "{expression} {layouts}: only {busy} instances visit anything");
     }
-    assert!(runs > 5_000 && visits > 5_000, "{runs} runs, {visits} visits");
+    assert!(runs > 5_000 && visits > 3_000, "{runs} runs, {visits} visits");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn scans_visit_every_point_of_the_space_once_in_order() {
             points += got.len();
         }
     }
-    assert!(points > 300, "{points}");
+    assert!(points > 200, "{points}");
 }
 
 /// True if some instance tells the plan from a scan.
@@ -160,19 +160,19 @@ fn is_caught(study: &Study, position: &str, plan: &Plan) -> bool {
 
 #[test]
 fn plans_that_were_not_proved_are_caught() {
-    let weak = study("s += a[i] * b[i]", "a=@weak b=sparse", "");
+    let weak = quick_study("s += a[i] * b[i]", "a=@weak b=sparse", "");
     let mut plan = weak.plan("pb", "seq").clone();
     assert!(!is_caught(&weak, "pb", &plan));
     plan.resume = true;
     assert!(is_caught(&weak, "pb", &plan), "resuming after a match that is needed again");
 
-    let rows = study("y[i] += A[i,j] * x[j]", "A=csr x=sparse", "");
+    let rows = quick_study("y[i] += A[i,j] * x[j]", "A=csr x=sparse", "");
     let mut plan = rows.plan("px", "seq").clone();
     assert!(!is_caught(&rows, "px", &plan));
     plan.placement = Some(siskin::synth::Placement::Prefix { before: 0 });
     assert!(is_caught(&rows, "px", &plan), "one state for all rows");
 
-    let several = study("s += a[i] * b[i]", "a=sparse b=@weak", "");
+    let several = quick_study("s += a[i] * b[i]", "a=sparse b=@weak", "");
     let mut plan = several.plan("pb", "bsearch").clone();
     assert!(!is_caught(&several, "pb", &plan));
     plan.many = false;

@@ -86,9 +86,12 @@ fn reads(theory: &Theory<'_>, piece: usize, prover: &mut dyn Prover) -> Vec<Read
         size.visit_calls(&mut add);
     }
     let mut done: IndexSet<Call> = IndexSet::new();
+    // After a read that is not proved its domain is taken for granted: one mistake, one finding.
+    let mut assumed: Vec<Formula> = Vec::new();
     let mut out = Vec::new();
     while !waiting.is_empty() {
-        let before = established(constraints, &done);
+        let mut before = established(constraints, &done);
+        before.extend(assumed.iter().cloned());
         let mut next = None;
         for (k, call) in waiting.iter().enumerate() {
             let mut ready = true;
@@ -110,6 +113,9 @@ fn reads(theory: &Theory<'_>, piece: usize, prover: &mut dyn Prover) -> Vec<Read
         // An argument contains no call of its own, so some read is always ready.
         let Some((k, read)) = next else { break };
         waiting.shift_remove_index(k);
+        if !read.proved {
+            assumed.extend(read.domain.iter().cloned().map(Formula::Constraint));
+        }
         done.insert(read.call.clone());
         out.push(read);
     }

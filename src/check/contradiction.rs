@@ -55,12 +55,12 @@ pub fn refuse_contradiction(layout: &Layout) -> Result<()> {
     };
     match clash {
         None => Ok(()),
-        Some(clash) => Err(diagnostic(layout, &clash)),
+        Some(clash) => Err(diagnostic(&layout.name, &clash)),
     }
 }
 
-fn diagnostic(layout: &Layout, clash: &Clash) -> Box<Diagnostic> {
-    let name = &layout.name;
+/// The refusal of a layout for this reason.
+pub(super) fn diagnostic(name: &str, clash: &Clash) -> Box<Diagnostic> {
     if clash.properties.is_empty() {
         return Diagnostic::new(
             Code::Contradiction,
@@ -110,7 +110,7 @@ pub(super) fn finding(
         };
         return Finding { question, verdict: Verdict::Vacuous(clash), says, example: None };
     }
-    for facts in [two_entries(theory), one_entry(theory)] {
+    for facts in [two_entries(theory), vec![stored(theory, Which::First)]] {
         let Some(found) = small.find(&facts) else { continue };
         let mut stored = vec![found.entry(Which::First)];
         if facts.len() > 1 {
@@ -138,11 +138,6 @@ pub(super) fn finding(
     }
 }
 
-/// Some entry is stored. A single formula.
-fn one_entry(theory: &Theory<'_>) -> Vec<Formula> {
-    vec![stored(theory, Which::First)]
-}
-
 /// Two entries are stored, at different positions.
 fn two_entries(theory: &Theory<'_>) -> Vec<Formula> {
     let pairs = theory.positions(Which::First).into_iter().zip(theory.positions(Which::Second));
@@ -162,8 +157,15 @@ fn stored(theory: &Theory<'_>, which: Which) -> Formula {
 fn find_clash(theory: &Theory<'_>, prover: &mut dyn Prover) -> Option<Clash> {
     let properties = &theory.layout.properties;
     let all: Vec<usize> = (0..properties.len()).collect();
-    if let Some(core) = clashing(theory, &one_entry(theory), &[], &all, prover) {
-        return Some(clash(theory, &core, 1));
+    // First without the extents: then a declared range is part of the answer, not the loops' bounds.
+    let pieces = 0..theory.layout.relation.pieces.len();
+    let anywhere = Formula::or(pieces.map(|k| {
+        Formula::and(theory.piece(k, Which::First).into_iter().map(Formula::Constraint))
+    }));
+    for facts in [anywhere, stored(theory, Which::First)] {
+        if let Some(core) = clashing(theory, &[facts], &[], &all, prover) {
+            return Some(clash(theory, &core, 1));
+        }
     }
     let (mild, strong): (Vec<usize>, Vec<usize>) = all.into_iter().partition(|&k| {
         let property = &properties[k];

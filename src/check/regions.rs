@@ -47,7 +47,7 @@ pub struct Region {
     pub dims: Vec<String>,
     /// The positions that are fixed, outermost first.
     pub positions: Vec<String>,
-    /// The piece of the relation, when it is a union.
+    /// Which part of the relation, when it is a union of parts that are cut differently.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub piece: Option<usize>,
     /// Coordinates between regions are not stored.
@@ -56,36 +56,46 @@ pub struct Region {
 
 /// `lookup of i by p0; points of j by (p0, p1); fill elsewhere`
 pub(super) fn describe(regions: &[Region]) -> String {
-    let mut parts: Vec<String> = Vec::new();
+    let mut out = String::new();
+    let mut last = None;
     for region in regions {
+        if let Some(piece) = last {
+            out.push_str(if piece == region.piece { "; " } else { "; and " });
+        }
+        last = Some(region.piece);
         let positions = match region.positions.as_slice() {
             [] => String::new(),
             [one] => format!(" by {one}"),
             all => format!(" by ({})", all.join(", ")),
         };
-        let piece = region.piece.map(|k| format!(" in piece {}", k + 1)).unwrap_or_default();
-        parts.push(format!("{} of {}{positions}{piece}", region.kind, region.dims.join(", ")));
+        out.push_str(&format!("{} of {}{positions}", region.kind, region.dims.join(", ")));
     }
     if regions.iter().any(|r| r.fill) {
-        parts.push("fill elsewhere".to_string());
+        out.push_str("; fill elsewhere");
     }
-    parts.join("; ")
-}
-
-/// The regions of every piece.
-pub(super) fn regions(layout: &Layout) -> Vec<Region> {
-    let pieces = &layout.relation.pieces;
-    let mut out = Vec::new();
-    for (k, piece) in pieces.iter().enumerate() {
-        let number = (pieces.len() > 1).then_some(k);
-        out.extend(of_piece(layout, piece, number));
-    }
-    let fill = !covers_everything(layout);
-    out.iter_mut().for_each(|r| r.fill = fill);
     out
 }
 
-fn of_piece(layout: &Layout, piece: &[Constraint], number: Option<usize>) -> Vec<Region> {
+/// The regions of every piece; pieces that are cut the same way count once.
+pub(super) fn regions(layout: &Layout) -> Vec<Region> {
+    let mut kinds: Vec<Vec<Region>> = Vec::new();
+    for piece in &layout.relation.pieces {
+        let of_piece = of_piece(layout, piece);
+        if !kinds.contains(&of_piece) {
+            kinds.push(of_piece);
+        }
+    }
+    let fill = !covers_everything(layout);
+    let several = kinds.len() > 1;
+    let mut out = Vec::new();
+    for (k, regions) in kinds.into_iter().enumerate() {
+        let piece = several.then_some(k);
+        out.extend(regions.into_iter().map(|r| Region { piece, fill, ..r }));
+    }
+    out
+}
+
+fn of_piece(layout: &Layout, piece: &[Constraint]) -> Vec<Region> {
     let positions = &layout.relation.positions;
     let mut left: Vec<Name> = layout.relation.coordinates.clone();
     let mut out = Vec::new();
@@ -114,7 +124,7 @@ fn of_piece(layout: &Layout, piece: &[Constraint], number: Option<usize>) -> Vec
         if !known.is_empty() {
             left.retain(|d| !known.contains(d));
             let positions = strings(&positions[..fixed]);
-            out.push(Region { kind, dims: strings(&known), positions, piece: number, fill: true });
+            out.push(Region { kind, dims: strings(&known), positions, piece: None, fill: true });
         }
     }
     if !left.is_empty() {
@@ -124,7 +134,7 @@ fn of_piece(layout: &Layout, piece: &[Constraint], number: Option<usize>) -> Vec
         });
         let kind = if run { RegionKind::Run } else { RegionKind::General };
         let positions = strings(positions);
-        out.push(Region { kind, dims: strings(&left), positions, piece: number, fill: true });
+        out.push(Region { kind, dims: strings(&left), positions, piece: None, fill: true });
     }
     out
 }

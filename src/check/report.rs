@@ -5,7 +5,9 @@ use std::fmt;
 use indexmap::IndexMap;
 use serde::{Serialize, Serializer};
 
+use super::contradiction;
 use super::regions::{self, Region};
+use crate::diagnostic::{Code, Diagnostic};
 
 /// What is asked about a declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -145,6 +147,21 @@ impl Report {
     /// of bounds. Exit status 2 otherwise.
     pub fn is_sound(&self) -> bool {
         !self.findings.iter().any(Finding::is_fault)
+    }
+
+    /// The reason to refuse the declaration, if there is one.
+    pub fn fault(&self) -> Option<Box<Diagnostic>> {
+        let finding = self.findings.iter().find(|f| f.is_fault())?;
+        Some(match &finding.verdict {
+            Verdict::Vacuous(clash) => contradiction::diagnostic(&self.layout, clash),
+            Verdict::Refuted { counterexample } => Diagnostic::new(
+                Code::OutOfDomain,
+                format!("layout `{}`: {}", self.layout, finding.says),
+            )
+            .note(format!("for example {counterexample}"))
+            .help("narrow the relation, widen the domain, or declare what rules this out"),
+            Verdict::Proved | Verdict::Unknown { .. } => return None,
+        })
     }
 
     /// The findings about one question.

@@ -7,7 +7,7 @@ use serde_json::json;
 use siskin::diagnostic::{Code, Diagnostic};
 
 use super::tensor_argument::FileArgument;
-use super::{Output, data, layouts, run};
+use super::{Output, data, layouts, print, run};
 
 /// Check the declaration of a layout, and data against its properties
 #[derive(Args)]
@@ -68,9 +68,18 @@ impl Check {
 
     fn declaration(&self) -> Output {
         let layout = layouts::layout(&self.layout, self.rank)?;
-        Ok(match self.json {
-            true => json!({ "layout": layouts::json(&layout) }).to_string(),
-            false => layout.describe(),
-        })
+        let report = siskin::check::check(&layout)?;
+        let text = match self.json {
+            true => json!({ "layout": layouts::json(&layout), "check": report }).to_string(),
+            false => report.to_string(),
+        };
+        match report.fault() {
+            None => Ok(text),
+            Some(fault) => {
+                // The report is the result also when it is bad news; the status tells.
+                print(&text);
+                Err(fault)
+            }
+        }
     }
 }

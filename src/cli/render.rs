@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-use siskin::diagnostic::Diagnostic;
+use siskin::diagnostic::{Code, Diagnostic};
 
 fn renderer(colour: bool) -> Renderer {
     let colour = colour && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
@@ -34,10 +34,23 @@ pub fn diagnostic(d: &Diagnostic, colour: bool) -> String {
     for note in &d.notes {
         elements = elements.element(Level::NOTE.message(safe(note)));
     }
-    if let Some(help) = &d.help {
+    if let Some(help) = d.help.as_deref().or(remedy(d.code)) {
         elements = elements.element(Level::HELP.message(safe(help)));
     }
     renderer(colour).render(&[elements])
+}
+
+/// What to do about a diagnostic that does not say so itself.
+fn remedy(code: Code) -> Option<&'static str> {
+    match code {
+        Code::Syntax => Some(
+            "expressions are sums of names, calls of index arrays and their integer multiples, \
+             compared by = != < <= > >= and joined by `and`, `or`, `not`",
+        ),
+        Code::Data => Some("correct the file, or write it again"),
+        Code::Property => Some("correct the index arrays, or the declaration of the layout"),
+        _ => None,
+    }
 }
 
 /// A warning that has no place.
@@ -69,7 +82,6 @@ fn within(text: &str, span: &Range<usize>) -> Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use siskin::diagnostic::Code;
 
     #[test]
     fn code_place_notes_and_help_are_shown() {

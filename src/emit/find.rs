@@ -147,7 +147,8 @@ impl Writer<'_> {
             Range::Ends(lo, hi) => (lo.clone(), hi.clone(), String::new()),
         };
         Ok(SearchCode::new(find, plan, lo, hi, value, matches.join(" && "), continues, key)
-            .with_state(indices.iter().map(|n| ident(n)).collect(), extents))
+            .with_state(indices.iter().map(|n| ident(n)).collect(), extents)
+            .with_leave(search::may_leave(&self.statement.nest, find, plan)))
     }
 
     /// A parameter that bounds a state index, for arrays of states.

@@ -10,6 +10,8 @@ use minijinja::{Environment, Value};
 use serde::Serialize;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::Name;
+use crate::scan::Nest;
 use crate::synth::{Direction, Find, Placement, Plan, Template};
 
 /// What a template sees of a find. All texts are Rust expressions.
@@ -35,6 +37,9 @@ pub struct SearchCode {
     pub indices: Vec<String>,
     /// Their extents.
     pub extents: Vec<String>,
+    /// The loop around the find may be left (`break`) once its state has no position left: see
+    /// [`may_leave`].
+    pub leave: bool,
     #[serde(skip)]
     template: std::rc::Rc<Template>,
 }
@@ -81,6 +86,7 @@ impl SearchCode {
             },
             indices: Vec::new(),
             extents: Vec::new(),
+            leave: false,
             template: plan.template.clone(),
         }
     }
@@ -89,6 +95,27 @@ impl SearchCode {
         self.indices = indices;
         self.extents = extents;
         self
+    }
+
+    pub fn with_leave(mut self, leave: bool) -> SearchCode {
+        self.leave = leave;
+        self
+    }
+}
+
+/// True if the innermost loop around the find does nothing but query it, and all its queries share
+/// one state: when that state has no position left, the rest of the loop finds nothing.
+pub fn may_leave(nest: &Nest, find: &Find, plan: &Plan) -> bool {
+    let around = (0..find.problem.level).rev().find(|&d| nest.levels[d].is_loop());
+    // The body of another find is no loop of its own.
+    let Some(around) = around.filter(|&d| !nest.levels[d].is_find()) else { return false };
+    let outside = |n: &Name| nest.level_of(n).is_some_and(|level| level < around);
+    match &plan.placement {
+        None => false,
+        Some(Placement::Prefix { before }) => *before <= around,
+        Some(Placement::Reset { before, indices } | Placement::Array { before, indices }) => {
+            *before <= around && indices.iter().all(outside)
+        }
     }
 }
 

@@ -190,14 +190,17 @@ impl fmt::Display for Formula {
             Formula::And(v) if v.is_empty() => f.write_str("true"),
             Formula::Or(v) if v.is_empty() => f.write_str("false"),
             Formula::And(v) => {
-                if let Some(constraints) = plain(v) {
-                    return f.write_str(&conjunction(&constraints));
-                }
-                for (k, x) in v.iter().enumerate() {
-                    if k > 0 {
+                // Neighbouring constraints are printed as chains, whatever stands between them.
+                let mut first = true;
+                for group in v.chunk_by(|a, b| constraint(a).is_some() && constraint(b).is_some()) {
+                    if !std::mem::take(&mut first) {
                         f.write_str(" and ")?;
                     }
-                    child(f, x, 3)?;
+                    let plain: Vec<Constraint> = group.iter().filter_map(constraint).collect();
+                    match plain.is_empty() {
+                        true => group.iter().try_for_each(|x| child(f, x, 3))?,
+                        false => f.write_str(&conjunction(&plain))?,
+                    }
                 }
                 Ok(())
             }
@@ -227,14 +230,11 @@ impl fmt::Display for Formula {
     }
 }
 
-fn plain(parts: &[Formula]) -> Option<Vec<Constraint>> {
-    parts
-        .iter()
-        .map(|p| match p {
-            Formula::Constraint(c) => Some(c.clone()),
-            _ => None,
-        })
-        .collect()
+fn constraint(f: &Formula) -> Option<Constraint> {
+    match f {
+        Formula::Constraint(c) => Some(c.clone()),
+        _ => None,
+    }
 }
 
 impl fmt::Display for Arith {

@@ -98,10 +98,21 @@ struct Parser {
     tokens: Vec<(Token, Range<usize>)>,
     at: usize,
     depth: usize,
+    /// Sums that enclose the current place.
+    sums: usize,
+    /// Operators of the outermost of these sums so far.
+    operators: usize,
 }
 
 /// Deeper nesting than any sensible declaration; bounds recursion on hostile input.
 const MAX_DEPTH: usize = 200;
+
+/// Operators of one expression. `a + b + c + …` nests to the left as deep as it is long, and all
+/// that is done with expressions is recursive.
+const MAX_OPERATORS: usize = 1000;
+
+/// Words and signs of one text.
+const MAX_TOKENS: usize = 100_000;
 
 impl Parser {
     fn new(text: &str) -> Result<Self> {
@@ -110,6 +121,9 @@ impl Parser {
 
     fn with(text: &str, constants: Constants<'_>) -> Result<Self> {
         let mut tokens = tokenize(text)?;
+        if let Some((_, place)) = tokens.get(MAX_TOKENS) {
+            return Err(too_long(place.clone(), "words and signs", MAX_TOKENS));
+        }
         for (token, _) in &mut tokens {
             if let Token::Ident(name) = token
                 && let Some(value) = constants(name)
@@ -117,7 +131,7 @@ impl Parser {
                 *token = Token::Int(value);
             }
         }
-        Ok(Parser { tokens, at: 0, depth: 0 })
+        Ok(Parser { tokens, at: 0, depth: 0, sums: 0, operators: 0 })
     }
 
     fn peek(&self) -> &Token {
@@ -313,33 +327,49 @@ impl Parser {
     }
 
     fn sum(&mut self) -> Result<(Arith, Range<usize>)> {
-        self.nested(|p| {
+        if self.sums == 0 {
+            self.operators = 0;
+        }
+        self.sums += 1;
+        let out = self.nested(|p| {
             let start = p.at;
             let mut left = p.term()?;
             loop {
                 if p.eat("+") {
+                    p.count_operator()?;
                     left = Arith::Add(Box::new(left), Box::new(p.term()?));
                 } else if p.eat("-") {
+                    p.count_operator()?;
                     left = Arith::Sub(Box::new(left), Box::new(p.term()?));
                 } else {
                     return Ok((left, p.span_from(start)));
                 }
             }
-        })
+        });
+        self.sums -= 1;
+        out
+    }
+
+    fn count_operator(&mut self) -> Result<()> {
+        self.operators += 1;
+        match self.operators > MAX_OPERATORS {
+            true => Err(too_long(self.span(), "operators", MAX_OPERATORS)),
+            false => Ok(()),
+        }
     }
 
     fn term(&mut self) -> Result<Arith> {
         let mut left = self.factor()?;
         loop {
-            if self.eat("*") {
-                left = Arith::Mul(Box::new(left), Box::new(self.factor()?));
-            } else if self.eat("/") {
-                left = Arith::Div(Box::new(left), Box::new(self.factor()?));
-            } else if self.eat("mod") {
-                left = Arith::Mod(Box::new(left), Box::new(self.factor()?));
-            } else {
-                return Ok(left);
-            }
+            let build = match self.peek_sym() {
+                "*" => Arith::Mul,
+                "/" => Arith::Div,
+                "mod" => Arith::Mod,
+                _ => return Ok(left),
+            };
+            self.at += 1;
+            self.count_operator()?;
+            left = build(Box::new(left), Box::new(self.factor()?));
         }
     }
 
@@ -427,6 +457,12 @@ impl Parser {
     }
 }
 
+fn too_long(place: Range<usize>, what: &str, most: usize) -> Box<Diagnostic> {
+    Diagnostic::new(Code::Syntax, format!("expression is too long: more than {most} {what}"))
+        .at(place, "here")
+        .help("use an index array, or a derived size in [params]")
+}
+
 fn is_comparison(sym: &str) -> bool {
     matches!(sym, "<" | "<=" | "=" | "!=" | ">" | ">=")
 }
@@ -495,6 +531,32 @@ mod tests {
     fn hostile_nesting_is_refused_without_overflow() {
         let text = format!("{}1{} < 2", "(".repeat(5000), ")".repeat(5000));
         assert!(formula(&text).is_err());
+    }
+
+    #[test]
+    fn long_sums_and_products_are_refused_without_overflow() {
+        for sign in [" + ", " - ", "*"] {
+            let text = vec!["x"; 100_001].join(sign);
+            let e = arith(&text).unwrap_err();
+            assert!(e.message.contains("too long"), "{}", e.message);
+            let e = formula(&format!("{text} < 2")).unwrap_err();
+            assert!(e.span.is_some() && e.help.is_some());
+            // Nested at the left end, each level short.
+            let nested = (0..150).fold("x".to_string(), |inner, _| {
+                format!("({inner}){sign}{}", vec!["x"; 100].join(sign))
+            });
+            assert!(arith(&nested).is_err());
+        }
+        let longest = vec!["x"; 1001].join(" + ");
+        assert_eq!(affine(&longest).unwrap().to_string(), "1001*x");
+        let many = vec!["x < y"; 1000].join(" and ");
+        assert!(formula(&many).is_ok(), "the bound is on one expression");
+    }
+
+    #[test]
+    fn guards_print_as_chains_beside_disjunctions() {
+        let text = "0 <= p < I and 0 <= q < N and (p < q or q < p) and 0 <= r < J => f(p) < f(q)";
+        assert_eq!(formula(text).unwrap().to_string(), text);
     }
 
     #[test]

@@ -9,13 +9,43 @@
 //! assert!(find.plans().count() > 1, "several ways to find x[j] are proved");
 //! # Ok(()) }
 //! ```
+//!
+//! On data (the user's `rustc` compiles the kernel, or it comes from the cache):
+//!
+//! ```
+//! use siskin::{Kernel, Layout, Tensor};
+//!
+//! # fn main() -> Result<(), Box<siskin::diagnostic::Diagnostic>> {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let file = |name: &str, text: &str| {
+//! #     let path = folder.path().join(name);
+//! #     std::fs::write(&path, format!("%%MatrixMarket matrix coordinate real general\n{text}")).unwrap();
+//! #     path
+//! # };
+//! # let a_mtx = file("a.mtx", "2 3 3\n1 1 1.0\n1 3 2.0\n2 2 3.0\n");
+//! # let x_mtx = file("x.mtx", "3 1 2\n1 1 10.0\n3 1 1.0\n");
+//! let a = Tensor::read(a_mtx)?.pack(&Layout::named("csr")?)?;
+//! let x = Tensor::read(x_mtx)?.pack(&Layout::named("sparse")?)?;
+//! let kernel =
+//!     Kernel::new("y[i] += A[i,j] * x[j]").layout("A", "csr").layout("x", "sparse").compile()?;
+//! let y = kernel.run([("A", &a), ("x", &x)])?;
+//! assert_eq!(y.values().as_slice(), Some(&[12.0, 0.0][..]));
+//! # Ok(()) }
+//! ```
 
+mod compile;
+mod measure;
 mod plan;
+mod run;
 
+pub use compile::CompiledKernel;
+pub use measure::index_width;
 pub use plan::{Planned, Request};
+pub use run::Call;
 
 use crate::diagnostic::Result;
 use crate::emit::IndexWidth;
+use crate::prover::Prover;
 use crate::synth::Sizes;
 use crate::tensor::ValueType;
 
@@ -95,5 +125,15 @@ impl Kernel {
     /// Composes, scans, synthesizes and chooses.
     pub fn plan(&self) -> Result<Planned> {
         plan::plan(&self.request)
+    }
+
+    /// [`Kernel::plan`] with a prover of the caller's choice.
+    pub fn plan_with(&self, prover: &mut dyn Prover) -> Result<Planned> {
+        plan::plan_with(&self.request, prover)
+    }
+
+    /// The sizes that the cost model knows.
+    pub fn known_sizes(&self) -> &Sizes {
+        &self.request.sizes
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use crate::check::refuse_contradiction;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::emit::{IndexWidth, KernelSpec, Module, Parallel, Statement, render};
 use crate::formula::Name;
@@ -82,6 +83,7 @@ pub(super) fn layouts(request: &Request, program: &Program) -> Result<IndexMap<N
             Some(text) => Layout::named_for_rank(text, rank)?,
             None => Layout::named_for_rank(&role.layout()?, rank)?,
         };
+        refuse_contradiction(&layout)?;
         layouts.insert(tensor, Arc::new(layout));
     }
     if let Some(input) = sharing {
@@ -145,6 +147,14 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
     let layouts = layouts(request, &program)?;
     let spaces = compose(&program, &layouts, shares(request, &program).as_ref())?;
     let templates = templates()?;
+    // Also when there is nothing to force it on: it is a slip.
+    for (_, name) in &request.forced {
+        if !templates.iter().any(|t| t.name == *name) {
+            let known: Vec<&str> = templates.iter().map(|t| t.name.as_str()).collect();
+            return Err(Diagnostic::new(Code::Find, format!("no find template `{name}`"))
+                .help(format!("the templates are {}", known.join(", "))));
+        }
+    }
     let mut statements = Vec::new();
     for mut space in spaces {
         for (of, size) in &request.tiles {
@@ -231,14 +241,15 @@ fn forced(request: &Request, find: &Find) -> Result<Option<Plan>> {
     let Some((wanted_here, name)) = named.or(all) else { return Ok(None) };
     let attempt = find.attempts.iter().find(|a| a.template.name == *name);
     let Some(attempt) = attempt else {
-        let known = templates()?;
-        if let (None, Some(_)) = (wanted_here, known.iter().find(|t| t.name == *name)) {
-            // A position that is known without any search needs no template.
-            return Ok(None);
-        }
-        let known: Vec<&str> = known.iter().map(|t| t.name.as_str()).collect();
-        return Err(Diagnostic::new(Code::Find, format!("no find template `{name}`"))
-            .help(format!("the templates are {}", known.join(", "))));
+        // A position that is known without any search needs no template.
+        return match wanted_here {
+            None => Ok(None),
+            Some(_) => Err(Diagnostic::new(
+                Code::Find,
+                format!("template `{name}` does not apply: `{position}` is known without a search"),
+            )
+            .help("force it on another position, or leave `--find` out")),
+        };
     };
     match &attempt.verdict {
         Verdict::Proved(plan) => Ok(Some(plan.clone())),

@@ -12,7 +12,7 @@ use crate::exec::Arguments;
 use crate::formula::{Arith, Name};
 use crate::layout::Layout;
 use crate::program::{Extents, resolve};
-use crate::tensor::{Entries, IndexData, IndexType, PackOptions, Tensor, Values, pack};
+use crate::tensor::{IndexData, IndexType, Tensor, Values};
 
 /// A kernel with validated arguments, ready to run any number of times.
 pub struct Call<'a> {
@@ -179,28 +179,26 @@ impl CompiledKernel {
                 initial.values().convert(value_type)?,
             );
         }
-        let Some(shared) = shared else {
-            if !layout.arrays.is_empty() {
-                return Err(Diagnostic::new(
-                    Code::Shape,
-                    format!("the output `{name}` has index arrays in its layout `{}`", layout.name),
-                )
-                .help("write into a layout without index arrays, and convert the result"));
-            }
-            let empty = Entries::empty(dims, value_type);
-            let output = pack(layout, &empty, &PackOptions::default())?;
-            self.check_width(name, output.dims(), output.params())?;
-            return Ok(output);
+        let (counted, arrays) = match shared {
+            Some(shared) => (shared.tensor.params().clone(), shared.some_arrays(layout)),
+            None => (IndexMap::new(), IndexMap::new()),
         };
-        let arrays = shared.some_arrays(layout);
-        let lookup = SizeLookup { layout, dims, known: shared.tensor.params(), arrays: &arrays };
+        if arrays.len() < layout.arrays.len() {
+            return Err(Diagnostic::new(
+                Code::Shape,
+                format!("the output `{name}` has index arrays in its layout `{}`", layout.name),
+            )
+            .help("write into a layout without index arrays, and convert the result"));
+        }
+        let lookup = SizeLookup { layout, dims, known: &counted, arrays: &arrays };
         let length = lookup.value(&layout.value.len).and_then(|n| usize::try_from(n).ok());
         let values = length.and_then(|n| Values::try_zeros(value_type, n)).ok_or_else(|| {
             Diagnostic::new(Code::Shape, format!("the output `{name}` does not fit in memory"))
                 .help("use smaller extents, or a sparser output")
         })?;
-        let counted = shared.tensor.params();
-        Tensor::new(layout.clone(), dims.clone(), counted, arrays, values)
+        let output = Tensor::new(layout.clone(), dims.clone(), &counted, arrays, values)?;
+        self.check_width(name, output.dims(), output.params())?;
+        Ok(output)
     }
 
     fn input<'a>(&self, name: &Name, layout: &Layout, tensor: &'a Tensor) -> Result<Input<'a>> {

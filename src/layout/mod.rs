@@ -18,6 +18,7 @@
 
 mod assemble;
 mod bounds;
+pub mod checks;
 mod declaration;
 mod defaults;
 mod describe;
@@ -34,6 +35,7 @@ mod specialise;
 mod suggest;
 mod tensor_form;
 mod toml_schema;
+pub mod visit;
 
 #[cfg(test)]
 mod tests;

@@ -52,6 +52,9 @@ impl Relation {
                 at(&piece.inputs, &positions).or_else(|| at(&piece.outputs, &coordinates))
             });
             pieces.extend(normal_form(&formula)?);
+            if pieces.len() > MAX_PIECES {
+                return Err(too_many_pieces());
+            }
         }
         Ok(Relation { positions, coordinates, pieces })
     }
@@ -81,13 +84,17 @@ fn same_length(what: &str, first: &[Name], other: &[Name]) -> Result<()> {
 pub(super) fn normal_form(formula: &Formula) -> Result<Vec<Vec<Constraint>>> {
     no_predicates(formula)?;
     if normal_form_size(formula, false) > MAX_PIECES {
-        return Err(Diagnostic::new(
-            Code::LayoutSchema,
-            format!("the relation falls apart into more than {MAX_PIECES} conjunctions"),
-        )
-        .help("write fewer `or` and `!=`, or more index arrays"));
+        return Err(too_many_pieces());
     }
     Ok(formula.to_dnf())
+}
+
+fn too_many_pieces() -> Box<Diagnostic> {
+    Diagnostic::new(
+        Code::LayoutSchema,
+        format!("the relation falls apart into more than {MAX_PIECES} conjunctions"),
+    )
+    .help("write fewer `or`, `!=` and pieces of a union, or more index arrays")
 }
 
 /// Predicates belong to find templates; here `pos(p)` without a comparison is a slip.
@@ -184,6 +191,9 @@ mod tests {
         assert_eq!(e.code, Code::Syntax);
         let many: Vec<String> = (0..8).map(|k| format!("i != {k}")).collect();
         let e = Relation::parse(&format!("{{ [p] -> [i] : {} }}", many.join(" and "))).unwrap_err();
+        assert!(e.message.contains("64 conjunctions"), "{}", e.message);
+        let many = vec!["[p] -> [i] : i != p"; 33].join(" ; ");
+        let e = Relation::parse(&format!("{{ {many} }}")).unwrap_err();
         assert!(e.message.contains("64 conjunctions"), "{}", e.message);
     }
 }

@@ -4,7 +4,8 @@
 //! In: a path ([`read`]), in Matrix Market (`.mtx`), FROSTT (`.tns`), NumPy (`.npy`) or SciPy
 //! (`.npz`) format, each also gzipped (`.gz`). Out: [`Loaded`] data — [`Entries`] from a sparse
 //! file, a [`DenseArray`] from a dense one — which [`write()`] puts into a file of any of these
-//! formats again. Nothing here knows a layout: packing entries into one is another module's job.
+//! formats again. [`pack`] stores entries in a declared layout as a [`Tensor`], which
+//! [`Tensor::entries`] decodes and [`Tensor::validate`] checks.
 //!
 //! ```
 //! use siskin::tensor::{Entries, Loaded, ReadOptions, Values};
@@ -18,9 +19,12 @@
 //! assert_eq!(read.loaded, Loaded::Entries(a));
 //! ```
 
+mod convert;
 mod dense;
+mod disorder;
 mod entries;
 mod file;
+mod from_file;
 mod index_data;
 mod lines;
 mod loaded;
@@ -29,14 +33,23 @@ mod mtx_header;
 mod npy;
 mod npy_header;
 mod npz;
+mod pack;
+mod points;
 mod stored_zip;
+#[allow(clippy::module_inception)]
+mod tensor;
 mod tns;
+mod unpack;
+mod validate;
 mod values;
 mod words;
 
+pub use convert::convert;
 pub use dense::{DenseArray, element_count};
 pub use entries::Entries;
 pub use file::{EXTENSIONS, File, ReadOptions, check_writable, read, write};
 pub use index_data::{IndexData, IndexType};
 pub use loaded::Loaded;
+pub use pack::{IndexWidth, PackOptions, Plan, pack};
+pub use tensor::Tensor;
 pub use values::{Element, Position, ValueType, Values};

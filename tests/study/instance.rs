@@ -1,7 +1,6 @@
 //! Small concrete index arrays that obey the declared properties, found by backtracking.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use siskin::formula::{Affine, Atom, Constraint, Formula, Name, Relop};
 use siskin::iterspace::Space;
 
@@ -22,8 +21,14 @@ impl Random {
 /// Values of parameters and index arrays.
 #[derive(Clone, Debug, Default)]
 pub struct Instance {
-    pub vars: HashMap<Name, i64>,
-    pub cells: HashMap<(Name, Vec<i64>), i64>,
+    pub vars: FxHashMap<Name, i64>,
+    /// Elements of each array by [`place`].
+    pub cells: FxHashMap<Name, FxHashMap<i64, i64>>,
+}
+
+/// One number for the small arguments of a call.
+fn place(args: impl Iterator<Item = Option<i64>>) -> Option<i64> {
+    args.into_iter().try_fold(0, |number, arg| Some(number * 1_000 + arg?))
 }
 
 impl Instance {
@@ -35,8 +40,8 @@ impl Instance {
                 Atom::Var(n) => *self.vars.get(n)?,
                 Atom::Floor(inner, d) => self.value(inner)?.div_euclid(*d),
                 Atom::Call(call) => {
-                    let args: Option<Vec<i64>> = call.args.iter().map(|a| self.value(a)).collect();
-                    *self.cells.get(&(call.array.clone(), args?))?
+                    let at = place(call.args.iter().map(|a| self.value(a)))?;
+                    *self.cells.get(&call.array)?.get(&at)?
                 }
             };
         }
@@ -85,7 +90,9 @@ impl Instance {
     pub fn random(space: &Space, most: usize, random: &mut Random) -> Option<Instance> {
         let mut instance = Instance::default();
         for name in space.params() {
-            instance.vars.insert(name, random.below(most + 1) as i64);
+            // Mostly large: small extents leave nothing to visit.
+            let size = random.below(most + 1).max(random.below(most + 1));
+            instance.vars.insert(name, size as i64);
         }
         let mut cells = Vec::new();
         let mut tensors: Vec<&Name> = Vec::new();
@@ -108,7 +115,9 @@ impl Instance {
                     };
                     places = places.iter().flat_map(longer).collect();
                 }
-                cells.extend(places.into_iter().map(|p| (array.name.clone(), p)));
+                let number = |p: Vec<i64>| place(p.into_iter().map(Some)).expect("known");
+                cells.extend(places.into_iter().map(|p| (array.name.clone(), number(p))));
+                instance.cells.insert(array.name.clone(), FxHashMap::default());
             }
         }
         // `NNZ = pos(I)`, and every property at every small place.
@@ -131,29 +140,30 @@ impl Instance {
                 }
             }
         }
-        let mut fuel = 3_000;
+        let rules: Vec<&Formula> = rules.iter().collect();
+        let mut fuel = 500;
         let values = (-(most as i64)..=most as i64 + 1).collect::<Vec<_>>();
         instance.fill(&cells, &rules, &values, random, &mut fuel).then_some(instance)
     }
 
     fn fill(
         &mut self,
-        cells: &[(Name, Vec<i64>)],
-        rules: &[Formula],
+        cells: &[(Name, i64)],
+        rules: &[&Formula],
         values: &[i64],
         random: &mut Random,
         fuel: &mut usize,
     ) -> bool {
         // Only what is still open matters from here on.
         let mut open = Vec::new();
-        for rule in rules {
+        for &rule in rules {
             match self.truth(rule) {
                 Some(true) => {}
                 Some(false) => return false,
-                None => open.push(rule.clone()),
+                None => open.push(rule),
             }
         }
-        let Some((cell, rest)) = cells.split_first() else { return true };
+        let Some(((array, at), rest)) = cells.split_first() else { return true };
         let start = random.below(values.len());
         for k in 0..values.len() {
             if *fuel == 0 {
@@ -161,12 +171,13 @@ impl Instance {
             }
             *fuel -= 1;
             let step = if start % 2 == 0 { k } else { values.len() - k };
-            self.cells.insert(cell.clone(), values[(start + step) % values.len()]);
+            let value = values[(start + step) % values.len()];
+            self.cells.get_mut(array).expect("entered above").insert(*at, value);
             if self.fill(rest, &open, values, random, fuel) {
                 return true;
             }
         }
-        self.cells.remove(cell);
+        self.cells.get_mut(array).expect("entered above").remove(at);
         false
     }
 }

@@ -11,7 +11,7 @@ use siskin::formula::{Name, conjunction};
 use siskin::iterspace::{LoopOrder, Space, compose, loop_order};
 use siskin::layout::Layout;
 use siskin::program::Program;
-use siskin::prover::AgreeingProver;
+use siskin::prover::{AgreeingProver, Prover, Z3Prover};
 use siskin::scan::{Nest, scan};
 use siskin::synth::{Attempt, Find, Plan, Refutation, Verdict, refutations, synthesize, templates};
 
@@ -60,26 +60,36 @@ pub fn names(order: &str) -> Vec<Name> {
 /// Composes, scans (which verifies exactness in debug builds) and synthesizes.
 pub fn study(expression: &str, layouts: &str, order: &str) -> Study {
     let mut prover = AgreeingProver::new();
-    let mut study = scanned_by(expression, layouts, order, &mut prover);
-    study.finds = synthesize(&study.space, &study.nest, &templates().unwrap(), &mut prover)
-        .unwrap_or_else(|e| panic!("{e:#?}"));
+    let mut study = study_by(expression, layouts, order, &mut prover);
     study.compared = prover.compared();
+    study
+}
+
+/// [`study`] by one prover, which is faster.
+pub fn quick_study(expression: &str, layouts: &str, order: &str) -> Study {
+    study_by(expression, layouts, order, &mut Z3Prover::new().with_any_model())
+}
+
+fn study_by(expression: &str, layouts: &str, order: &str, prover: &mut dyn Prover) -> Study {
+    let mut study = scanned_by(expression, layouts, order, prover);
+    study.finds = synthesize(&study.space, &study.nest, &templates().unwrap(), prover)
+        .unwrap_or_else(|e| panic!("{e:#?}"));
     study
 }
 
 /// [`study`] without the synthesis.
 pub fn scanned(expression: &str, layouts: &str, order: &str) -> Study {
-    scanned_by(expression, layouts, order, &mut AgreeingProver::new())
+    scanned_by(expression, layouts, order, &mut Z3Prover::new().with_any_model())
 }
 
-fn scanned_by(expression: &str, layouts: &str, order: &str, prover: &mut AgreeingProver) -> Study {
+fn scanned_by(expression: &str, layouts: &str, order: &str, prover: &mut dyn Prover) -> Study {
     let (program, layouts) = program(expression, layouts);
     let mut spaces = compose(&program, &layouts, None).unwrap_or_else(|e| panic!("{e:#?}"));
     assert_eq!(spaces.len(), 1, "one conjunctive space");
     let space = spaces.remove(0);
     let order = loop_order(&space, &names(order)).unwrap_or_else(|e| panic!("{e:#?}"));
     let nest = scan(&space, &order, prover).unwrap_or_else(|e| panic!("{e:#?}"));
-    Study { space, order, nest, finds: Vec::new(), compared: prover.compared() }
+    Study { space, order, nest, finds: Vec::new(), compared: 0 }
 }
 
 impl Study {

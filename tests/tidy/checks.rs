@@ -12,7 +12,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
     ("prover", &["diagnostic", "formula", "isl"]),
     ("layout", &["diagnostic", "embedded", "formula", "isl", "prover"]),
     // Data: knows layouts, but no stage behind them.
-    ("tensor", &["diagnostic", "formula", "isl", "layout"]),
+    ("tensor", &["diagnostic", "formula", "isl", "layout", "check"]),
     ("program", &["diagnostic", "formula"]),
     ("iterspace", &["diagnostic", "formula", "isl", "prover", "layout", "program"]),
     // Asks of a declaration what a kernel would: in bounds, single-valued, without duplicates.
@@ -57,6 +57,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
             "isl",
             "prover",
             "layout",
+            "check",
             "tensor",
             "program",
             "iterspace",

@@ -38,8 +38,7 @@ fn every_kind_is_sugar_for_a_formula() {
         ),
         (
             "kind = 'monotonic'\narray = 't'",
-            "monotonic: p0 >= 0 and p0 < I and p1 >= 0 and p1 < N \
-             and q0 >= 0 and q0 < I and q1 >= 0 and q1 < N \
+            "monotonic: 0 <= p0 < I and 0 <= p1 < N and 0 <= q0 < I and 0 <= q1 < N \
              and (p0 < q0 or p0 = q0 and p1 < q1) => t(p0, p1) <= t(q0, q1)",
         ),
         (

@@ -9,6 +9,7 @@ use super::bounds::{Bounds, of_position};
 use super::inverse::{Form, Inverse, calls};
 use super::order;
 use super::plan::{Count, Forms, Level, Order, Plan, Position, Role};
+use crate::check::refuse_contradiction;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Atom, Call, Constraint, Name, Relop};
 use crate::layout::{IndexArray, Layout};
@@ -18,8 +19,10 @@ impl Plan {
     ///
     /// # Errors
     /// [`Code::NotPackable`] if an index array is neither a count, nor a coordinate, nor otherwise
-    /// determined by the coordinates; the message names it.
+    /// determined by the coordinates; the message names it. [`Code::Contradiction`] if the declared
+    /// properties contradict each other.
     pub fn of(layout: &Layout) -> Result<Plan> {
+        refuse_contradiction(layout)?;
         Derivation::new(layout)?.plan()
     }
 }

@@ -1,0 +1,37 @@
+//! From a file to a tensor in two calls.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::file::{ReadOptions, read};
+use super::loaded::Loaded;
+use super::pack::{PackOptions, pack};
+use super::tensor::Tensor;
+use crate::diagnostic::Result;
+use crate::layout::Layout;
+
+impl Tensor {
+    /// The data of a tensor file, to be packed: `Tensor::read("a.mtx")?.pack(&layout)?`. For more
+    /// control, and for what was odd about the file, see [`read`].
+    ///
+    /// # Errors
+    /// Those of [`read`].
+    pub fn read(path: impl AsRef<Path>) -> Result<Loaded> {
+        Ok(read(path.as_ref(), &ReadOptions::default())?.loaded)
+    }
+}
+
+impl Loaded {
+    /// The data in a layout, with index arrays of the narrowest width. A matrix of one row or column
+    /// fits a layout of rank 1.
+    ///
+    /// # Errors
+    /// Those of [`pack`].
+    pub fn pack(self, layout: &Layout) -> Result<Tensor> {
+        let data = match layout.rank() {
+            1 => self.into_vector().unwrap_or_else(|other| other),
+            _ => self,
+        };
+        pack(&Arc::new(layout.clone()), &data.into_entries(), &PackOptions::default())
+    }
+}

@@ -1,0 +1,11 @@
+//! The command line as its users meet it: what is printed, where, and with which exit status.
+
+#[path = "cli/sandbox.rs"]
+mod sandbox;
+
+#[path = "cli/malformed.rs"]
+mod malformed;
+#[path = "cli/results.rs"]
+mod results;
+#[path = "cli/stages.rs"]
+mod stages;

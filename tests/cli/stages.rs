@@ -1,0 +1,71 @@
+//! `explain`: every stage prints, and prints the same again.
+
+use crate::sandbox::{SPMSPV, Sandbox};
+
+const FORMATS: [&str; 4] = ["-f", "A=csr", "-f", "x=sparse"];
+
+fn explain<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let mut out = vec!["explain", SPMSPV];
+    out.extend(FORMATS);
+    out.extend(more);
+    out
+}
+
+#[test]
+fn every_stage_prints_and_all_of_them_together() {
+    let sandbox = Sandbox::new();
+    let parts = [
+        ("layout", "A is csr: Compressed sparse row"),
+        ("space", "{ [pA0, i, pA1, j, px] : "),
+        ("nest", "find px in 0..NNZ_x where j = crd_x(px)"),
+        ("proofs", "bsearch"),
+        ("rust", "pub unsafe extern \"C\" fn"),
+    ];
+    let all = sandbox.done(&explain(&[]));
+    for (stage, part) in parts {
+        let text = sandbox.done(&explain(&["--stage", stage]));
+        assert!(text.contains(part), "{stage}:\n{text}");
+        assert!(all.contains(&format!("== {stage} ==\n")) && all.contains(text.trim()), "{stage}");
+    }
+    assert_eq!(sandbox.done(&explain(&[])), all, "printed twice, the same");
+}
+
+#[test]
+fn proofs_name_every_template_its_verdict_and_the_counterexample() {
+    let sandbox = Sandbox::new();
+    let unsorted = ["explain", SPMSPV, "-f", "A=csr", "-f", "x=coo-unsorted", "--stage", "proofs"];
+    let text = sandbox.done(&unsorted);
+    for part in ["hash", "seq", "refuted: `", "e.g. ", "several positions may match"] {
+        assert!(text.contains(part), "no `{part}` in:\n{text}");
+    }
+    assert!(text.contains("array accesses proved to be in bounds"), "{text}");
+    let json = sandbox.json(&[&unsorted[..], &["--json"]].concat());
+    let attempts = json["proofs"]["finds"][0]["attempts"].as_array().unwrap();
+    assert!(attempts.len() >= 4);
+    assert!(attempts.iter().any(|a| a["verdict"] == "refuted" && a["counterexample"].is_string()));
+    assert!(json["proofs"]["accesses"].as_array().unwrap().iter().any(|a| a["proved"] == true));
+}
+
+#[test]
+fn queries_are_written_as_smt_lib() {
+    let sandbox = Sandbox::new();
+    sandbox.done(&explain(&["--stage", "proofs", "--smt", "queries"]));
+    let mut names: Vec<String> = std::fs::read_dir(sandbox.path("queries"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert!(names.len() > 5, "{names:?}");
+    assert!(names.iter().any(|n| n.ends_with("-unsat.smt2")));
+    let text = sandbox.read(&format!("queries/{}", names[0]));
+    assert!(text.contains("(check-sat)"), "{text}");
+}
+
+#[test]
+fn stages_that_do_not_exist_are_refused() {
+    let sandbox = Sandbox::new();
+    let stderr = sandbox.refused("S0002", &explain(&["--stage", "looplets"]));
+    assert!(stderr.contains("not supported yet"), "{stderr}");
+    let stderr = sandbox.refused("S0002", &explain(&["--stage", "nonsense"]));
+    assert!(stderr.contains("layout, space, nest, proofs, rust"), "{stderr}");
+}
