@@ -17,7 +17,9 @@ const DENSITIES: [f64; 5] = [1e-4, 1e-3, 1e-2, 1e-1, 0.5];
 const FINDS: [(&str, f64); 3] = [("seq", 3.0), ("bsearch", 6.0), ("hash", 15.0)];
 /// A merge walks the vector once for every row. Beyond this many steps only every k-th row is
 /// walked, and the time multiplied: it is the sum of the rows' times.
-const STEPS: usize = 20_000_000;
+const STEPS: usize = 4_000_000;
+/// Fewer rows than this say nothing about the others.
+const FEWEST_ROWS: usize = 16;
 
 fn main() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -107,9 +109,10 @@ fn one_case(
     handwritten: &Handwritten,
 ) -> (f64, Case) {
     // Walks are measured on every `step`-th row; searches, which may build a table, on all rows.
-    let steps = a.rows * x.crd.len() + a.stored();
-    let step = steps.div_ceil(STEPS);
-    let sample = a.every(step);
+    let occupied = a.occupied();
+    let steps = occupied * x.crd.len() + a.stored();
+    let step = steps.div_ceil(STEPS).min(occupied / FEWEST_ROWS).max(1);
+    let sample = if step == 1 { a.clone() } else { a.every(step) };
     let [seq, bsearch, hash] = finds else { unreachable!("one for each of FINDS") };
     let mut walks = compare(
         &a.name,
@@ -122,7 +125,7 @@ fn one_case(
         ],
     );
     for seconds in &mut walks {
-        *seconds *= a.rows as f64 / sample.rows as f64;
+        *seconds *= if step == 1 { 1.0 } else { occupied as f64 / sample.rows as f64 };
     }
     let searches = compare(
         &a.name,

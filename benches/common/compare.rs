@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 const WARM_UP: usize = 3;
 /// A batch is long enough for the clock's resolution to vanish.
 const BATCH: Duration = Duration::from_micros(300);
-const TURNS: usize = 16;
+/// Turns of each competitor: as many as fit this time.
+const BUDGET: Duration = Duration::from_millis(400);
+const TURNS: std::ops::RangeInclusive<u128> = 5..=16;
 
 /// Something to time: adds its result to an output.
 pub struct Competitor<'a> {
@@ -33,14 +35,18 @@ pub fn compare(case: &str, len: usize, competitors: &mut [Competitor<'_>]) -> Ve
         assert_close(&format!("{case}: {} and {}", c.name, competitors[0].name), y, &outputs[0]);
     }
     let mut batches = Vec::with_capacity(competitors.len());
+    let mut turns = *TURNS.end();
     for (c, y) in competitors.iter_mut().zip(&mut outputs) {
         let start = Instant::now();
         (c.run)(y);
         let once = start.elapsed().max(Duration::from_nanos(20));
-        batches.push((BATCH.as_nanos() / once.as_nanos()).clamp(1, 100_000));
+        let batch = (BATCH.as_nanos() / once.as_nanos()).clamp(1, 100_000);
+        let turn = once.as_nanos() * (batch + WARM_UP as u128);
+        turns = turns.min(BUDGET.as_nanos() / turn).max(*TURNS.start());
+        batches.push(batch);
     }
-    let mut seconds = vec![Vec::with_capacity(TURNS); competitors.len()];
-    for _ in 0..TURNS {
+    let mut seconds = vec![Vec::new(); competitors.len()];
+    for _ in 0..turns {
         for (k, (c, y)) in competitors.iter_mut().zip(&mut outputs).enumerate() {
             for _ in 0..WARM_UP {
                 (c.run)(y);

@@ -55,7 +55,13 @@ impl Matrix {
         self.crd.len()
     }
 
-    /// Every `step`-th row: for strategies whose time is the sum over rows, but too long for all.
+    /// Number of rows that hold an entry.
+    pub fn occupied(&self) -> usize {
+        self.pos.windows(2).filter(|ends| ends[0] < ends[1]).count()
+    }
+
+    /// Every `step`-th of the rows that hold an entry: for strategies whose time is the sum over
+    /// these rows, but too long for all.
     pub fn every(&self, step: usize) -> Matrix {
         let mut m = Matrix {
             name: self.name.clone(),
@@ -65,8 +71,9 @@ impl Matrix {
             crd: Vec::new(),
             val: Vec::new(),
         };
-        for i in (0..self.rows).step_by(step) {
-            let segment = self.pos[i] as usize..self.pos[i + 1] as usize;
+        let occupied = self.pos.windows(2).filter(|ends| ends[0] < ends[1]);
+        for ends in occupied.step_by(step) {
+            let segment = ends[0] as usize..ends[1] as usize;
             m.crd.extend_from_slice(&self.crd[segment.clone()]);
             m.val.extend_from_slice(&self.val[segment]);
             m.pos.push(m.crd.len() as u32);

@@ -109,22 +109,18 @@ impl Products {
         out
     }
 
-    /// What the products are while their factors are at most `most`: for small tensors.
+    /// What the products are while one of the factors is at most `most`, and that it is: for small
+    /// tensors. No place of the product is mentioned but those at hand, so a small tensor can be
+    /// told by its small numbers.
     pub fn table(&self, most: i64) -> Vec<Formula> {
-        if self.seen.is_empty() {
-            return Vec::new();
-        }
         let mut out = Vec::new();
-        for a in 0..=most {
-            for b in 0..=most {
-                let args = vec![Affine::constant(a), Affine::constant(b)];
-                out.push(Formula::eq(Affine::call(PRODUCT, args), Affine::constant(a * b)));
-            }
-        }
         for (a, b) in &self.seen {
-            for factor in [a, b] {
-                out.push(Formula::le(Affine::zero(), factor.clone()));
-                out.push(Formula::le(factor.clone(), Affine::constant(most)));
+            let product = Affine::call(PRODUCT, vec![a.clone(), b.clone()]);
+            out.push(Formula::le(Affine::zero(), a.clone()));
+            out.push(Formula::le(a.clone(), Affine::constant(most)));
+            for k in 0..=most {
+                let is = Formula::eq(a.clone(), Affine::constant(k));
+                out.push(is.implies(Formula::eq(product.clone(), b.clone() * k)));
             }
         }
         out

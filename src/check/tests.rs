@@ -2,10 +2,11 @@
 
 use insta::assert_snapshot;
 
-use super::{Question, Report, Verdict, check, check_with, refuse_contradiction};
+use super::{Counterexample, Question, Report, Verdict, check, check_with, refuse_contradiction};
 use crate::diagnostic::Code;
+use crate::formula::Name;
 use crate::layout::{Layout, LayoutSpec, shipped};
-use crate::prover::AgreeingProver;
+use crate::prover::{AgreeingProver, Model};
 
 const REQUIRED: [Question; 4] =
     [Question::Consistent, Question::Access, Question::SingleValued, Question::ValueInBounds];
@@ -176,13 +177,29 @@ fn regions_are_read_off_the_relation() {
     );
     let report = check(&runs).unwrap();
     assert_eq!(super::regions::describe(&report.regions), "runs of i by p; fill elsewhere");
-    assert_snapshot!(about(&runs, Question::SingleValued), @"");
+    assert_snapshot!(about(&runs, Question::SingleValued), @r"
+    a position stands for a run of coordinates
+    I = 2, N = 1, left = [0, 2]: position (0) stands for (0) and (1)
+    ");
     assert!(report.proves(Question::Injective) && report.proves(Question::Ordered), "{report}");
 }
 
 #[test]
 fn a_sound_declaration_reads_as_a_list_of_answers() {
-    assert_snapshot!(report("csr", 2), @"");
+    assert_snapshot!(report("csr", 2), @r"
+    csr: Compressed sparse row
+
+    consistent     yes, the properties hold together
+                   e.g. I = 1, J = 2, NNZ = 2, pos = [0, 2], crd = [0, 1]: positions (0, 0) and (0, 1) are stored
+    accesses       yes, pos(p0), pos(p0 + 1), crd(p1), pos(I) are read inside their domains
+    single-valued  yes, a position has one coordinate
+    injective      yes, no coordinate is stored twice
+    ordered        yes, by (i, j), strictly
+    value bounds   yes, val(p1) is inside the value array
+    value slots    yes, every position has a value of its own
+    regions        lookup of i by p0; points of j by (p0, p1); fill elsewhere
+    32-bit indices while I + 1, NNZ and J are below 2^32
+    ");
 }
 
 #[test]
@@ -191,12 +208,20 @@ fn a_read_past_the_domain_is_refuted_and_stops_the_report() {
     let report = check(&layout).unwrap();
     assert!(!report.is_sound());
     assert_eq!(report.fault().unwrap().code, Code::OutOfDomain);
-    assert_snapshot!(report, @"");
+    assert_snapshot!(report, @r"
+    test.toml
+
+    consistent     yes, the properties hold together
+                   e.g. I = 1, J = 1, N = 0, pos = [0, 0], crd = []: positions (0, 0) and (0, 1) are stored
+    accesses       NO, pos(p0 + 2) is read outside the domain of pos, 0 <= p0 <= I
+                   e.g. I = 1, J = 0, N = 0, pos = [0, 0], crd = []: at (p0, p1) = (0, 0), pos(2) is read
+    32-bit indices while I + 1, N and J are below 2^32
+    ");
 }
 
 #[test]
 fn a_read_may_not_rely_on_itself() {
-    // `crd` would be inside its domain if it were already known to be.
+    // `f(p)` bounds `p`, but only where `f` can be read at `p`.
     let layout = declared(
         r#"
         name = "circular"
@@ -209,7 +234,10 @@ fn a_read_may_not_rely_on_itself() {
         range = "0 <= f(p) <= N"
         "#,
     );
-    assert_snapshot!(about(&layout, Question::Access), @"");
+    assert_snapshot!(about(&layout, Question::Access), @r"
+    f(p) is read outside the domain of f, 0 <= p < N
+    I = 0, N = 0, f = []: at (p) = (0), f(0) is read
+    ");
 }
 
 #[test]
@@ -238,8 +266,14 @@ fn nested_reads_and_reads_of_the_value_are_checked() {
         about(&layout("<"), Question::Access),
         "perm(p), crd(perm(p)), slot(p) are read inside their domains"
     );
-    assert_snapshot!(about(&layout("<="), Question::Access), @"");
-    assert_snapshot!(about(&layout("<"), Question::ValueDistinct), @"");
+    assert_snapshot!(about(&layout("<="), Question::Access), @r"
+    crd(perm(p)) is read outside the domain of crd, 0 <= p < N
+    I = 1, N = 1, crd = [0], perm = [1], slot = [0]: at (p) = (0), crd(1) is read
+    ");
+    assert_snapshot!(about(&layout("<"), Question::ValueDistinct), @r"
+    several positions may share a value: it cannot be an output
+    I = 1, N = 2, crd = [0, 0], perm = [0, 0], slot = [0, 0]: positions (0) and (1) have the same value slot
+    ");
 }
 
 #[test]
@@ -247,7 +281,14 @@ fn properties_that_exclude_every_entry_are_vacuous() {
     let layout = vector("[[property]]\nformula = '0 <= p < N => crd(p) > I'");
     let report = check(&layout).unwrap();
     assert_eq!(report.findings.len(), 1, "nothing else is concluded: {report}");
-    assert_snapshot!(report, @"");
+    assert_snapshot!(report, @r"
+    test.toml
+
+    consistent     NO, no tensor that stores an entry has all of these properties
+                   range of crd: 0 <= p < N => 0 <= crd(p) < I
+                   formula of crd: 0 <= p < N => I < crd(p)
+    32-bit indices while N and I are below 2^32
+    ");
     assert_eq!(refuse_contradiction(&layout).unwrap_err().code, Code::Contradiction);
 }
 
@@ -259,7 +300,11 @@ fn properties_that_clash_on_two_entries_are_named_and_others_are_not() {
     let layout = vector(&[increasing, harmless, constant].join("\n"));
     let refused = refuse_contradiction(&layout).unwrap_err();
     assert_eq!(refused.code, Code::Contradiction);
-    assert_snapshot!(refused.notes.join("\n"), @"");
+    assert_snapshot!(refused.notes.join("\n"), @r"
+    these cannot all hold of a tensor that stores two entries:
+    monotonic of crd: 0 <= p < q and q < N => crd(p) < crd(q)
+    formula of crd: 0 <= p < N and 0 <= q < N => crd(p) = crd(q)
+    ");
     // Each alone is fine, and so is a bound on the number of entries.
     for property in [increasing, constant, "[[property]]\nformula = 'N <= 1'"] {
         refuse_contradiction(&vector(property)).unwrap();
@@ -278,9 +323,18 @@ fn an_empty_relation_is_refused() {
 
 #[test]
 fn duplicates_are_shown_as_two_positions_of_one_coordinate() {
-    assert_snapshot!(about(&vector(""), Question::Injective), @"");
-    assert_snapshot!(about(&vector(""), Question::Ordered), @"");
-    assert_snapshot!(about(&rows("pos(p0 + 1)", ""), Question::Injective), @"");
+    assert_snapshot!(about(&vector(""), Question::Injective), @r"
+    a coordinate may be stored twice
+    I = 1, N = 2, crd = [0, 0]: positions (0) and (1) both hold (0)
+    ");
+    assert_snapshot!(about(&vector(""), Question::Ordered), @r"
+    positions are not in the order of coordinates
+    I = 2, N = 2, crd = [1, 0]: position (0) before (1) holds (1) after (0)
+    ");
+    assert_snapshot!(about(&rows("pos(p0 + 1)", ""), Question::Injective), @r"
+    a coordinate may be stored twice
+    I = 1, J = 1, N = 2, pos = [0, 2], crd = [0, 0]: positions (0, 0) and (0, 1) both hold (0, 0)
+    ");
 }
 
 #[test]
@@ -308,10 +362,16 @@ fn a_mirrored_half_holds_no_coordinate_twice_only_if_it_is_a_half() {
             "#
         ))
     };
-    assert_snapshot!(about(&mirrored(""), Question::Injective), @"");
+    assert_snapshot!(about(&mirrored(""), Question::Injective), @r"
+    a coordinate may be stored twice
+    I = 2, J = 2, N = 2, row = [0, 1], col = [1, 0]: positions (0) and (1) both hold (0, 1)
+    ");
     let half = mirrored("[[property]]\nformula = '0 <= p < N => col(p) <= row(p)'");
     assert_eq!(about(&half, Question::Injective), "no coordinate is stored twice");
-    assert_snapshot!(about(&half, Question::SingleValued), @"");
+    assert_snapshot!(about(&half, Question::SingleValued), @r"
+    a position stands for one coordinate in each piece of the union
+    I = 2, J = 2, N = 1, row = [1], col = [0]: position (0) stands for (1, 0) and (0, 1)
+    ");
 }
 
 #[test]
@@ -328,19 +388,92 @@ fn value_subscripts_may_be_products() {
 #[test]
 fn values_that_overlap_or_stick_out_are_shown() {
     let stride = matrix("val(p0*I + p1)", "I*J", "");
-    assert_snapshot!(about(&stride, Question::ValueInBounds), @"");
-    assert_snapshot!(about(&stride, Question::ValueDistinct), @"");
+    assert_snapshot!(about(&stride, Question::ValueInBounds), @r"
+    val(p0*I + p1) is outside the value array
+    I = 2, J = 1: position (1, 0) has its value at (2) of (2)
+    ");
+    assert_snapshot!(about(&stride, Question::ValueDistinct), @r"
+    several positions may share a value: it cannot be an output
+    I = 2, J = 3: positions (0, 2) and (1, 0) have the same value slot
+    ");
     assert_eq!(check(&stride).unwrap().fault().unwrap().code, Code::OutOfDomain);
     // One value for each diagonal is a declaration like any other.
     let diagonals = matrix("val(p0 - p1 + J)", "I + J", "");
     assert!(check(&diagonals).unwrap().is_sound());
-    assert_snapshot!(about(&diagonals, Question::ValueDistinct), @"");
+    assert_snapshot!(about(&diagonals, Question::ValueDistinct), @r"
+    several positions may share a value: it cannot be an output
+    I = 2, J = 2: positions (0, 0) and (1, 1) have the same value slot
+    ");
 }
 
 #[test]
-fn a_block_too_small_to_be_filled_does_not_hide_a_counterexample() {
-    let layout = rows("pos(p0 + 1)", "and j = 3*p1 + 1");
+fn blocks_are_refuted_with_two_of_them() {
+    let layout = Layout::named("bcsr(2,3)").unwrap();
     assert_snapshot!(about(&layout, Question::Ordered), @"");
+}
+
+/// Sizes, arrays and bound variables as a model in which formulas have a truth value.
+fn model(shown: &Counterexample, bound: &[(Name, i64)]) -> Model {
+    let mut model = Model::default();
+    for (name, value) in &shown.sizes {
+        model.vars.insert(Name::from(name.as_str()), *value);
+    }
+    model.vars.extend(bound.iter().cloned());
+    for (name, array) in &shown.arrays {
+        for (k, value) in array.values.iter().enumerate() {
+            let mut rest = k as i64;
+            let mut place: Vec<i64> = Vec::new();
+            for extent in array.shape.iter().skip(1).rev() {
+                place.insert(0, rest % extent);
+                rest /= extent;
+            }
+            place.insert(0, rest);
+            model.calls.push(((Name::from(name.as_str()), place), *value));
+        }
+    }
+    model.calls.sort();
+    model
+}
+
+#[test]
+fn counterexamples_are_whole_tensors_that_keep_every_property() {
+    let mut layouts = vec![vector(""), rows("pos(p0 + 1)", ""), rows("pos(p0 + 2)", "")];
+    layouts.push(vector("[[property]]\nkind = 'injective'\narray = 'crd'"));
+    for (name, rank) in [("bcsr(2,3)", 2), ("coo-unsorted", 2), ("csr", 2), ("csf", 3)] {
+        layouts.push(Layout::named_for_rank(name, rank).unwrap());
+    }
+    layouts.push(Layout::named("dense(i), dense(j), compressed(k, ordered=false)").unwrap());
+    let (mut tensors, mut instances) = (0, 0);
+    for layout in &layouts {
+        let report = check(layout).unwrap();
+        let mut shown: Vec<&Counterexample> = Vec::new();
+        for finding in &report.findings {
+            shown.extend(finding.example.as_deref());
+            if let Verdict::Refuted { counterexample } = &finding.verdict {
+                shown.push(counterexample);
+            }
+        }
+        for shown in shown {
+            tensors += 1;
+            for property in &layout.properties {
+                let vars: Vec<Name> = property
+                    .formula
+                    .free_vars()
+                    .into_iter()
+                    .filter(|n| !shown.sizes.contains_key(&**n))
+                    .collect();
+                for code in 0..5_i64.pow(vars.len() as u32) {
+                    let digit = |k: usize| code / 5_i64.pow(k as u32) % 5;
+                    let bound: Vec<(Name, i64)> =
+                        vars.iter().enumerate().map(|(k, v)| (v.clone(), digit(k))).collect();
+                    let truth = model(shown, &bound).satisfies(&property.formula);
+                    assert_ne!(truth, Some(false), "{shown} breaks {}", property.formula);
+                    instances += usize::from(truth == Some(true));
+                }
+            }
+        }
+    }
+    assert!(tensors > 12 && instances > 5000, "{tensors} tensors, {instances} instances");
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! `siskin check`: what a declaration says, and whether data keep it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
 use serde_json::json;
-use siskin::diagnostic::{Code, Diagnostic};
+use siskin::diagnostic::{Code, Diagnostic, Result};
+use siskin::layout::LayoutSpec;
+use siskin::tensor::{Tensor, holds_arrays};
 
 use super::tensor_argument::FileArgument;
 use super::{Output, data, layouts, print, run};
@@ -30,19 +33,14 @@ impl Check {
     pub fn execute(&self) -> Output {
         let Some(file) = &self.data else { return self.declaration() };
         let file = FileArgument { path: file.into(), layout: None };
-        let loaded = data::load(&file.path, None, None)?;
-        let spec = siskin::layout::LayoutSpec::parse(&self.layout)?;
-        let rank = spec.rank().or(self.rank).unwrap_or(loaded.dims().len());
-        let layout = Arc::new(layouts::layout(&self.layout, Some(rank))?);
-        let found = loaded.dims().len();
-        let loaded = data::with_rank(loaded, rank).map_err(|_| {
-            Diagnostic::new(
-                Code::Shape,
-                format!("layout `{}` has rank {rank}, the data have rank {found}", self.layout),
-            )
-            .help("choose a layout of the data's rank; `siskin layouts` lists them")
-        })?;
-        let mut packed = data::pack(&layout, loaded, None)?;
+        let mut packed = match is_archive(&file.path) && holds_arrays(&file.path)? {
+            true => {
+                let layout = Arc::new(layouts::layout(&self.layout, self.rank)?);
+                Tensor::read_arrays(&layout, &file.path)?
+            }
+            false => self.packed(&file)?,
+        };
+        let layout = packed.layout().clone();
         packed.validate()?;
         if self.json {
             return Ok(json!({
@@ -66,6 +64,23 @@ impl Check {
         Ok(out)
     }
 
+    /// The entries of a file in the layout.
+    fn packed(&self, file: &FileArgument) -> Result<Tensor> {
+        let loaded = data::load(&file.path, None, None)?;
+        let spec = LayoutSpec::parse(&self.layout)?;
+        let rank = spec.rank().or(self.rank).unwrap_or(loaded.dims().len());
+        let layout = Arc::new(layouts::layout(&self.layout, Some(rank))?);
+        let found = loaded.dims().len();
+        let loaded = data::with_rank(loaded, rank).map_err(|_| {
+            Diagnostic::new(
+                Code::Shape,
+                format!("layout `{}` has rank {rank}, the data have rank {found}", self.layout),
+            )
+            .help("choose a layout of the data's rank; `siskin layouts` lists them")
+        })?;
+        data::pack(&layout, loaded, None)
+    }
+
     fn declaration(&self) -> Output {
         let layout = layouts::layout(&self.layout, self.rank)?;
         let report = siskin::check::check(&layout)?;
@@ -82,4 +97,8 @@ impl Check {
             }
         }
     }
+}
+
+fn is_archive(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"))
 }

@@ -12,7 +12,7 @@ use siskin::synth::{Find, Plan, Verdict};
 
 use super::options::KernelOptions;
 use super::smt::Recorder;
-use super::{Output, emit, finds};
+use super::{Output, emit, finds, loops};
 
 /// Print what the stages of the compiler make of a statement
 #[derive(Args)]
@@ -120,6 +120,7 @@ fn text(planned: &Planned, module: &Module, stage: Stage) -> String {
         Stage::Proofs => {
             let mut out: String =
                 finds::chosen(planned).map(|(_, find, plan)| proofs(find, plan)).collect();
+            out.push_str(&loops::text(planned));
             out.push_str(&access_text(&module.accesses));
             out
         }
@@ -201,6 +202,7 @@ fn as_json(planned: &Planned, module: &Module, stages: &[(&str, Stage)]) -> Valu
                 "finds": finds::chosen(planned)
                     .map(|(_, find, plan)| finds::detailed(find, plan))
                     .collect::<Vec<_>>(),
+                "loops": loops::json(planned),
                 "accesses": module.accesses.iter()
                     .map(|a| json!({ "access": a.access, "proved": a.proved }))
                     .collect::<Vec<_>>(),

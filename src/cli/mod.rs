@@ -11,6 +11,7 @@ mod emit;
 mod explain;
 mod finds;
 mod layouts;
+mod loops;
 mod options;
 mod render;
 mod run;

@@ -171,13 +171,16 @@ impl CompiledKernel {
                 )
                 .help("leave the initial value out, or add it afterwards"));
             }
-            return Tensor::new(
+            let mut output = Tensor::new(
                 layout.clone(),
                 dims.clone(),
                 initial.params(),
                 shared.map_or_else(|| initial.arrays().clone(), |s| s.some_arrays(layout)),
                 initial.values().convert(value_type)?,
-            );
+            )?;
+            output.validate().map_err(|e| e.note(format!("in tensor `{name}`")))?;
+            self.check_width(name, output.dims(), output.params())?;
+            return Ok(output);
         }
         let (counted, arrays) = match shared {
             Some(shared) => (shared.tensor.params().clone(), shared.some_arrays(layout)),

@@ -19,6 +19,7 @@
 //! assert_eq!(read.loaded, Loaded::Entries(a));
 //! ```
 
+mod arrays_file;
 mod convert;
 mod dense;
 mod disorder;
@@ -44,6 +45,7 @@ mod validate;
 mod values;
 mod words;
 
+pub use arrays_file::holds_arrays;
 pub use convert::convert;
 pub use dense::{DenseArray, element_count};
 pub use entries::Entries;

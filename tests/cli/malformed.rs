@@ -1,5 +1,11 @@
 //! Every wrong input has its own diagnostic, exit status 2, and leaves existing files untouched.
 
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use siskin::tensor::{IndexData, Values};
+use siskin::{Layout, Tensor};
+
 use crate::sandbox::{SPMSPV, Sandbox, outcome};
 
 /// Runs the product with `A` from a file of this text; the output file must survive.
@@ -219,4 +225,48 @@ fn results_too_large_for_memory_are_refused() {
         ],
     );
     assert!(stderr.contains("memory"), "{stderr}");
+}
+
+#[test]
+fn unsorted_arrays_that_are_declared_sorted_are_named_by_their_first_offence() {
+    let sandbox = Sandbox::new();
+    let layout = Arc::new(Layout::named("csr").unwrap());
+    let arrays = |crd: Vec<u32>| -> IndexMap<_, _> {
+        [("pos".into(), IndexData::U32(vec![0, 2, 2, 4])), ("crd".into(), IndexData::U32(crd))]
+            .into_iter()
+            .collect()
+    };
+    let write = |name: &str, crd: Vec<u32>| {
+        let values = Values::F64(vec![1.0; 4]);
+        Tensor::new(layout.clone(), vec![3, 4], &IndexMap::new(), arrays(crd), values)
+            .unwrap()
+            .write_arrays(&sandbox.path(name))
+            .unwrap();
+    };
+    write("good.npz", vec![0, 2, 1, 3]);
+    assert!(sandbox.done(&["check", "csr", "--data", "good.npz"]).contains("holds: "));
+    write("unsorted.npz", vec![0, 2, 3, 1]);
+    let stderr = sandbox.refused("S0502", &["check", "csr", "--data", "unsorted.npz"]);
+    assert!(stderr.contains("crd") && stderr.contains('3'), "{stderr}");
+    write("outside.npz", vec![0, 9, 1, 3]);
+    let stderr = sandbox.refused("S0502", &["check", "csr", "--data", "outside.npz"]);
+    assert!(stderr.contains("crd") && stderr.contains('9'), "{stderr}");
+    sandbox.refused("S0501", &["check", "dcsr", "--data", "good.npz"]);
+}
+
+#[test]
+fn contradictory_properties_are_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        "clash.toml",
+        "name = \"clash\"\ndims = [\"i\"]\n\
+         relation = \"{ [p] -> [i] : 0 <= p < N and i = crd(p) }\"\nvalue = \"val(p)\"\n\
+         [index.crd]\ndomain = \"0 <= p < N\"\nrange = \"0 <= crd(p) < I\"\n\
+         [params]\nN = \"count\"\n\
+         [[property]]\nkind = \"range\"\narray = \"crd\"\n\
+         [[property]]\nformula = \"0 <= p < N => crd(p) = -1\"\n",
+    );
+    let out = sandbox.run(&["check", "clash.toml"]);
+    assert_eq!(out.status, 2, "{}{}", out.stdout, out.stderr);
+    assert!(out.stderr.starts_with("error[S0105]: "), "{}", out.stderr);
 }

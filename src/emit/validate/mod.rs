@@ -211,11 +211,14 @@ impl Code<'_> {
             if unsigned && name == "least" && e.as_constant().is_some_and(|c| c <= 0) {
                 continue;
             }
-            definitions.push_str(&format!(
-                "let {name} = {}.ok_or({})?;\n",
-                self.optional(&Arith::from_affine(e)),
-                failed(&what, "0")
-            ));
+            let value = self.integer(&Arith::from_affine(e));
+            definitions.push_str(&match value.contains('?') {
+                false => format!("let {name} = {value};\n"),
+                true => {
+                    let failure = failed(&what, "0");
+                    format!("let {name} = (|| Some({value}))().ok_or({failure})?;\n")
+                }
+            });
             conditions.push(format!("x {relation} {name}"));
         }
         if conditions.is_empty() && element != "u64" {

@@ -81,7 +81,7 @@ fn cases() -> Vec<Case> {
             valid: &[
                 ("dims", "[2, 2, 4]"),
                 ("pos2", "&[0, 1, 1, 1, 3]"),
-                ("crd2", "&[1, 3, 0].as_slice().split_at(0).1"),
+                ("crd2", "&[1, 0, 3]"),
                 ("val", "&[0.0; 3]"),
             ],
             broken: &[("pos2", "&[0, 1, 1, 1]", "the size P2")],
@@ -94,7 +94,7 @@ fn cases() -> Vec<Case> {
                 ("perm", "&[1, 0, 3, 2]"),
                 ("from", "&[0, 2, 3]"),
                 ("to", "&[2, 3, 5]"),
-                ("crd", "&[-1, 2, 3, 0, 1, 1, 2, 0]"),
+                ("crd", "&[-1, 2, 3, 0, 1, 2, 2, 0]"),
                 ("val", "&[0.0; 8]"),
             ],
             broken: &[
@@ -102,11 +102,11 @@ fn cases() -> Vec<Case> {
                 ("perm", "&[1, 0, 3, 1]", "perm holds no number twice"),
                 ("to", "&[3, 3, 5]", "from .. to do not overlap"),
                 ("to", "&[0, 3, 5]", "the intervals from .. to are well-formed"),
-                ("crd", "&[-2, 2, 3, 0, 1, 1, 2, 0]", "crd >= -1 and <= J - 1"),
+                ("crd", "&[-2, 2, 3, 0, 1, 2, 2, 0]", "crd >= -1 and <= J - 1"),
                 (
                     "crd",
-                    "&[-1, 2, 3, 0, 1, 1, 2, 2]",
-                    "0 <= p < I and 0 <= q <= K - 2 => crd(p, q) != crd(p, q + 1)",
+                    "&[-1, 2, 3, 0, 1, 2, 2, 2]",
+                    "0 <= p < I and q >= 0 and q + 1 < K => crd(p, q) != crd(p, q + 1)",
                 ),
                 ("k", "usize::MAX", "the size K"),
             ],

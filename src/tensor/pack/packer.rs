@@ -604,6 +604,17 @@ fn linear<'a>(
             return Err(Diagnostic::new(Code::Shape, format!("{what} exceeds 64 bits"))
                 .help("choose a sparser layout"));
         };
+        // Beyond its extent, an argument would mean an element of another row.
+        if inner.least < 0 || inner.most >= extent {
+            let beyond = (0..n).map(|k| inner.get(k)).find(|x| !(0..extent).contains(x));
+            if let Some(beyond) = beyond {
+                return Err(Diagnostic::new(
+                    Code::NotPackable,
+                    format!("{what} has rows of {extent} elements, but packing needs element {beyond}"),
+                )
+                .help("declare a larger extent, or an order that adds up duplicates"));
+            }
+        }
         let numbers = (0..n).map(|k| outer.get(k) * extent + inner.get(k)).collect();
         Ok(Column::of_i64(numbers, least, most))
     })

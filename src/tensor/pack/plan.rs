@@ -119,25 +119,34 @@ pub(super) enum SortKey {
 impl Plan {
     /// Whether values may be stored where no entry is: blocks, padding, dense dimensions.
     pub fn fills(&self) -> bool {
-        let determines = |args: &[Affine], n: &Name| args.iter().any(|a| a.mentions(n));
-        self.levels.is_empty()
-            || self.levels.iter().any(|level| {
-                level.restarts && level.group.iter().any(|g| g.as_constant().is_none())
+        let used = |n: &Name| {
+            let mentions = |args: &[Affine]| args.iter().any(|a| a.mentions(n));
+            self.levels.iter().any(|level| {
+                mentions(&level.group) || level.keys.iter().any(|key| mentions(&key.args))
             })
-            || self.levels.iter().any(|level| {
-                let counts = |count: &Count| match count {
-                    Count::Positions { level, .. } | Count::LargestGroup { level, .. } => *level,
-                };
-                level.size.is_some()
-                    && !self.counts.values().any(|c| self.levels[counts(c)].position == level.position)
-            })
-            || self.positions.iter().any(|(name, position)| {
-                let grouped = self.levels.iter().any(|level| {
-                    determines(&level.group, name)
-                        || level.keys.iter().any(|key| determines(&key.args, name))
-                });
-                *position == Position::Determined && !grouped
-            })
+        };
+        // A dimension that no level is numbered within is dense; so is one of fixed size.
+        let dense = self
+            .positions
+            .iter()
+            .any(|(name, position)| *position == Position::Determined && !used(name));
+        let padded = self.levels.iter().enumerate().any(|(k, level)| {
+            let counted = self.counts.values().any(|count| {
+                matches!(count, Count::Positions { level, .. } if *level == k)
+            });
+            level.size.is_some() && !counted
+        });
+        // Levels that are not numbered within each other store all their combinations.
+        let crossed = (0..self.levels.len())
+            .any(|a| (0..a).any(|b| !self.is_within(a, b) && !self.is_within(b, a)));
+        self.levels.is_empty() || dense || padded || crossed
+    }
+
+    /// Whether level `inner` is numbered within `outer`, directly or not.
+    fn is_within(&self, inner: usize, outer: usize) -> bool {
+        self.levels[inner].group.iter().filter_map(|arg| self.numbered_in(arg)).any(|level| {
+            level == outer || self.is_within(level, outer)
+        })
     }
 
     /// The columns that bring the entries of a level's groups, and within them its keys, together.

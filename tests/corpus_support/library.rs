@@ -1,0 +1,108 @@
+//! All kernels of a case as modules of one library.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::Made;
+
+/// Twin of the struct in every generated module.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct RawArray {
+    pub data: *mut u8,
+    pub len: usize,
+}
+
+type Dispatch = unsafe extern "C" fn(usize, *const usize, *const RawArray) -> i32;
+
+pub struct Library {
+    library: libloading::Library,
+    _folder: tempfile::TempDir,
+}
+
+const ENTRY: &str = "pub unsafe extern \"C\" fn siskin_kernel(";
+
+impl Library {
+    /// Compiles with warnings denied and every debug assertion checked.
+    pub fn compile(kernels: &[Made]) -> Result<Library, String> {
+        let mut source = String::new();
+        let mut arms = String::new();
+        for (k, made) in kernels.iter().enumerate() {
+            if !made.text.contains(ENTRY) {
+                return Err(format!("no entry in\n{}", made.text));
+            }
+            // A plain function, so that a failed assertion can be caught on this side.
+            let text = made
+                .text
+                .replace("#[unsafe(no_mangle)]", "")
+                .replace(ENTRY, "pub unsafe fn siskin_kernel(");
+            let _ = writeln!(source, "pub mod k{k} {{\n{text}\n}}");
+            let _ = writeln!(
+                arms,
+                "{k} => k{k}::siskin_kernel(sizes, arrays as *const k{k}::RawArray),"
+            );
+        }
+        let _ = writeln!(
+            source,
+            "#[unsafe(no_mangle)]
+             pub unsafe extern \"C\" fn dispatch(
+                 kernel: usize, sizes: *const usize, arrays: *const u8,
+             ) -> i32 {{
+                 let run = || unsafe {{ match kernel {{ {arms} _ => unreachable!() }} }};
+                 std::panic::catch_unwind(run).is_err() as i32
+             }}"
+        );
+        let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+        let path = folder.path().join("kernels.rs");
+        std::fs::write(&path, &source).map_err(|e| e.to_string())?;
+        let built: PathBuf = folder.path().join("kernels.so");
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let output = Command::new(rustc)
+            .args(["--edition=2024", "--crate-type=cdylib", "-Dwarnings", "-Cdebug-assertions=on"])
+            .args(["-Cdebuginfo=0", "-Copt-level=0", "-Coverflow-checks=on", "-o"])
+            .args([&built, &path])
+            .output()
+            .map_err(|e| format!("rustc: {e}"))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let lines: Vec<&str> = said.lines().take(60).collect();
+            let places: Vec<String> = said
+                .lines()
+                .filter_map(|l| l.trim().strip_prefix("--> "))
+                .filter_map(|l| l.split(':').nth(1)?.parse::<usize>().ok())
+                .take(3)
+                .map(|line| label_at(&source, kernels, line))
+                .collect();
+            return Err(format!("rustc refuses\n{}\n{}", lines.join("\n"), places.join("\n")));
+        }
+        let library = unsafe { libloading::Library::new(&built) }.map_err(|e| e.to_string())?;
+        Ok(Library { library, _folder: folder })
+    }
+
+    /// Runs a kernel; an error is a failed assertion.
+    ///
+    /// # Safety
+    /// The arguments are those of the kernel's entry.
+    pub unsafe fn run(
+        &self,
+        kernel: usize,
+        sizes: &[usize],
+        arrays: &[RawArray],
+    ) -> Result<(), String> {
+        let dispatch = unsafe { self.library.get::<Dispatch>("dispatch") };
+        let dispatch = dispatch.map_err(|e| e.to_string())?;
+        match unsafe { dispatch(kernel, sizes.as_ptr(), arrays.as_ptr()) } {
+            0 => Ok(()),
+            _ => Err("an assertion of the kernel failed".to_string()),
+        }
+    }
+}
+
+/// The kernel whose module holds a line of the source.
+fn label_at(source: &str, kernels: &[Made], line: usize) -> String {
+    let before = source.lines().take(line);
+    let number = before.filter(|l| l.starts_with("pub mod k")).count();
+    let code = source.lines().nth(line - 1).unwrap_or_default();
+    format!("in kernel {}: {}", kernels[number.saturating_sub(1)].label, code.trim())
+}

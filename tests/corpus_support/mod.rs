@@ -1,0 +1,153 @@
+//! Reading a case, making its kernels, compiling them together, and comparing their results.
+
+mod compare;
+mod library;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use siskin::Kernel;
+use siskin::emit::IndexWidth;
+use siskin::formula::Name;
+use siskin::kernel::Planned;
+use siskin::layout::Layout;
+use siskin::tensor::ValueType;
+
+pub use compare::compare;
+pub use library::Library;
+
+/// What a corpus file says.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    pub expression: String,
+    /// Layouts to try for each tensor; all combinations are. `@rle` is `tests/layouts/rle.toml`.
+    #[serde(default)]
+    pub layouts: BTreeMap<String, Vec<String>>,
+    /// Loop orders to try, besides the default one; those that a layout refuses are left out.
+    #[serde(default)]
+    pub orders: Vec<String>,
+    /// Combinations that have no kernel, with a part of the reason: `{ A = "dia", why = "…" }`.
+    #[serde(default)]
+    pub data: Vec<Data>,
+}
+
+/// One set of tensors.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Data {
+    pub name: String,
+    pub dims: BTreeMap<String, Vec<usize>>,
+    /// Extents that no tensor gives.
+    #[serde(default)]
+    pub extents: BTreeMap<String, usize>,
+    /// Entries of each tensor: coordinates, then the value. A tensor without entries is full of
+    /// small numbers if it says `"full"`.
+    #[serde(default)]
+    pub entries: BTreeMap<String, Entries>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub enum Entries {
+    Listed(Vec<Vec<i64>>),
+    /// `"full"`, or `"random N SEED"`: N entries, duplicates included, in no order.
+    Made(String),
+}
+
+/// A kernel of a case.
+pub struct Made {
+    /// What tells it from the others.
+    pub label: String,
+    pub text: String,
+    pub planned: Planned,
+}
+
+impl Case {
+    pub fn read(path: &Path) -> Result<Case, String> {
+        let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+        toml::from_str(&text).map_err(|e| e.to_string())
+    }
+
+    /// All choices of one layout for each tensor.
+    fn combinations(&self) -> Vec<Vec<(String, String)>> {
+        let mut out = vec![Vec::new()];
+        for (tensor, layouts) in &self.layouts {
+            out = layouts
+                .iter()
+                .flat_map(|l| {
+                    out.iter().map(move |before| {
+                        let mut c: Vec<(String, String)> = before.clone();
+                        c.push((tensor.clone(), l.clone()));
+                        c
+                    })
+                })
+                .collect();
+        }
+        out
+    }
+}
+
+/// The text of a layout as the library takes it.
+pub fn layout_text(text: &str) -> String {
+    match text.strip_prefix('@') {
+        Some(name) => format!("tests/layouts/{name}.toml"),
+        None => text.to_string(),
+    }
+}
+
+/// The kernels of all combinations, orders and plans, each once.
+pub fn kernels(case: &Case) -> Result<Vec<Made>, String> {
+    let mut out: Vec<Made> = Vec::new();
+    let mut variants = [
+        (ValueType::F64, IndexWidth::U32),
+        (ValueType::F32, IndexWidth::U64),
+        (ValueType::I64, IndexWidth::U32),
+        (ValueType::I32, IndexWidth::U64),
+    ]
+    .into_iter()
+    .cycle();
+    for combination in case.combinations() {
+        let shown: Vec<String> = combination.iter().map(|(t, l)| format!("{t}={l}")).collect();
+        for order in std::iter::once("").chain(case.orders.iter().map(String::as_str)) {
+            let order: Vec<&str> = order.split(',').filter(|n| !n.is_empty()).collect();
+            let label = format!("{} order {}", shown.join(" "), order.join(","));
+            let mut kernel = Kernel::new(&case.expression).order(&order);
+            for (tensor, layout) in &combination {
+                kernel = kernel.layout(tensor, &layout_text(layout));
+            }
+            let planned = kernel.plan().map_err(|e| format!("{label}: {e:#?}"))?;
+            let mut add = |what: &str, mut planned: Planned| -> Result<(), String> {
+                (planned.value_type, planned.index_width) = variants.next().expect("endless");
+                let module = planned.render().map_err(|e| format!("{label} {what}: {e:#?}"))?;
+                let variant = format!("{:?} {:?}", planned.value_type, planned.index_width);
+                let label = format!("{label} {what} {variant}");
+                if out.iter().all(|m| m.text != module.text) {
+                    out.push(Made { label, text: module.text, planned });
+                }
+                Ok(())
+            };
+            // Every template with all others left as they are, and the automatic choice.
+            add("automatic", planned.clone())?;
+            for s in 0..planned.statements.len() {
+                for f in 0..planned.statements[s].finds.len() {
+                    let find = &planned.statements[s].finds[f];
+                    for plan in find.plans().filter(|p| !p.template.closed_form) {
+                        let mut forced = planned.clone();
+                        forced.statements[s].chosen[f] = plan.clone();
+                        let what = format!("{} by {plan}", find.problem.position);
+                        add(&what, forced)?;
+                    }
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// The layout of a tensor of a kernel.
+pub fn layout_of(made: &Made, tensor: &Name) -> Arc<Layout> {
+    made.planned.layouts[tensor].clone()
+}
