@@ -230,8 +230,16 @@ mod declared {
 
     /// Those that store any matrix.
     pub const GENERAL: [&str; 10] = [
-        ELL, ELL_BY_COLUMNS, DIAGONALS, BLOCK_DIAGONALS, BACKWARDS, BLOCK_LIST, COUNTED_ROWS,
-        STARTS_AND_ENDS, ROWS_AND_COLUMNS, PERMUTED_ROWS,
+        ELL,
+        ELL_BY_COLUMNS,
+        DIAGONALS,
+        BLOCK_DIAGONALS,
+        BACKWARDS,
+        BLOCK_LIST,
+        COUNTED_ROWS,
+        STARTS_AND_ENDS,
+        ROWS_AND_COLUMNS,
+        PERMUTED_ROWS,
     ];
 }
 
@@ -244,13 +252,30 @@ fn layouts(rank: usize) -> Vec<Arc<Layout>> {
     let named: &[&str] = match rank {
         1 => &["sparse", "dense", "coo", "coo-unsorted", "csf"],
         2 => &[
-            "csr", "csc", "dcsr", "dcsc", "coo", "coo-unsorted", "csf", "dense", "bcsr(2,2)",
-            "bcsr(3,2)", "bcsr(1,4)", "[i, j] dense(j), dense(i)", "compressed(i), dense(j)",
-            "dense(i), compressed(j, ordered=false)", "dense(i), compressed(j, unique=false)",
+            "csr",
+            "csc",
+            "dcsr",
+            "dcsc",
+            "coo",
+            "coo-unsorted",
+            "csf",
+            "dense",
+            "bcsr(2,2)",
+            "bcsr(3,2)",
+            "bcsr(1,4)",
+            "[i, j] dense(j), dense(i)",
+            "compressed(i), dense(j)",
+            "dense(i), compressed(j, ordered=false)",
+            "dense(i), compressed(j, unique=false)",
         ],
         _ => &[
-            "coo", "coo-unsorted", "csf", "dense", "dense(i), dense(j), compressed(k)",
-            "compressed(i), dense(j), compressed(k)", "[i, j, k] compressed(k), dense(i), compressed(j)",
+            "coo",
+            "coo-unsorted",
+            "csf",
+            "dense",
+            "dense(i), dense(j), compressed(k)",
+            "compressed(i), dense(j), compressed(k)",
+            "[i, j, k] compressed(k), dense(i), compressed(j)",
             "dense(i), compressed(j, unique=false), singleton(k)",
         ],
     };
@@ -395,7 +420,11 @@ fn the_plan_says_how_each_array_is_made() {
          crd2(p2) = k; val(p2)"
     );
     let plan = Plan::of(&declared_layout(declared::ELL)).unwrap().to_string();
-    assert!(plan.contains("k = rank of (p0, j) within (p0)") || plan.contains("rank of entry within (p0)"), "{plan}");
+    assert!(
+        plan.contains("k = rank of (p0, j) within (p0)")
+            || plan.contains("rank of entry within (p0)"),
+        "{plan}"
+    );
     assert!(plan.contains("K = largest count of k"), "{plan}");
 }
 
@@ -452,7 +481,8 @@ fn a_packed_triangle_takes_its_half_only() {
     let layout = declared_layout(declared::PACKED_TRIANGLE);
     check_round_trip(&layout, &entries(&[3, 3], &[vec![2, 1], vec![0, 0], vec![2, 2]]));
     assert_eq!(packed(&layout, &entries(&[3, 3], &[])).stored(), 6);
-    let error = pack(&layout, &entries(&[3, 3], &[vec![0, 0], vec![1, 2]]), &PackOptions::default());
+    let error =
+        pack(&layout, &entries(&[3, 3], &[vec![0, 0], vec![1, 2]]), &PackOptions::default());
     let error = error.unwrap_err();
     assert_eq!(error.code, Code::NotPackable);
     assert!(error.message.contains("entry (1, 2) has no place"), "{error}");
@@ -476,7 +506,8 @@ fn symmetric_storage_keeps_one_half_and_checks_the_other() {
 
 #[test]
 fn an_array_that_the_coordinates_do_not_determine_is_named() {
-    let text = declared::STARTS_AND_ENDS.replace("j = crd(p1)", "j <= crd(p1) and crd(p1) <= j + 1");
+    let text =
+        declared::STARTS_AND_ENDS.replace("j = crd(p1)", "j <= crd(p1) and crd(p1) <= j + 1");
     let error = Plan::of(&declared_layout(&text)).unwrap_err();
     assert_eq!(error.code, Code::NotPackable);
     assert!(error.message.contains("`crd` is neither a coordinate, nor a count"), "{error}");
@@ -502,8 +533,7 @@ fn indices_are_as_wide_as_asked_or_as_needed() {
     let layout = Arc::new(Layout::named("csr").unwrap());
     let of = |dims: &[usize], index_width| {
         let given = entries(dims, &[vec![1, 1]]);
-        pack(&layout, &given, &PackOptions { index_width })
-            .map(|t| t.arrays()["crd"].index_type())
+        pack(&layout, &given, &PackOptions { index_width }).map(|t| t.arrays()["crd"].index_type())
     };
     assert_eq!(of(&[2, 2], IndexWidth::Auto).unwrap(), IndexType::U32);
     assert_eq!(of(&[2, 2], IndexWidth::U64).unwrap(), IndexType::U64);
@@ -526,7 +556,8 @@ fn conversion_drops_the_zeros_that_only_the_source_needed() {
     let given = entries(&[5, 5], &[vec![0, 0], vec![4, 1]]);
     for source in layouts(2) {
         let tensor = packed(&source, &given);
-        let sparse = convert(&tensor, &Arc::new(Layout::named("csr").unwrap()), &PackOptions::default());
+        let sparse =
+            convert(&tensor, &Arc::new(Layout::named("csr").unwrap()), &PackOptions::default());
         assert_eq!(sparse.unwrap().stored(), 2, "from {}", source.name);
     }
     // A zero that was stored on purpose stays.

@@ -44,36 +44,66 @@ fn each_broken_property_of_compressed_rows_is_named() {
     let dims = [3, 4];
     assert_eq!(validate("csr", &dims, "pos=0,2,2,3 crd=1,3,0", 3), Ok(()));
     refused(
-        "csr", &dims, "pos=0,2,2,3 crd=1,1,0", 3,
+        "csr",
+        &dims,
+        "pos=0,2,2,3 crd=1,1,0",
+        3,
         "crd is not strictly increasing within a segment of pos: crd(0) = 1, crd(1) = 1 in segment 0",
     );
-    refused("csr", &dims, "pos=0,2,1,3 crd=1,3,0", 3, "pos is not increasing: pos(1) = 2, pos(2) = 1");
     refused(
-        "csr", &dims, "pos=1,2,2,3 crd=1,3,0", 3,
+        "csr",
+        &dims,
+        "pos=0,2,1,3 crd=1,3,0",
+        3,
+        "pos is not increasing: pos(1) = 2, pos(2) = 1",
+    );
+    refused(
+        "csr",
+        &dims,
+        "pos=1,2,2,3 crd=1,3,0",
+        3,
         "the property `pos(0) = 0` does not hold: pos(0) = 1",
     );
     refused(
-        "csr", &dims, "pos=0,2,2,3 crd=1,4,0", 3,
+        "csr",
+        &dims,
+        "pos=0,2,2,3 crd=1,4,0",
+        3,
         "crd(1) = 4 is out of range: it must be in 0 ..= J - 1 = 3",
     );
     refused(
-        "csr", &dims, "pos=0,9,2,3 crd=1,3,0", 3,
+        "csr",
+        &dims,
+        "pos=0,9,2,3 crd=1,3,0",
+        3,
         "pos(1) = 9 is out of range: it must be in 0 ..= NNZ = 3",
     );
     refused(
-        "csr", &dims, "pos=0,2,3 crd=1,3,0", 3,
+        "csr",
+        &dims,
+        "pos=0,2,3 crd=1,3,0",
+        3,
         "the size NNZ = pos(I) cannot be computed from the index arrays",
     );
     refused(
-        "csr", &dims, "pos=0,2,2,3,3 crd=1,3,0", 3,
+        "csr",
+        &dims,
+        "pos=0,2,2,3,3 crd=1,3,0",
+        3,
         "index array `pos` has 5 elements, but its layout needs I + 1 = 4",
     );
     refused(
-        "csr", &dims, "pos=0,2,2,3 crd=1,3", 3,
+        "csr",
+        &dims,
+        "pos=0,2,2,3 crd=1,3",
+        3,
         "index array `crd` has 2 elements, but its layout needs NNZ = 3",
     );
     refused(
-        "csr", &dims, "pos=0,2,2,3 crd=1,3,0", 2,
+        "csr",
+        &dims,
+        "pos=0,2,2,3 crd=1,3,0",
+        2,
         "value array `val` has 2 elements, but its layout needs NNZ = 3",
     );
     refused("csr", &dims, "pos=0,2,2,-3 crd=1,3,0", 3, "the size NNZ is -3");
@@ -82,7 +112,10 @@ fn each_broken_property_of_compressed_rows_is_named() {
 #[test]
 fn lexicographic_order_speaks_of_all_arrays() {
     refused(
-        "coo", &[3, 4], "crd0=0,0,2 crd1=3,3,0", 3,
+        "coo",
+        &[3, 4],
+        "crd0=0,0,2 crd1=3,3,0",
+        3,
         "(crd0, crd1) are not strictly increasing: (crd0(0) = 0, crd1(0) = 3), (crd0(1) = 0, crd1(1) = 3)",
     );
     assert_eq!(validate("coo-unsorted", &[3, 4], "crd0=2,0,0 crd1=3,3,3", 3), Ok(()));
@@ -93,11 +126,17 @@ fn segments_of_tuples_are_named_by_their_arguments() {
     let layout = "dense(i), dense(j), compressed(k)";
     assert_eq!(validate(layout, &[2, 2, 4], "pos2=0,1,1,1,3 crd2=1,0,3", 3), Ok(()));
     refused(
-        layout, &[2, 2, 4], "pos2=0,1,1,1,3 crd2=1,3,0", 3,
+        layout,
+        &[2, 2, 4],
+        "pos2=0,1,1,1,3 crd2=1,3,0",
+        3,
         "crd2 is not strictly increasing within a segment of pos2: crd2(1) = 3, crd2(2) = 0 in segment 1, 1",
     );
     refused(
-        layout, &[2, 2, 4], "pos2=0,1,0,1,3 crd2=1,0,3", 3,
+        layout,
+        &[2, 2, 4],
+        "pos2=0,1,0,1,3 crd2=1,0,3",
+        3,
         "pos2 is not increasing: pos2(0, 1) = 1, pos2(1, 0) = 0",
     );
 }
@@ -118,32 +157,71 @@ fn list(property: &str) -> String {
 #[test]
 fn every_kind_of_property_is_checked() {
     let cases = [
-        ("kind='monotonic'\narray='a'\nstrict=true", "a=1,1 b=0,0 s=0",
-         "a is not strictly increasing: a(0) = 1, a(1) = 1"),
-        ("kind='monotonic'\narray='a'\ndirection='decreasing'", "a=1,2 b=0,0 s=0",
-         "a is not decreasing: a(0) = 1, a(1) = 2"),
-        ("kind='injective'\narray='a'", "a=5,1,5 b=0,0,0 s=0",
-         "a holds a number twice: a(0) = 5, a(2) = 5"),
-        ("kind='injective'\narray='a'\nsegments='s'", "a=5,1,3,3 b=0,0,0,0 s=0,1,4",
-         "a holds a number twice within a segment of s: a(2) = 3, a(3) = 3 in segment 1"),
-        ("kind='permutation'\narray='a'", "a=2,0,0 b=0,0,0 s=0",
-         "a holds a number twice: a(1) = 0, a(2) = 0"),
-        ("kind='permutation'\narray='a'", "a=2,0,3 b=0,0,0 s=0",
-         "a is not a permutation: a(2) = 3"),
-        ("kind='disjoint'\narrays=['a','b']", "a=0,2 b=3,4 s=0",
-         "the intervals a .. b overlap: (a(0) = 0, b(0) = 3), (a(1) = 2, b(1) = 4)"),
-        ("kind='disjoint'\narrays=['a','b']\nstrict=true", "a=0,3 b=3,3 s=0",
-         "the interval a .. b is empty: (a(1) = 3, b(1) = 3)"),
-        ("kind='periodic-lexicographic'\narrays=['a','b']\nsegments='s'", "a=1,1,0 b=2,1,0 s=0,2,3",
-         "(a, b) are not increasing within a segment of s: (a(0) = 1, b(0) = 2), (a(1) = 1, b(1) = 1) in segment 0"),
-        ("kind='periodic-monotonic'\narray='a'\nsegments='s'", "a=1,2 b=0,0 s=0,7",
-         "segment 0 of s does not lie within its 2 elements: s(0) = 0, s(1) = 7"),
-        ("formula='0 <= p < N and a(p) >= 2 => b(p) = a(p) - 1'", "a=1,3 b=9,9 s=0",
-         "the property `0 <= p < N and a(p) >= 2 => b(p) = a(p) - 1` does not hold: p = 1, a(1) = 3, b(1) = 9"),
-        ("formula='0 <= p < N => a(b(p)) >= 0'", "a=1,3 b=1,9 s=0",
-         "element 9 of index array `a` is needed, but it has 2 elements"),
-        ("formula='a(p) >= 0'", "a=1 b=0 s=0",
-         "the property `a(p) >= 0` cannot be checked: nothing bounds `p`"),
+        (
+            "kind='monotonic'\narray='a'\nstrict=true",
+            "a=1,1 b=0,0 s=0",
+            "a is not strictly increasing: a(0) = 1, a(1) = 1",
+        ),
+        (
+            "kind='monotonic'\narray='a'\ndirection='decreasing'",
+            "a=1,2 b=0,0 s=0",
+            "a is not decreasing: a(0) = 1, a(1) = 2",
+        ),
+        (
+            "kind='injective'\narray='a'",
+            "a=5,1,5 b=0,0,0 s=0",
+            "a holds a number twice: a(0) = 5, a(2) = 5",
+        ),
+        (
+            "kind='injective'\narray='a'\nsegments='s'",
+            "a=5,1,3,3 b=0,0,0,0 s=0,1,4",
+            "a holds a number twice within a segment of s: a(2) = 3, a(3) = 3 in segment 1",
+        ),
+        (
+            "kind='permutation'\narray='a'",
+            "a=2,0,0 b=0,0,0 s=0",
+            "a holds a number twice: a(1) = 0, a(2) = 0",
+        ),
+        (
+            "kind='permutation'\narray='a'",
+            "a=2,0,3 b=0,0,0 s=0",
+            "a is not a permutation: a(2) = 3",
+        ),
+        (
+            "kind='disjoint'\narrays=['a','b']",
+            "a=0,2 b=3,4 s=0",
+            "the intervals a .. b overlap: (a(0) = 0, b(0) = 3), (a(1) = 2, b(1) = 4)",
+        ),
+        (
+            "kind='disjoint'\narrays=['a','b']\nstrict=true",
+            "a=0,3 b=3,3 s=0",
+            "the interval a .. b is empty: (a(1) = 3, b(1) = 3)",
+        ),
+        (
+            "kind='periodic-lexicographic'\narrays=['a','b']\nsegments='s'",
+            "a=1,1,0 b=2,1,0 s=0,2,3",
+            "(a, b) are not increasing within a segment of s: (a(0) = 1, b(0) = 2), (a(1) = 1, b(1) = 1) in segment 0",
+        ),
+        (
+            "kind='periodic-monotonic'\narray='a'\nsegments='s'",
+            "a=1,2 b=0,0 s=0,7",
+            "segment 0 of s does not lie within its 2 elements: s(0) = 0, s(1) = 7",
+        ),
+        (
+            "formula='0 <= p < N and a(p) >= 2 => b(p) = a(p) - 1'",
+            "a=1,3 b=9,9 s=0",
+            "the property `0 <= p < N and a(p) >= 2 => b(p) = a(p) - 1` does not hold: p = 1, a(1) = 3, b(1) = 9",
+        ),
+        (
+            "formula='0 <= p < N => a(b(p)) >= 0'",
+            "a=1,3 b=1,9 s=0",
+            "element 9 of index array `a` is needed, but it has 2 elements",
+        ),
+        (
+            "formula='a(p) >= 0'",
+            "a=1 b=0 s=0",
+            "the property `a(p) >= 0` cannot be checked: nothing bounds `p`",
+        ),
     ];
     for (property, arrays, message) in cases {
         let count = arrays.split(' ').next().unwrap().split(',').count();

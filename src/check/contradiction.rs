@@ -173,6 +173,9 @@ fn find_clash(theory: &Theory<'_>, prover: &mut dyn Prover) -> Option<Clash> {
         property.formula.visit_calls(&mut |_| calls = true);
         property.kind == PropertyKind::Range || !calls
     });
+    if strong.len() < 2 {
+        return None;
+    }
     let core = clashing(theory, &two_entries(theory), &mild, &strong, prover)?;
     (core.len() > 1).then(|| clash(theory, &core, 2))
 }

@@ -76,8 +76,15 @@ pub(super) fn describe(regions: &[Region]) -> String {
     out
 }
 
-/// The regions of every piece; pieces that are cut the same way count once.
+/// With more positions, projecting them out one after the other takes too long.
+const MOST_POSITIONS: usize = 12;
+
+/// The regions of every piece; pieces that are cut the same way count once. None for layouts of
+/// very many positions.
 pub(super) fn regions(layout: &Layout) -> Vec<Region> {
+    if layout.relation.positions.len() > MOST_POSITIONS {
+        return Vec::new();
+    }
     let mut kinds: Vec<Vec<Region>> = Vec::new();
     for piece in &layout.relation.pieces {
         let of_piece = of_piece(layout, piece);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Value, json};
-use siskin::diagnostic::Result;
+use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::kernel::{CompiledKernel, Kernel};
 use siskin::layout::Layout;
 use siskin::program::Program;
@@ -29,9 +29,10 @@ pub struct Run {
     /// A tensor's file, and the layout to pack it into
     #[arg(short = 't', long = "tensor", value_name = "NAME=FILE[:LAYOUT]")]
     tensors: Vec<String>,
-    /// Write the result instead of showing it
-    #[arg(short, long, value_name = "FILE[:LAYOUT]")]
-    output: Option<String>,
+    /// Write the result instead of showing it; NAME=shares(INPUT) gives it the sparsity of an input
+    /// (both may be given)
+    #[arg(short, long, value_name = "FILE[:LAYOUT] | NAME=shares(INPUT)")]
+    output: Vec<String>,
     #[command(flatten)]
     options: KernelOptions,
 }
@@ -42,9 +43,22 @@ impl Run {
         let program = Program::parse(&self.expression)?;
         let rank = program.output.rank();
         // Refused before any work is done.
-        let target = self.output.as_deref().map(|text| Target::parse(text, rank)).transpose()?;
+        let (wishes, files): (Vec<&String>, Vec<&String>) =
+            self.output.iter().partition(|text| sharing(text).is_some());
+        let shared = one(&wishes)?.and_then(|text| sharing(text));
+        let target = one(&files)?.map(|text| Target::parse(text, rank)).transpose()?;
         let inputs = data::inputs(&program, &self.tensors, &self.options)?;
         let mut kernel = for_data(kernel, &inputs)?;
+        if let Some((name, layout)) = shared {
+            if *name != *program.output.tensor {
+                return Err(Diagnostic::new(
+                    Code::Usage,
+                    format!("`-o {name}={layout}`: `{name}` is not the output"),
+                )
+                .help(format!("the output is `{}`", program.output.tensor)));
+            }
+            kernel = kernel.layout(name, layout);
+        }
         if let Some(Target { layout: OutputLayout::Shared(layout), .. }) = &target {
             kernel = kernel.layout(&program.output.tensor, layout);
         }
@@ -97,7 +111,7 @@ impl Run {
                 "nonzero": about.nonzero,
                 "sum": about.sum,
                 "norm": about.norm,
-                "file": self.output,
+                "file": self.output.iter().find(|text| sharing(text).is_none()),
             },
         })
         .to_string()
@@ -146,7 +160,7 @@ impl Run {
             about.sum,
             about.norm
         ));
-        match &self.output {
+        match self.output.iter().find(|text| sharing(text).is_none()) {
             Some(file) => out.push_str(&format!("written to {file}\n")),
             None => out.push_str(&whole(result)),
         }
@@ -176,6 +190,23 @@ enum OutputLayout {
     Asked(Arc<Layout>),
     /// `shares(A)`: the kernel writes at the positions of an input.
     Shared(String),
+}
+
+/// The parts of `C=shares(A)`.
+fn sharing(text: &str) -> Option<(&str, &str)> {
+    text.split_once('=').filter(|(_, layout)| layout.trim().starts_with("shares("))
+}
+
+/// The one option of its kind, if it was given.
+fn one<'a>(texts: &[&'a String]) -> Result<Option<&'a str>> {
+    match texts {
+        [] => Ok(None),
+        [text] => Ok(Some(text.as_str())),
+        [_, second, ..] => Err(Diagnostic::new(Code::Usage, "more than one output is given")
+            .at(0..second.len(), "the second one")
+            .within("--output", second)
+            .help("give one file, and one `NAME=shares(INPUT)`")),
+    }
 }
 
 impl Target {

@@ -459,7 +459,7 @@ impl<'a> ModuleWriter<'a> {
                 "/// Sums `term` over a range in four independent chains.\n\
                  #[inline(always)]\n\
                  fn sum(lo: usize, hi: usize, term: impl Fn(usize) -> {ty}) -> {ty} {{\n\
-                 let (mut s0, mut s1, mut s2, mut s3) = ({zero}, {zero}, {zero}, {zero});\n\
+                 let [mut s0, mut s1, mut s2, mut s3]: [{ty}; 4] = [{zero}; 4];\n\
                  let mut p = lo;\n\
                  while p + 4 <= hi {{\n{}\n{}\n{}\n{}\np += 4;\n}}\n\
                  while p < hi {{\n{}\np += 1;\n}}\n\

@@ -14,9 +14,16 @@ use crate::formula::{Affine, Constraint, Name, Relop};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// `variable = value`
-    Solve { variable: Name, value: Affine },
+    Solve {
+        variable: Name,
+        value: Affine,
+    },
     /// Every integer that satisfies all bounds.
-    Loop { variable: Name, lower: Vec<Bound>, upper: Vec<Bound> },
+    Loop {
+        variable: Name,
+        lower: Vec<Bound>,
+        upper: Vec<Bound>,
+    },
     Check(Constraint),
 }
 
@@ -87,9 +94,7 @@ pub fn steps(variables: &[Name], constraints: &[Constraint]) -> Result<Vec<Step>
             .find_map(|x| Some((x.clone(), bounds(x)?)));
         let Some((variable, (lower, upper))) = chosen else { return Err(first_open.clone()) };
         // Inequalities are used up as bounds; an equation must still be checked.
-        pending.retain(|c| {
-            c.relop != Relop::Ge || single(c).is_none_or(|(y, ..)| y != variable)
-        });
+        pending.retain(|c| c.relop != Relop::Ge || single(c).is_none_or(|(y, ..)| y != variable));
         known.push(variable.clone());
         steps.push(Step::Loop { variable, lower, upper });
     }
@@ -123,7 +128,8 @@ mod tests {
 
     #[test]
     fn variables_are_solved_as_soon_as_an_equation_allows() {
-        let text = "0 <= p0 < I and i = p0 and pos(p0) <= p1 < pos(p0 + 1) and j = crd(p1) and j <= i";
+        let text =
+            "0 <= p0 < I and i = p0 and pos(p0) <= p1 < pos(p0 + 1) and j = crd(p1) and j <= i";
         assert_eq!(
             order(&["p0", "p1", "i", "j"], text).unwrap(),
             ["loop p0", "i = p0", "loop p1", "j = crd(p1)", "check j <= i"]

@@ -56,12 +56,12 @@ const BLOCK: usize = 1024;
 /// The first element outside the inclusive bounds.
 pub(super) fn outside<T: Element>(v: &[T], least: i64, most: i64) -> Option<usize> {
     let wrong = |x: T| (x.value() < least) | (x.value() > most);
-    v.chunks(BLOCK)
-        .position(|block| block.iter().fold(false, |any, &x| any | wrong(x)))
-        .and_then(|block| {
+    v.chunks(BLOCK).position(|block| block.iter().fold(false, |any, &x| any | wrong(x))).and_then(
+        |block| {
             let start = block * BLOCK;
             v[start..].iter().position(|&x| wrong(x)).map(|at| start + at)
-        })
+        },
+    )
 }
 
 /// The first `k` for which elements `k` and `k + 1` are out of order.

@@ -163,9 +163,7 @@ impl ValueIndex {
                 Subscript::Polynomial(e) => {
                     let variable =
                         |n: &str| Some(point[self.variables.iter().position(|v| &**v == n)?]);
-                    scope
-                        .value_with(e, &variable)
-                        .ok_or_else(|| scope.diagnose(Fault::Overflow))?
+                    scope.value_with(e, &variable).ok_or_else(|| scope.diagnose(Fault::Overflow))?
                 }
             };
             let row = if k == 0 { Some(0) } else { at.checked_mul(self.shape[k]) };

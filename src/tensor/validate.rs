@@ -99,7 +99,10 @@ impl Tensor {
         let value = |e: Option<&Affine>, otherwise: i64| match e {
             None => Ok(otherwise),
             Some(e) => scope.value(&Arith::from_affine(e)).ok_or_else(|| {
-                Diagnostic::new(Code::Property, format!("the bound `{e}` of `{name}` exceeds 64 bits"))
+                Diagnostic::new(
+                    Code::Property,
+                    format!("the bound `{e}` of `{name}` exceeds 64 bits"),
+                )
             }),
         };
         let (least, most) = (value(lower, i64::MIN)?, value(upper, i64::MAX)?);
@@ -122,12 +125,7 @@ impl Tensor {
         .help(WRONG_ARRAYS))
     }
 
-    fn ordered(
-        &self,
-        names: &[Name],
-        segments: Option<&Name>,
-        direction: Direction,
-    ) -> Result<()> {
+    fn ordered(&self, names: &[Name], segments: Option<&Name>, direction: Direction) -> Result<()> {
         let arrays: Result<Vec<&IndexData>> = names.iter().map(|n| self.array(n)).collect();
         let arrays = arrays?;
         let Some(first) = arrays.first() else { return Ok(()) };
@@ -141,9 +139,9 @@ impl Tensor {
             }),
             (_, segments) => {
                 let later = |k: usize| {
-                    let order = arrays.iter().fold(Ordering::Equal, |o, a| {
-                        o.then_with(|| a.get(k).cmp(&a.get(k + 1)))
-                    });
+                    let order = arrays
+                        .iter()
+                        .fold(Ordering::Equal, |o, a| o.then_with(|| a.get(k).cmp(&a.get(k + 1))));
                     !direction.allows(order)
                 };
                 let find = |r: Range<usize>| {
@@ -317,7 +315,9 @@ impl Tensor {
         let variables: Vec<Name> = steps
             .iter()
             .filter_map(|step| match step {
-                Step::Solve { variable, .. } | Step::Loop { variable, .. } => Some(variable.clone()),
+                Step::Solve { variable, .. } | Step::Loop { variable, .. } => {
+                    Some(variable.clone())
+                }
                 Step::Check(_) => None,
             })
             .collect();
@@ -332,9 +332,9 @@ impl Tensor {
         });
         match end {
             Ok(()) => Ok(()),
-            Err(Stop::Fault(fault)) => Err(scope
-                .diagnose(fault)
-                .note(format!("while checking the property `{formula}`"))),
+            Err(Stop::Fault(fault)) => {
+                Err(scope.diagnose(fault).note(format!("while checking the property `{formula}`")))
+            }
             Err(Stop::Asked(e)) => Err(e),
         }
     }
@@ -367,7 +367,8 @@ impl Tensor {
                 }
             }
         });
-        let place = if shown.is_empty() { String::new() } else { format!(": {}", shown.join(", ")) };
+        let place =
+            if shown.is_empty() { String::new() } else { format!(": {}", shown.join(", ")) };
         Diagnostic::new(Code::Property, format!("the property `{formula}` does not hold{place}"))
             .help(WRONG_ARRAYS)
     }

@@ -89,7 +89,10 @@ pub(super) fn of_position(
             if !segments.calls().contains(&end) {
                 return Err(refused(
                     layout,
-                    format!("position `{position}` is bounded by distant elements of `{}`", start.array),
+                    format!(
+                        "position `{position}` is bounded by distant elements of `{}`",
+                        start.array
+                    ),
                 )
                 .help(format!("write `{0}(u) <= {position} < {0}(u + 1)`", start.array)));
             }

@@ -262,8 +262,7 @@ impl<'a> Derivation<'a> {
     fn determine_coordinates(&self, inputs: &[Atom]) -> bool {
         self.layout.relation.coordinates.iter().all(|c| {
             let coordinate = Atom::Var(c.clone());
-            inputs.contains(&coordinate)
-                || self.inverses[0].function(inputs, &coordinate).is_some()
+            inputs.contains(&coordinate) || self.inverses[0].function(inputs, &coordinate).is_some()
         })
     }
 
@@ -423,19 +422,16 @@ fn count(layout: &Layout, plan: &Plan, name: &Name) -> Result<Count> {
         }
     }
     for (subscript, extent) in layout.value.index.iter().zip(&layout.value.shape) {
-        let level = plan
-            .levels
-            .iter()
-            .position(|l| matches!(subscript, Arith::Var(n) if *n == l.position));
+        let level =
+            plan.levels.iter().position(|l| matches!(subscript, Arith::Var(n) if *n == l.position));
         if let (Some(level), Arith::Var(n)) = (level, extent)
             && n == name
         {
             return Ok(count(level, plan.levels[level].first));
         }
     }
-    Err(refused(layout, format!("nothing says what the size `{name}` counts")).help(format!(
-        "bound a position by it, e.g. `0 <= p < {name}`, or define it in [params]"
-    )))
+    Err(refused(layout, format!("nothing says what the size `{name}` counts"))
+        .help(format!("bound a position by it, e.g. `0 <= p < {name}`, or define it in [params]")))
 }
 
 /// The exclusive upper bound of `x` in `c`, if it is one.

@@ -12,6 +12,7 @@
 //! sort by (i, j); p0 = i; p1 = rank of (p0, j); pos(p0) = prefix count of p1; crd(p1) = j; val(p1)
 //! ```
 
+mod accumulate;
 mod agree;
 mod bounds;
 mod columns;

@@ -36,9 +36,10 @@ pub(super) fn of_keys(layout: &Layout, keys: &[(Call, Name)], segments: Option<&
         .iter()
         .any(|p| matches!(p.kind, PropertyKind::Injective | PropertyKind::Permutation));
     // A formula may ask for any order: increasing and distinct is the one that most have in mind.
-    let stated = layout.properties.iter().any(|p| {
-        p.kind == PropertyKind::Formula && p.arrays.iter().any(|a| at(a).is_some())
-    });
+    let stated = layout
+        .properties
+        .iter()
+        .any(|p| p.kind == PropertyKind::Formula && p.arrays.iter().any(|a| at(a).is_some()));
 
     let mut order: Vec<usize> =
         longest.map_or_else(Vec::new, |p| p.arrays.iter().filter_map(at).collect());

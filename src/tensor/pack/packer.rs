@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::accumulate;
 use super::agree;
 use super::columns::{Column, Columns, Data};
 use super::number::{Numbering, Separation};
@@ -18,11 +19,11 @@ use super::{PackOptions, derive::refused};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Name};
 use crate::layout::{Layout, PropertyKind, checks};
+use crate::tensor::Tensor;
 use crate::tensor::entries::Entries;
 use crate::tensor::index_data::{IndexData, IndexType};
 use crate::tensor::tensor::{extents, known_sizes, rank_differs, shape};
 use crate::tensor::values::Values;
-use crate::tensor::Tensor;
 
 impl Plan {
     /// Packs entries by this plan, which must be that of `layout`.
@@ -75,9 +76,7 @@ impl Plan {
         let mut runs: Vec<Run> = Vec::new();
         for level in 0..self.levels.len() {
             let (keys, _) = self.sort_keys(level);
-            let fits = |run: &&mut Run| {
-                keys.starts_with(&run.keys) || run.keys.starts_with(&keys)
-            };
+            let fits = |run: &&mut Run| keys.starts_with(&run.keys) || run.keys.starts_with(&keys);
             match runs.iter_mut().find(fits) {
                 Some(run) => {
                     run.levels.push(level);
@@ -196,8 +195,10 @@ impl<'a> Packer<'a> {
         let keys = self.plan.arrays.iter().all(|(name, role)| match role {
             Role::Key { level, key, .. } => fits(name, &self.keys[*level][*key]),
             Role::Function { .. } => fits(name, &self.functions[name]),
-            _ => i32::try_from(self.entries.len()).is_ok()
-                || !checks::admits_negative(&self.layout.arrays[name]),
+            _ => {
+                i32::try_from(self.entries.len()).is_ok()
+                    || !checks::admits_negative(&self.layout.arrays[name])
+            }
         });
         keys && self.entries.dims.iter().all(|&n| u32::try_from(n).is_ok())
     }
@@ -370,8 +371,7 @@ impl<'a> Packer<'a> {
         }
         let this = &self.plan.levels[level];
         let Some(size) = &this.size else { return Ok(()) };
-        let (scope, _) =
-            known_sizes(self.layout, &self.entries.dims, &self.counts, &self.arrays)?;
+        let (scope, _) = known_sizes(self.layout, &self.entries.dims, &self.counts, &self.arrays)?;
         let Some(bound) = scope.value(&Arith::from_affine(size)) else { return Ok(()) };
         let needed = this.first + numbering.largest.min(numbering.total) as i64;
         if numbering.total > 0 && needed > bound {
@@ -403,10 +403,18 @@ impl<'a> Packer<'a> {
                 let filled = match role {
                     Role::Key { level: of, key, args } if *of == level && !bounding => {
                         let (target, shape) = self.target(name)?;
-                        let slots = slots(columns, args, &shape)?;
-                        let writes = |k: usize| numbering.opens(k);
                         let values = &keys[&(level, *key)];
-                        store::scattered(&target, &slots, values, &writes, columns.len)?
+                        let this = &self.plan.levels[level];
+                        let direct = args.len() == 1
+                            && args[0].as_var() == Some(&this.position)
+                            && (!this.restarts || this.group.is_empty() && this.first == 0);
+                        if direct && target.len == numbering.total {
+                            store::in_order(&target, values, numbering, columns.len)?
+                        } else {
+                            let slots = slots(columns, args, &shape)?;
+                            let writes = |k: usize| numbering.opens(k);
+                            store::scattered(&target, &slots, values, &writes, columns.len)?
+                        }
                     }
                     Role::Segments { level: of, args } if *of == level && bounding => {
                         let (target, shape) = self.target(name)?;
@@ -422,7 +430,11 @@ impl<'a> Packer<'a> {
                         let (target, shape) = self.target(name)?;
                         let slots = slots(columns, args, &shape)?;
                         let counts = store::prefix_counts(
-                            &target, &slots, numbering, columns.len, target.len,
+                            &target,
+                            &slots,
+                            numbering,
+                            columns.len,
+                            target.len,
                         )?;
                         let skip = usize::from(matches!(role, Role::Ends { .. }));
                         let counts = counts.into_iter().skip(skip).take(target.len);
@@ -432,7 +444,11 @@ impl<'a> Packer<'a> {
                         let (target, shape) = self.target(name)?;
                         let slots = slots(columns, args, &shape)?;
                         let counts = store::group_counts(
-                            &target, &slots, numbering, columns.len, target.len,
+                            &target,
+                            &slots,
+                            numbering,
+                            columns.len,
+                            target.len,
                         )?;
                         let base = self.plan.levels[level].first - offset;
                         store::all(&target, counts.into_iter().map(|x| x as i64 + base))?
@@ -473,8 +489,7 @@ impl<'a> Packer<'a> {
     /// Type, length and extents of an array.
     fn target(&self, name: &'a Name) -> Result<(Target<'a>, Vec<i64>)> {
         let array = &self.layout.arrays[name];
-        let (scope, _) =
-            known_sizes(self.layout, &self.entries.dims, &self.counts, &self.arrays)?;
+        let (scope, _) = known_sizes(self.layout, &self.entries.dims, &self.counts, &self.arrays)?;
         let len = scope.value(&array.len).and_then(|len| usize::try_from(len).ok());
         let (Some(len), Some(shape)) = (len, shape(&scope, array)) else {
             return Err(refused(
@@ -540,6 +555,16 @@ impl<'a> Packer<'a> {
                 Some(order) => given.gather(order),
             });
         }
+        let outside = (0..columns.len)
+            .map(|k| offsets.get(k))
+            .find(|&offset| usize::try_from(offset).map_or(true, |at| at >= len));
+        if let Some(offset) = outside {
+            return Err(refused(
+                layout,
+                format!("value {offset} is needed, but it stores {len} values"),
+            )
+            .help("correct `value_shape`"));
+        }
         let Some(mut values) = Values::try_zeros(given.value_type(), len) else {
             return Err(Diagnostic::new(
                 Code::Shape,
@@ -547,29 +572,9 @@ impl<'a> Packer<'a> {
             )
             .help("choose a sparser layout"));
         };
-        // The lowest piece with an entry at an offset stores it; the others mirror it.
-        let mut owner: Vec<u8> = vec![u8::MAX; if self.pieces.is_some() { len } else { 0 }];
-        for k in 0..columns.len {
-            let offset = offsets.get(k);
-            let Some(at) = usize::try_from(offset).ok().filter(|&at| at < len) else {
-                return Err(refused(
-                    layout,
-                    format!("value {offset} is needed, but it stores {len} values"),
-                )
-                .help("correct `value_shape`"));
-            };
-            let entry = order.map_or(k, |order| order[k] as usize);
-            if let Some(pieces) = &self.pieces {
-                let piece = pieces[entry];
-                if piece < owner[at] {
-                    owner[at] = piece;
-                    values.set_from(at, given, entry);
-                    continue;
-                } else if piece > owner[at] {
-                    continue;
-                }
-            }
-            values.add_from(at, given, entry)?;
+        match &self.pieces {
+            None => accumulate::all(&mut values, &offsets, given, order)?,
+            Some(pieces) => accumulate::by_piece(&mut values, &offsets, given, order, pieces)?,
         }
         Ok(values)
     }
@@ -589,12 +594,7 @@ fn slots<'a>(columns: &Columns<'a>, args: &[Affine], shape: &[i64]) -> Result<Co
 }
 
 /// Row-major linearisation.
-fn linear<'a>(
-    columns: Vec<Column<'a>>,
-    shape: &[i64],
-    n: usize,
-    what: &str,
-) -> Result<Column<'a>> {
+fn linear<'a>(columns: Vec<Column<'a>>, shape: &[i64], n: usize, what: &str) -> Result<Column<'a>> {
     let mut columns = columns.into_iter().zip(shape);
     let Some((first, _)) = columns.next() else { return Ok(Column::constant(0)) };
     columns.try_fold(first, |outer, (inner, &extent)| {
@@ -610,7 +610,9 @@ fn linear<'a>(
             if let Some(beyond) = beyond {
                 return Err(Diagnostic::new(
                     Code::NotPackable,
-                    format!("{what} has rows of {extent} elements, but packing needs element {beyond}"),
+                    format!(
+                        "{what} has rows of {extent} elements, but packing needs element {beyond}"
+                    ),
                 )
                 .help("declare a larger extent, or an order that adds up duplicates"));
             }

@@ -131,9 +131,10 @@ impl Plan {
             .iter()
             .any(|(name, position)| *position == Position::Determined && !used(name));
         let padded = self.levels.iter().enumerate().any(|(k, level)| {
-            let counted = self.counts.values().any(|count| {
-                matches!(count, Count::Positions { level, .. } if *level == k)
-            });
+            let counted = self
+                .counts
+                .values()
+                .any(|count| matches!(count, Count::Positions { level, .. } if *level == k));
             level.size.is_some() && !counted
         });
         // Levels that are not numbered within each other store all their combinations.
@@ -144,9 +145,11 @@ impl Plan {
 
     /// Whether level `inner` is numbered within `outer`, directly or not.
     fn is_within(&self, inner: usize, outer: usize) -> bool {
-        self.levels[inner].group.iter().filter_map(|arg| self.numbered_in(arg)).any(|level| {
-            level == outer || self.is_within(level, outer)
-        })
+        self.levels[inner]
+            .group
+            .iter()
+            .filter_map(|arg| self.numbered_in(arg))
+            .any(|level| level == outer || self.is_within(level, outer))
     }
 
     /// The columns that bring the entries of a level's groups, and within them its keys, together.
@@ -171,9 +174,10 @@ impl Plan {
             }
         }
         let group = out.len();
-        let closed = this.group.iter().any(|arg| {
-            self.numbered_in(arg).is_some_and(|outer| self.is_entry_level(outer))
-        });
+        let closed = this
+            .group
+            .iter()
+            .any(|arg| self.numbered_in(arg).is_some_and(|outer| self.is_entry_level(outer)));
         // Below a level with a position for each entry, nothing is left to sort.
         if !closed && this.order != Order::Given {
             out.extend((0..this.keys.len()).map(|key| SortKey::Key { level, key }));
@@ -185,9 +189,10 @@ impl Plan {
     pub(super) fn is_entry_level(&self, level: usize) -> bool {
         let this = &self.levels[level];
         this.each_entry
-            || this.group.iter().any(|arg| {
-                self.numbered_in(arg).is_some_and(|outer| self.is_entry_level(outer))
-            })
+            || this
+                .group
+                .iter()
+                .any(|arg| self.numbered_in(arg).is_some_and(|outer| self.is_entry_level(outer)))
     }
 
     /// The level whose position occurs in `arg`.
@@ -278,7 +283,10 @@ impl Plan {
         for (k, (name, position)) in self.positions.iter().enumerate() {
             parts.push(match position {
                 Position::Determined => {
-                    format!("{name} = {}", forms.positions[k].as_ref().map_or_else(String::new, cases))
+                    format!(
+                        "{name} = {}",
+                        forms.positions[k].as_ref().map_or_else(String::new, cases)
+                    )
                 }
                 Position::Tied(e) => format!("{name} = {e}"),
                 Position::Numbered(level) => {

@@ -48,6 +48,16 @@ pub(super) fn sort<'a>(keys: Vec<Key<'a>>, n: usize) -> Sorted<'a> {
 
 /// `first_difference` when the entries are in order.
 fn already_sorted(keys: &[Key<'_>], n: usize) -> Option<Vec<u8>> {
+    // The leading column alone usually tells that entries are not in order, and soon.
+    if let Some(key) = keys.first() {
+        let descends = |k: usize| match key.decreasing {
+            false => key.column.get(k - 1) > key.column.get(k),
+            true => key.column.get(k - 1) < key.column.get(k),
+        };
+        if (1..n).any(descends) {
+            return None;
+        }
+    }
     let mut first_difference = vec![keys.len() as u8; n];
     if let Some(first) = first_difference.first_mut() {
         *first = 0;
@@ -111,7 +121,9 @@ impl<'a> PackedKey<'a> {
                 *p = p.shift_in(width, x as u64);
             };
             match &key.column.data {
-                Data::U32(v) => packed.iter_mut().zip(v.iter()).for_each(|(p, &x)| push(p, x.into())),
+                Data::U32(v) => {
+                    packed.iter_mut().zip(v.iter()).for_each(|(p, &x)| push(p, x.into()))
+                }
                 Data::I64(v) => packed.iter_mut().zip(v.iter()).for_each(|(p, &x)| push(p, x)),
                 _ => packed.iter_mut().enumerate().for_each(|(k, p)| push(p, key.column.get(k))),
             }
@@ -285,7 +297,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn key(values: Vec<i64>, decreasing: bool) -> Key<'static> {
-        let (least, most) = (*values.iter().min().unwrap_or(&0), *values.iter().max().unwrap_or(&0));
+        let (least, most) =
+            (*values.iter().min().unwrap_or(&0), *values.iter().max().unwrap_or(&0));
         Key { column: Column::of_i64(values, least, most), decreasing }
     }
 
@@ -310,7 +323,8 @@ mod tests {
         }
         for k in 0..n {
             let differs = |(v, _): &(Vec<i64>, bool)| k == 0 || v[order[k]] != v[order[k - 1]];
-            let expected = if k == 0 { 0 } else { columns.iter().position(differs).unwrap_or(columns.len()) };
+            let expected =
+                if k == 0 { 0 } else { columns.iter().position(differs).unwrap_or(columns.len()) };
             assert_eq!(sorted.first_difference[k] as usize, expected, "entry {k}");
         }
     }
@@ -337,8 +351,20 @@ mod tests {
     fn large_inputs_are_dealt_into_buckets() {
         let n = 40_000;
         let scramble = |k: i64| (k * 7919) % 40_009;
-        check(vec![((0..n).map(|k| scramble(k) / 3).collect(), false), ((0..n).map(scramble).collect(), true)], n as usize);
-        check(vec![((0..n).map(|k| (scramble(k) - 9) << 45).collect(), false), ((0..n).map(|k| k % 2).collect(), false)], n as usize);
+        check(
+            vec![
+                ((0..n).map(|k| scramble(k) / 3).collect(), false),
+                ((0..n).map(scramble).collect(), true),
+            ],
+            n as usize,
+        );
+        check(
+            vec![
+                ((0..n).map(|k| (scramble(k) - 9) << 45).collect(), false),
+                ((0..n).map(|k| k % 2).collect(), false),
+            ],
+            n as usize,
+        );
     }
 
     #[test]

@@ -63,14 +63,43 @@ pub(super) fn group_counts(
 fn no_element(target: &Target<'_>, slot: i64) -> Box<Diagnostic> {
     Diagnostic::new(
         Code::NotPackable,
-        format!("index array `{}` has {} elements, but packing needs element {slot}", target.name, target.len),
+        format!(
+            "index array `{}` has {} elements, but packing needs element {slot}",
+            target.name, target.len
+        ),
     )
     .help("widen its `domain` in the layout, or give its `shape`")
 }
 
 /// An array from all its numbers.
-pub(super) fn all(target: &Target<'_>, numbers: impl IntoIterator<Item = i64>) -> Result<IndexData> {
+pub(super) fn all(
+    target: &Target<'_>,
+    numbers: impl IntoIterator<Item = i64>,
+) -> Result<IndexData> {
     IndexData::collect(target.index_type, numbers)
+}
+
+/// An array with one element for each position, in order: the values of the entries that open one.
+pub(super) fn in_order(
+    target: &Target<'_>,
+    values: &Column<'_>,
+    numbering: &Numbering<'_>,
+    n: usize,
+) -> Result<IndexData> {
+    match (&values.data, &numbering.opens, target.index_type) {
+        (Data::U32(v), None, IndexType::U32) => Ok(IndexData::U32(v.to_vec())),
+        (Data::U32(v), Some(opens), IndexType::U32) => {
+            let mut out = vec![0; numbering.total];
+            let mut at = 0;
+            // Every entry is written, but only those that open a position move on.
+            for (&x, &open) in v.iter().zip(opens) {
+                at += usize::from(open);
+                out[at - 1] = if open { x } else { out[at - 1] };
+            }
+            Ok(IndexData::U32(out))
+        }
+        _ => all(target, (0..n).filter(|&k| numbering.opens(k)).map(|k| values.get(k))),
+    }
 }
 
 /// An array whose element `slots[k]` is `values[k]`, for the entries that `writes` selects.
@@ -82,14 +111,6 @@ pub(super) fn scattered(
     writes: &dyn Fn(usize) -> bool,
     n: usize,
 ) -> Result<IndexData> {
-    // Positions in order, one for each entry: the column is the array.
-    if let (Data::Counting, Data::U32(v), IndexType::U32) =
-        (&slots.data, &values.data, target.index_type)
-        && target.len == n
-        && target.fill.is_none()
-    {
-        return Ok(IndexData::U32(v.to_vec()));
-    }
     let mut numbers = vec![target.fill.unwrap_or(0); target.len];
     let mut written = vec![false; target.len];
     for k in (0..n).filter(|&k| writes(k)) {
