@@ -32,6 +32,12 @@ fn main() {
 fn check(path: &Path) -> Result<(), libtest_mimic::Failed> {
     let case = support::Case::read(path)?;
     let kernels = support::kernels(&case)?;
+    // SISKIN_SHOW="A=csr x=sparse" prints the kernels whose label has that part.
+    if let Ok(part) = std::env::var("SISKIN_SHOW") {
+        for made in kernels.iter().filter(|k| k.label.contains(&part)) {
+            println!("// {}\n{}", made.label, made.text);
+        }
+    }
     let library = support::Library::compile(&kernels)?;
     let runs = support::compare(&case, &kernels, &library)?;
     if runs < case.data.len() * kernels.len() / 2 {

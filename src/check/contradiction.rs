@@ -159,9 +159,10 @@ fn find_clash(theory: &Theory<'_>, prover: &mut dyn Prover) -> Option<Clash> {
     let all: Vec<usize> = (0..properties.len()).collect();
     // First without the extents: then a declared range is part of the answer, not the loops' bounds.
     let pieces = 0..theory.layout.relation.pieces.len();
-    let anywhere = Formula::or(pieces.map(|k| {
-        Formula::and(theory.piece(k, Which::First).into_iter().map(Formula::Constraint))
-    }));
+    let anywhere =
+        Formula::or(pieces.map(|k| {
+            Formula::and(theory.piece(k, Which::First).into_iter().map(Formula::Constraint))
+        }));
     for facts in [anywhere, stored(theory, Which::First)] {
         if let Some(core) = clashing(theory, &[facts], &[], &all, prover) {
             return Some(clash(theory, &core, 1));

@@ -478,7 +478,8 @@ fn counterexamples_are_whole_tensors_that_keep_every_property() {
 
 #[test]
 fn two_provers_agree_on_what_is_proved() {
-    let layouts = [vector("[[property]]\nkind = 'monotonic'\narray = 'crd'\nstrict = true"), vector("")];
+    let layouts =
+        [vector("[[property]]\nkind = 'monotonic'\narray = 'crd'\nstrict = true"), vector("")];
     for layout in layouts {
         let both = check_with(&layout, &mut AgreeingProver::new()).unwrap();
         assert_eq!(both, check(&layout).unwrap());

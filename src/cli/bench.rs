@@ -119,8 +119,7 @@ impl Bench {
 
 /// The automatic choice, and every proved template of every find, one at a time.
 fn strategies(planned: &Planned, kernel: &Kernel) -> Result<Vec<Strategy>> {
-    let mut out =
-        vec![Strategy { name: "auto".to_string(), forced: Vec::new(), estimate: 0.0 }];
+    let mut out = vec![Strategy { name: "auto".to_string(), forced: Vec::new(), estimate: 0.0 }];
     let searched = |s: &&siskin::synth::Find| s.plans().count() > 1;
     let finds = planned.statements.iter().flat_map(|s| s.finds.iter().map(move |f| (s, f)));
     let finds: Vec<_> = finds.filter(|(_, f)| searched(f)).collect();
@@ -145,10 +144,11 @@ fn strategies(planned: &Planned, kernel: &Kernel) -> Result<Vec<Strategy>> {
 
 fn templates(compiled: &CompiledKernel) -> Vec<String> {
     let plans = super::finds::chosen(&compiled.planned);
-    plans.map(|(_, find, plan): (_, _, &Plan)| {
-        format!("{}={}", find.problem.position, plan.template.name)
-    })
-    .collect()
+    plans
+        .map(|(_, find, plan): (_, _, &Plan)| {
+            format!("{}={}", find.problem.position, plan.template.name)
+        })
+        .collect()
 }
 
 fn median(seconds: &[f64]) -> Option<f64> {

@@ -48,10 +48,13 @@ pub fn inputs(program: &Program, arguments: &[String], options: &KernelOptions) 
         let (name, rest) = named("-t", text, "FILE[:LAYOUT]")?;
         if !ranks.contains_key(name) {
             let known: Vec<&str> = ranks.keys().map(|n| &**n).collect();
-            return Err(Diagnostic::new(Code::Usage, format!("the expression has no tensor `{name}`"))
-                .at(0..name.len(), "")
-                .within("-t", text)
-                .help(format!("its tensors are {}", known.join(", "))));
+            return Err(Diagnostic::new(
+                Code::Usage,
+                format!("the expression has no tensor `{name}`"),
+            )
+            .at(0..name.len(), "")
+            .within("-t", text)
+            .help(format!("its tensors are {}", known.join(", "))));
         }
         if files.insert(name.into(), FileArgument::parse(rest)?).is_some() {
             return Err(Diagnostic::new(Code::Usage, format!("tensor `{name}` is given twice"))

@@ -114,9 +114,12 @@ fn text(planned: &Planned, module: &Module, stage: Stage) -> String {
             let spaces = planned.statements.iter();
             spaces.map(|s| format!("{}\n", s.space.display(&s.order.dims))).collect()
         }
-        Stage::Nest => {
-            planned.statements.iter().map(|s| format!("{}\n", s.nest)).collect::<Vec<_>>().join("\n")
-        }
+        Stage::Nest => planned
+            .statements
+            .iter()
+            .map(|s| format!("{}\n", s.nest))
+            .collect::<Vec<_>>()
+            .join("\n"),
         Stage::Proofs => {
             let mut out: String =
                 finds::chosen(planned).map(|(_, find, plan)| proofs(find, plan)).collect();
@@ -170,9 +173,10 @@ fn proofs(find: &Find, chosen: &Plan) -> String {
 
 fn access_text(accesses: &[AccessProof]) -> String {
     let mut out = String::new();
-    for (proved, title) in
-        [(true, "array accesses proved to be in bounds"), (false, "array accesses checked at run time")]
-    {
+    for (proved, title) in [
+        (true, "array accesses proved to be in bounds"),
+        (false, "array accesses checked at run time"),
+    ] {
         let these: Vec<&AccessProof> = accesses.iter().filter(|a| a.proved == proved).collect();
         if !these.is_empty() {
             out.push_str(&format!("{title}\n"));
@@ -192,11 +196,9 @@ fn as_json(planned: &Planned, module: &Module, stages: &[(&str, Stage)]) -> Valu
                 .map(|(n, l)| (n.to_string(), super::layouts::json(l)))
                 .collect::<serde_json::Map<_, _>>()
                 .into(),
-            Stage::Space => planned
-                .statements
-                .iter()
-                .map(|s| json!(s.space.display(&s.order.dims)))
-                .collect(),
+            Stage::Space => {
+                planned.statements.iter().map(|s| json!(s.space.display(&s.order.dims))).collect()
+            }
             Stage::Nest => planned.statements.iter().map(|s| json!(s.nest.to_string())).collect(),
             Stage::Proofs => json!({
                 "finds": finds::chosen(planned)

@@ -21,7 +21,8 @@ fn verdicts(statement: &Statement) -> Vec<(String, LoopKind)> {
 
 /// The values that tell an iteration: those of the loops, positions and indices alike.
 fn iteration(values: &[(siskin::formula::Name, i64)]) -> String {
-    let parts: Vec<String> = values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let parts: Vec<String> =
+        values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     parts.join(", ")
 }
 

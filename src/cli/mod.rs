@@ -92,7 +92,11 @@ type Output = Result<String>;
 fn print(text: &str) -> ExitCode {
     let mut out = io::stdout().lock();
     let line = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    match out.write_all(text.as_bytes()).and_then(|()| out.write_all(line.as_bytes())).and_then(|()| out.flush()) {
+    match out
+        .write_all(text.as_bytes())
+        .and_then(|()| out.write_all(line.as_bytes()))
+        .and_then(|()| out.flush())
+    {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(e) => {

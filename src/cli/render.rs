@@ -55,9 +55,8 @@ fn remedy(code: Code) -> Option<&'static str> {
 
 /// A warning that has no place.
 pub fn warning(text: &str, colour: bool) -> String {
-    let group = Level::WARNING
-        .primary_title(safe(text))
-        .elements(None::<annotate_snippets::Message<'_>>);
+    let group =
+        Level::WARNING.primary_title(safe(text)).elements(None::<annotate_snippets::Message<'_>>);
     renderer(colour).render(&[group])
 }
 
@@ -91,9 +90,13 @@ mod tests {
             .note("a note")
             .help("write one");
         let text = diagnostic(&d, false);
-        for part in
-            ["error[S0101]: expected a term", "<relation>:1:5", "^ here", "note: a note", "help: write one"]
-        {
+        for part in [
+            "error[S0101]: expected a term",
+            "<relation>:1:5",
+            "^ here",
+            "note: a note",
+            "help: write one",
+        ] {
             assert!(text.contains(part), "{text}");
         }
     }

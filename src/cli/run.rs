@@ -216,9 +216,7 @@ impl Target {
         let layout = match file.layout {
             None => OutputLayout::Default,
             Some(layout) if layout.starts_with("shares(") => OutputLayout::Shared(layout),
-            Some(layout) => {
-                OutputLayout::Asked(Arc::new(Layout::named_for_rank(&layout, rank)?))
-            }
+            Some(layout) => OutputLayout::Asked(Arc::new(Layout::named_for_rank(&layout, rank)?)),
         };
         Ok(Target { path: file.path, layout })
     }

@@ -124,15 +124,17 @@ impl Writer<'_> {
             .key
             .iter()
             .map(|k| {
-                let inner = self.scope.affine(&k.inner, &mut self.facts).0;
+                let (inner, inner_sign) = self.scope.affine(&k.inner, &mut self.facts);
+                let signed = inner_sign == Sign::Signed;
                 let (outer, sign) = self.scope.affine(&k.outer, &mut self.facts);
                 let params = self.statement.space.params();
                 let fits = sign == Sign::Unsigned
+                    && !signed
                     && params.iter().any(|p| {
                         let extent = Affine::var(p.clone());
                         self.facts.proves(&Constraint::lt(k.outer.clone(), extent))
                     });
-                KeyCode { inner, outer, fits }
+                KeyCode { inner, outer, fits, signed }
             })
             .collect();
         let indices: Vec<Name> = match &plan.placement {

@@ -450,11 +450,12 @@ impl<'a> ModuleWriter<'a> {
             let t = self.spec.value_type;
             let (ty, zero) = (t.rust_name(), value::zero(t));
             let add = |target: &str, term: &str| value::accumulate(t, target, term);
-            let pair = value::sum(
-                t,
-                &format!("({})", value::sum(t, "s0", "s1")),
-                &format!("({})", value::sum(t, "s2", "s3")),
-            );
+            // A method call needs no parentheses around its argument.
+            let part = |a: &str, b: &str| match value::sum(t, a, b) {
+                call if call.ends_with(')') => call,
+                sum => format!("({sum})"),
+            };
+            let pair = value::sum(t, &part("s0", "s1"), &part("s2", "s3"));
             out.push_str(&format!(
                 "/// Sums `term` over a range in four independent chains.\n\
                  #[inline(always)]\n\

@@ -167,7 +167,7 @@ impl<'a> Writer<'a> {
         };
         let lo = self.lower(&lower).text(Sign::Unsigned);
         let hi = self.upper(&upper).text(Sign::Unsigned);
-        let outside = self.states_before(d, |plan| is_shared(plan))?;
+        let outside = self.states_before(d, is_shared)?;
         let private = self.states_before(d, |plan| !is_shared(plan))?;
         let inside = private + &self.summed_level(d)?;
         let output = ident(&self.statement.space.output().value_array);
@@ -214,7 +214,7 @@ impl<'a> Writer<'a> {
                     Some(Atom::Call(call)) => Some(call.clone()),
                     _ => None,
                 };
-                let (text, sign) = self.scope.affine(&e, &mut self.facts);
+                let (text, sign) = self.scope.value(&e, &mut self.facts);
                 self.scope.declare(&var, sign);
                 if let Some(call) = alias {
                     self.scope.loaded.push((call, var.clone()));
@@ -341,7 +341,7 @@ impl<'a> Writer<'a> {
         let mut lets = Vec::new();
         for (k, l) in levels.iter().enumerate().skip(d + 1) {
             let Bind::Let(e) = &l.bind else { unreachable!("only lets inside") };
-            let (text, sign) = self.scope.affine(e, &mut self.facts);
+            let (text, sign) = self.scope.value(e, &mut self.facts);
             self.scope.declare(&l.var, sign);
             if let Some(Atom::Call(call)) = e.as_atom() {
                 self.scope.loaded.push((call.clone(), l.var.clone()));

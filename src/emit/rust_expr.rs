@@ -85,6 +85,17 @@ impl Scope {
         }
     }
 
+    /// [`Scope::affine`] for a variable: a difference of signed terms that is proved not to be
+    /// negative becomes `usize`, so that what follows can index with it.
+    pub fn value(&mut self, a: &Affine, facts: &mut Facts) -> (String, Sign) {
+        match self.affine(a, facts) {
+            (text, Sign::Signed) if facts.is_nonnegative(a) => {
+                (format!("({text}) as usize"), Sign::Unsigned)
+            }
+            other => other,
+        }
+    }
+
     /// `usize` text for an index; the caller has shown that it is not negative.
     pub fn index(&mut self, a: &Affine, facts: &mut Facts) -> String {
         let (text, sign) = self.affine(a, facts);

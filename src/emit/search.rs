@@ -53,6 +53,8 @@ pub struct KeyCode {
     pub outer: String,
     /// `outer` is proved to fit the index type; otherwise the template must test it.
     pub fits: bool,
+    /// `inner` may be negative: it is kept in two's complement.
+    pub signed: bool,
 }
 
 impl SearchCode {

@@ -49,6 +49,7 @@ impl Kernel {
                 }
                 for (renamed, data) in o.arrays.keys().zip(tensor.arrays().values()) {
                     sizes.steps.insert(renamed.clone(), mean_step(data));
+                    sizes.runs.insert(renamed.clone(), runs(data));
                 }
             }
         }
@@ -65,9 +66,14 @@ fn mean_step(data: &IndexData) -> f64 {
     }
 }
 
+/// Number of maximal ranges of equal elements.
+fn runs(data: &IndexData) -> f64 {
+    let changes = data.iter_i64().zip(data.iter_i64().skip(1)).filter(|(a, b)| a != b).count();
+    if data.is_empty() { 0.0 } else { changes as f64 + 1.0 }
+}
+
 /// The width that extents and numbers of entries need.
 pub fn index_width(dims: &[usize], stored: usize) -> IndexWidth {
     let most = dims.iter().copied().chain([stored]).max().unwrap_or(0);
     if u32::try_from(most).is_ok() { IndexWidth::U32 } else { IndexWidth::U64 }
 }
-

@@ -237,12 +237,7 @@ impl CompiledKernel {
     }
 
     /// Every size fits the kernel's index type, which its proofs take for granted.
-    fn check_width(
-        &self,
-        name: &Name,
-        dims: &[usize],
-        params: &IndexMap<Name, i64>,
-    ) -> Result<()> {
+    fn check_width(&self, name: &Name, dims: &[usize], params: &IndexMap<Name, i64>) -> Result<()> {
         if self.planned.index_width == IndexWidth::U64 {
             return Ok(());
         }

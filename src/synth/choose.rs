@@ -14,6 +14,9 @@ pub struct Sizes {
     pub params: IndexMap<Name, f64>,
     /// Mean difference of consecutive elements of an index array: the length of a segment.
     pub steps: IndexMap<Name, f64>,
+    /// Number of maximal ranges of equal elements of an index array: how often a state that belongs
+    /// to its value changes.
+    pub runs: IndexMap<Name, f64>,
 }
 
 /// Without data: square-ish matrices with ten entries a row.
@@ -81,10 +84,25 @@ pub fn cost(plan: &Plan, find: &Find, nest: &Nest, sizes: &Sizes) -> Result<f64>
     let states: f64 = plan
         .state
         .iter()
-        .map(|n| trips.get(n).copied().unwrap_or(1.0).max(1.0))
+        .map(|n| values(n, nest, &trips, sizes))
         .product::<f64>()
         .min(queries.max(1.0));
     evaluate(&plan.template, queries, length, states)
+}
+
+/// How many values a state index takes: the iterations of a loop, or the runs of an index array.
+fn values(index: &Name, nest: &Nest, trips: &IndexMap<Name, f64>, sizes: &Sizes) -> f64 {
+    let trip = |n: &Name| trips.get(n).copied().unwrap_or(1.0).max(1.0);
+    let level = nest.levels.iter().find(|l| l.var == *index);
+    let Some(Bind::Let(e)) = level.map(|l| &l.bind) else { return trip(index) };
+    let mut most: f64 = 1.0;
+    e.visit_calls(&mut |call| {
+        let mut reads = 1.0;
+        call.args.iter().for_each(|a| a.visit_vars(&mut |n| reads *= trip(n)));
+        let runs = sizes.runs.get(&call.array).copied().unwrap_or(reads / ASSUMED_SEGMENT);
+        most = most.max(runs.min(reads));
+    });
+    most
 }
 
 fn evaluate(template: &Template, queries: f64, length: f64, states: f64) -> Result<f64> {

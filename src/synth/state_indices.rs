@@ -61,17 +61,26 @@ pub(super) fn placement(
     if allowed("reset") && consecutive(session, vocabulary, &inner)? {
         return Ok(Ok(Placement::Reset { before, indices: inner }));
     }
-    if allowed("array") && !inner.is_empty() && range_known_from(problem, &inner) {
+    if allowed("array") && !inner.is_empty() && bounded(session, vocabulary, &inner) {
         return Ok(Ok(Placement::Array { before, indices: inner }));
     }
     let names: Vec<&str> = inner.iter().map(|n| &**n).collect();
     Ok(Err(format!("it would keep one state for each value of {}", names.join(", "))))
 }
 
-/// Array states start lazily, at a query whose range is known; nothing more is needed than that the
-/// indices are loop variables or values with a proved extent, which emission checks.
-fn range_known_from(problem: &super::FindProblem, inner: &[Name]) -> bool {
-    inner.iter().all(|n| problem.outer.contains(n))
+/// Each of `inner` indexes an array of states: it is proved to lie below some size parameter.
+fn bounded(session: &mut Session, vocabulary: &Vocabulary, inner: &[Name]) -> bool {
+    let problem = session.problem;
+    inner.iter().all(|n| {
+        let n = vocabulary.instance(&Affine::var(n.clone()), 0, 0);
+        problem.params.iter().any(|size| {
+            let inside = Formula::and([
+                Formula::le(Affine::zero(), n.clone()),
+                Formula::lt(n.clone(), Affine::var(size.clone())),
+            ]);
+            session.prover.prove_unsat(&[inside.not()]).is_unsat()
+        })
+    })
 }
 
 /// Equal values of `inner` are consecutive: within equal outer state they never decrease.

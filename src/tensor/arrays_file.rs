@@ -81,10 +81,8 @@ impl Tensor {
     /// [`Code::Io`].
     pub fn write_arrays(&self, path: &Path) -> Result<()> {
         let numbers = |numbers: Vec<i64>| Values::I64(numbers);
-        let mut members: Vec<(String, Values)> = vec![(
-            SHAPE.to_string(),
-            numbers(self.dims().iter().map(|&n| n as i64).collect()),
-        )];
+        let mut members: Vec<(String, Values)> =
+            vec![(SHAPE.to_string(), numbers(self.dims().iter().map(|&n| n as i64).collect()))];
         for (name, data) in self.arrays() {
             members.push((name.to_string(), numbers(data.iter_i64().collect())));
         }

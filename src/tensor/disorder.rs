@@ -92,9 +92,8 @@ fn first_pair<T: Element>(v: &[T], wrong: impl Fn(i64, i64) -> bool) -> Option<u
 
 /// Two places with the same number, those of the first repetition in order of the number.
 pub(super) fn repeated<T: Element>(v: &[T]) -> Option<(usize, usize)> {
-    if first_pair(v, |a, b| a >= b).is_none() {
-        return None;
-    }
+    // Strictly increasing numbers, the usual case, need no copy.
+    first_pair(v, |a, b| a >= b)?;
     let mut sorted: Vec<(i64, usize)> = v.iter().enumerate().map(|(k, x)| (x.value(), k)).collect();
     sorted.sort_unstable();
     let at = sorted.windows(2).position(|w| w[0].0 == w[1].0)?;

@@ -26,12 +26,18 @@ impl Tensor {
         if self.is_validated() {
             return Ok(());
         }
-        let scope = self.scope()?;
-        for check in checks(self.layout()) {
-            self.check(&scope, &check)?;
-        }
+        self.check_properties()?;
         self.mark_validated();
         Ok(())
+    }
+
+    /// [`Tensor::validate`] for a tensor that is only borrowed: nothing is remembered.
+    ///
+    /// # Errors
+    /// As [`Tensor::validate`].
+    pub fn check_properties(&self) -> Result<()> {
+        let scope = self.scope()?;
+        checks(self.layout()).iter().try_for_each(|check| self.check(&scope, check))
     }
 
     fn check(&self, scope: &Scope<'_>, check: &Check) -> Result<()> {

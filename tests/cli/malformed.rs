@@ -125,8 +125,7 @@ fn a_template_that_is_not_proved_is_refused_with_the_counterexample() {
 #[test]
 fn an_impossible_loop_order_is_refused() {
     let sandbox = Sandbox::new();
-    let stderr =
-        sandbox.refused("S0301", &["emit", SPMSPV, "-f", "A=csr", "--order", "pA1,pA0"]);
+    let stderr = sandbox.refused("S0301", &["emit", SPMSPV, "-f", "A=csr", "--order", "pA1,pA0"]);
     assert!(stderr.contains("cycle") && stderr.contains("pos_A(pA0) <= pA1"), "{stderr}");
     let out = sandbox.run(&["emit", SPMSPV, "-f", "A=csr", "--order", "nonsense"]);
     assert_eq!(out.status, 2, "{}", out.stderr);

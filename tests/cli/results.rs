@@ -215,7 +215,10 @@ fn help_names_every_command_and_gives_examples() {
     for command in ["run", "emit", "explain", "bench", "layouts", "check", "convert"] {
         assert!(text.contains(&format!("  {command}")), "{text}");
         let text = sandbox.done(&[command, "--help"]);
-        assert!(text.contains("Examples:") && text.contains(&format!("siskin {command}")), "{text}");
+        assert!(
+            text.contains("Examples:") && text.contains(&format!("siskin {command}")),
+            "{text}"
+        );
     }
     assert!(sandbox.done(&["--version"]).starts_with("siskin "));
 }

@@ -11,7 +11,9 @@ use indexmap::IndexMap;
 use super::accumulate;
 use super::agree;
 use super::columns::{Column, Columns, Data};
+use super::linear::{linear, slots};
 use super::number::{Numbering, Separation};
+use super::pieces::pieces;
 use super::plan::{Count, Order, Plan, Position, Role, SortKey};
 use super::sort::{self, Key};
 use super::store::{self, Target};
@@ -272,7 +274,9 @@ impl<'a> Packer<'a> {
             let separation = Separation {
                 position: (!self.plan.is_entry_level(level)).then_some(all_keys.len()),
                 group: (!group_of_entries).then_some(group_keys),
-                restart: this.restarts.then_some(this.first),
+                // One group only: numbers never start again.
+                restart: (this.restarts && (group_keys > 0 || group_of_entries || this.first != 0))
+                    .then_some(this.first),
             };
             let numbering = separation.number(&sorted.first_difference);
             columns.named.insert(this.position.clone(), numbering.position.clone());
@@ -584,80 +588,4 @@ impl Width {
     fn index_type(&self, signed: bool) -> IndexType {
         self.options.index_width.index_type(signed, self.fits_32_bits)
     }
-}
-
-/// The linear element numbers of an array's arguments.
-fn slots<'a>(columns: &Columns<'a>, args: &[Affine], shape: &[i64]) -> Result<Column<'a>> {
-    let args: Result<Vec<Column<'a>>> =
-        args.iter().map(|a| Ok(columns.eval(a)?.into_owned())).collect();
-    linear(args?, shape, columns.len, "an index array")
-}
-
-/// Row-major linearisation.
-fn linear<'a>(columns: Vec<Column<'a>>, shape: &[i64], n: usize, what: &str) -> Result<Column<'a>> {
-    let mut columns = columns.into_iter().zip(shape);
-    let Some((first, _)) = columns.next() else { return Ok(Column::constant(0)) };
-    columns.try_fold(first, |outer, (inner, &extent)| {
-        let bound = |a: i64, b: i64| a.checked_mul(extent).and_then(|x| x.checked_add(b));
-        let ends = bound(outer.least, inner.least).zip(bound(outer.most, inner.most));
-        let Some((least, most)) = ends else {
-            return Err(Diagnostic::new(Code::Shape, format!("{what} exceeds 64 bits"))
-                .help("choose a sparser layout"));
-        };
-        // Beyond its extent, an argument would mean an element of another row.
-        if inner.least < 0 || inner.most >= extent {
-            let beyond = (0..n).map(|k| inner.get(k)).find(|x| !(0..extent).contains(x));
-            if let Some(beyond) = beyond {
-                return Err(Diagnostic::new(
-                    Code::NotPackable,
-                    format!(
-                        "{what} has rows of {extent} elements, but packing needs element {beyond}"
-                    ),
-                )
-                .help("declare a larger extent, or an order that adds up duplicates"));
-            }
-        }
-        let numbers = (0..n).map(|k| outer.get(k) * extent + inner.get(k)).collect();
-        Ok(Column::of_i64(numbers, least, most))
-    })
-}
-
-/// The piece of each entry; an entry that no piece covers is an error.
-fn pieces(
-    plan: &Plan,
-    layout: &Layout,
-    entries: &Entries,
-    columns: &Columns<'_>,
-) -> Result<Option<Vec<u8>>> {
-    let n = entries.len();
-    let mut piece_of = vec![u8::MAX; n];
-    for (piece, forms) in plan.pieces.iter().enumerate() {
-        match &forms.domain {
-            None if piece == 0 => return Ok(None),
-            None => piece_of.iter_mut().filter(|p| **p == u8::MAX).for_each(|p| *p = piece as u8),
-            Some(domain) => {
-                for conjunction in domain {
-                    let inside = columns.all(conjunction)?;
-                    for (p, inside) in piece_of.iter_mut().zip(inside) {
-                        if inside && *p == u8::MAX {
-                            *p = piece as u8;
-                        }
-                    }
-                }
-            }
-        }
-    }
-    if let Some(k) = piece_of.iter().position(|&p| p == u8::MAX) {
-        let point: Vec<String> = entries.point(k).iter().map(usize::to_string).collect();
-        return Err(Diagnostic::new(
-            Code::NotPackable,
-            format!(
-                "entry ({}) has no place in layout `{}`, whose relation excludes it",
-                point.join(", "),
-                layout.name
-            ),
-        )
-        .help("choose a layout that stores every coordinate, or remove such entries"));
-    }
-    Ok((plan.pieces.len() > 1).then_some(piece_of))
 }

@@ -197,7 +197,7 @@ fn unpack<'a, T: Packed>(
 /// The first column in which neighbours differ, from the leading bit in which they do.
 fn differences<T: Packed>(packed: &[T], ends: &[u32], number_bits: u32) -> Vec<u8> {
     // Column of every bit, counted from the least significant of the keys.
-    let mut column_of_bit = vec![ends.len() as u8; 129];
+    let mut column_of_bit = [ends.len() as u8; 129];
     for (bit, column) in column_of_bit.iter_mut().enumerate() {
         if let Some(c) = ends.iter().position(|&end| (bit as u32) + number_bits >= end) {
             *column = c as u8;
