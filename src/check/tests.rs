@@ -212,7 +212,6 @@ fn a_read_past_the_domain_is_refuted_and_stops_the_report() {
     test.toml
 
     consistent     yes, the properties hold together
-                   e.g. I = 1, J = 1, N = 0, pos = [0, 0], crd = []: positions (0, 0) and (0, 1) are stored
     accesses       NO, pos(p0 + 2) is read outside the domain of pos, 0 <= p0 <= I
                    e.g. I = 1, J = 0, N = 0, pos = [0, 0], crd = []: at (p0, p1) = (0, 0), pos(2) is read
     32-bit indices while I + 1, N and J are below 2^32
@@ -409,7 +408,10 @@ fn values_that_overlap_or_stick_out_are_shown() {
 #[test]
 fn blocks_are_refuted_with_two_of_them() {
     let layout = Layout::named("bcsr(2,3)").unwrap();
-    assert_snapshot!(about(&layout, Question::Ordered), @"");
+    assert_snapshot!(about(&layout, Question::Ordered), @r"
+    by no order of the dimensions
+    I = 2, J = 4, NB = 2, pos = [0, 2], crd = [0, 1]: position (0, 0, 1, 0) before (0, 1, 0, 0) holds (1, 0) after (0, 3)
+    ");
 }
 
 /// Sizes, arrays and bound variables as a model in which formulas have a truth value.
