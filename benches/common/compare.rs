@@ -12,10 +12,13 @@ const BATCH: Duration = Duration::from_micros(300);
 const BUDGET: Duration = Duration::from_millis(400);
 const TURNS: std::ops::RangeInclusive<u128> = 5..=16;
 
+/// Computes into the given output.
+type Run<'a> = Box<dyn FnMut(&mut [f64]) + 'a>;
+
 /// Something to time: adds its result to an output.
 pub struct Competitor<'a> {
     pub name: &'static str,
-    run: Box<dyn FnMut(&mut [f64]) + 'a>,
+    run: Run<'a>,
 }
 
 impl<'a> Competitor<'a> {

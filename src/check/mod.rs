@@ -3,16 +3,16 @@
 //! In: a [`Layout`]. Out: a [`Report`], one [`Finding`] for each question, with a verdict:
 //!
 //! - a *proof* holds for every size. Z3 refutes the negation, the declared properties being
-//!   instantiated on the index-array calls at hand ([`theory`]);
+//!   instantiated on the index-array calls at hand (`theory`);
 //! - a *refutation* is a whole tensor: sizes, complete index arrays that keep every property, and
-//!   the positions where the claim fails ([`small`]);
+//!   the positions where the claim fails (`small`);
 //! - otherwise the verdict is *unknown*.
 //!
 //! Before → after, for a sparse vector that declares no property of `crd`:
 //!
 //! ```text
 //! injective      no, a coordinate may be stored twice
-//!                I = 1, NNZ = 2, crd = [0, 0]: positions (0) and (1) both hold (0)
+//!                e.g. I = 1, NNZ = 2, crd = [0, 0]: positions (0) and (1) both hold (0)
 //! ```
 //!
 //! [`refuse_contradiction`] is the part that every user of a layout asks first.

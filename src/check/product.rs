@@ -22,18 +22,23 @@ impl Products {
         &*call.array == PRODUCT
     }
 
-    /// The linear form of `arith`. `None` for a division by an unknown, and for `min` and `max`.
+    /// The linear form of `arith`. `None` for a division by an unknown, for `min` and `max`, and for
+    /// huge numbers.
     pub fn linear(&mut self, arith: &Arith) -> Option<Affine> {
+        if arith.fits() { self.lower(arith) } else { None }
+    }
+
+    fn lower(&mut self, arith: &Arith) -> Option<Affine> {
         Some(match arith {
             Arith::Int(_) | Arith::Var(_) => arith.to_affine().ok()?,
             Arith::Call(name, args) => {
-                let args: Option<Vec<Affine>> = args.iter().map(|a| self.linear(a)).collect();
+                let args: Option<Vec<Affine>> = args.iter().map(|a| self.lower(a)).collect();
                 Affine::call(name.clone(), args?)
             }
-            Arith::Add(a, b) => self.linear(a)? + self.linear(b)?,
-            Arith::Sub(a, b) => self.linear(a)? - self.linear(b)?,
+            Arith::Add(a, b) => self.lower(a)? + self.lower(b)?,
+            Arith::Sub(a, b) => self.lower(a)? - self.lower(b)?,
             Arith::Mul(a, b) => {
-                let (a, b) = (self.linear(a)?, self.linear(b)?);
+                let (a, b) = (self.lower(a)?, self.lower(b)?);
                 match (a.as_constant(), b.as_constant()) {
                     (Some(k), _) => b * k,
                     (_, Some(k)) => a * k,
@@ -45,12 +50,12 @@ impl Products {
                 }
             }
             Arith::Div(a, b) => {
-                let by = self.linear(b)?.as_constant().filter(|k| *k > 0)?;
-                self.linear(a)?.floor_div(by)
+                let by = self.lower(b)?.as_constant().filter(|k| *k > 0)?;
+                self.lower(a)?.floor_div(by)
             }
             Arith::Mod(a, b) => {
-                let by = self.linear(b)?.as_constant().filter(|k| *k > 0)?;
-                self.linear(a)?.modulo(by)
+                let by = self.lower(b)?.as_constant().filter(|k| *k > 0)?;
+                self.lower(a)?.modulo(by)
             }
             Arith::Min(..) | Arith::Max(..) => return None,
         })

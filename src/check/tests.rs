@@ -503,6 +503,8 @@ fn hostile_declarations_end() {
     // Many positions, dimensions and pieces: slow searches are not started.
     let wide = Layout::named_for_rank("dense", 24).unwrap();
     assert!(check(&wide).unwrap().is_sound());
+    let huge = matrix("val(p0*99999999999*99999999999*p1)", "I", "");
+    assert!(check(&huge).is_ok());
     let many = Layout::named_for_rank("coo-unsorted", 12).unwrap();
     let report = check(&many).unwrap();
     assert!(report.is_sound(), "{report}");

@@ -22,7 +22,9 @@ pub(super) fn findings(
         let unknown = |question, says: &str| Finding {
             question,
             verdict: Verdict::Unknown {
-                reason: "a subscript divides by an unknown, or uses `min` or `max`".into(),
+                reason:
+                    "a subscript divides by an unknown, uses `min` or `max`, or has huge numbers"
+                        .into(),
             },
             says: says.to_string(),
             example: None,

@@ -8,9 +8,9 @@ use std::ops::Range;
 use super::{Affine, Atom, Name};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
-/// Linear forms with larger numbers are refused, so that sums and differences of two of them (a
-/// constraint, a chain of substitutions) stay within 64 bits.
-const MAX_MAGNITUDE: u64 = 1 << 60;
+/// Linear forms with larger numbers are refused, so that what is made of them (a constraint, a chain
+/// of substitutions, a small multiple) stays within 64 bits.
+const MAX_MAGNITUDE: u64 = 1 << 48;
 
 /// `a + b | a - b | a * b | a / b (floor) | a mod b | f(a, …) | x | 7`
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,26 +31,37 @@ pub enum Arith {
 impl Arith {
     /// Lowers to a linear form; the error names what is not linear.
     pub fn to_affine(&self) -> std::result::Result<Affine, String> {
+        match self.fits() {
+            true => self.lower(),
+            false => Err("a coefficient could exceed 64 bits".into()),
+        }
+    }
+
+    /// Whether no number that lowering may meet is too large.
+    pub fn fits(&self) -> bool {
+        self.magnitude() <= MAX_MAGNITUDE
+    }
+
+    fn lower(&self) -> std::result::Result<Affine, String> {
         Ok(match self {
             Arith::Int(n) => Affine::constant(*n),
             Arith::Var(n) => Affine::var(n.clone()),
             Arith::Call(f, args) => {
-                let args: std::result::Result<Vec<_>, _> =
-                    args.iter().map(Arith::to_affine).collect();
+                let args: std::result::Result<Vec<_>, _> = args.iter().map(Arith::lower).collect();
                 Affine::call(f.clone(), args?)
             }
-            Arith::Add(a, b) => a.to_affine()? + b.to_affine()?,
-            Arith::Sub(a, b) => a.to_affine()? - b.to_affine()?,
+            Arith::Add(a, b) => a.lower()? + b.lower()?,
+            Arith::Sub(a, b) => a.lower()? - b.lower()?,
             Arith::Mul(a, b) => {
-                let (a, b) = (a.to_affine()?, b.to_affine()?);
+                let (a, b) = (a.lower()?, b.lower()?);
                 match (a.as_constant(), b.as_constant()) {
                     (Some(c), _) => b * c,
                     (_, Some(c)) => a * c,
                     _ => return Err(format!("`({a}) * ({b})` multiplies two unknowns")),
                 }
             }
-            Arith::Div(a, b) => a.to_affine()?.floor_div(positive(b, "divides by")?),
-            Arith::Mod(a, b) => a.to_affine()?.modulo(positive(b, "takes the remainder by")?),
+            Arith::Div(a, b) => a.lower()?.floor_div(positive(b, "divides by")?),
+            Arith::Mod(a, b) => a.lower()?.modulo(positive(b, "takes the remainder by")?),
             Arith::Min(..) | Arith::Max(..) => {
                 return Err("`min` and `max` are not affine; write two constraints".into());
             }
@@ -59,7 +70,7 @@ impl Arith {
 
     /// [`Arith::to_affine`] with the place of the expression in the diagnostic.
     pub fn to_affine_at(&self, span: Range<usize>) -> Result<Affine> {
-        if self.magnitude() > MAX_MAGNITUDE {
+        if !self.fits() {
             return Err(Diagnostic::new(Code::NotAffine, "numbers are too large")
                 .at(span, "a coefficient could exceed 64 bits")
                 .help("use smaller constants"));
@@ -211,7 +222,7 @@ impl Arith {
 }
 
 fn positive(divisor: &Arith, what: &str) -> std::result::Result<i64, String> {
-    match divisor.to_affine()?.as_constant() {
+    match divisor.lower()?.as_constant() {
         Some(c) if c > 0 => Ok(c),
         _ => Err(format!("it {what} `{divisor}`, which is not a positive constant")),
     }

@@ -208,7 +208,7 @@ impl CompiledKernel {
         same_layout(name, layout, tensor)?;
         if !tensor.is_validated() {
             let about = |e: Box<Diagnostic>| e.note(format!("in tensor `{name}`"));
-            tensor.clone().validate().map_err(about)?;
+            tensor.check_properties().map_err(about)?;
         }
         self.check_width(name, tensor.dims(), tensor.params())?;
         let width = self.planned.index_width;

@@ -26,10 +26,9 @@ pub struct Case {
     /// Layouts to try for each tensor; all combinations are. `@rle` is `tests/layouts/rle.toml`.
     #[serde(default)]
     pub layouts: BTreeMap<String, Vec<String>>,
-    /// Loop orders to try, besides the default one; those that a layout refuses are left out.
+    /// Loop orders to try, besides the default one; every layout must allow them.
     #[serde(default)]
     pub orders: Vec<String>,
-    /// Combinations that have no kernel, with a part of the reason: `{ A = "dia", why = "…" }`.
     #[serde(default)]
     pub data: Vec<Data>,
 }
@@ -43,8 +42,7 @@ pub struct Data {
     /// Extents that no tensor gives.
     #[serde(default)]
     pub extents: BTreeMap<String, usize>,
-    /// Entries of each tensor: coordinates, then the value. A tensor without entries is full of
-    /// small numbers if it says `"full"`.
+    /// Entries of each tensor: coordinates, then the value. A tensor that is left out has none.
     #[serde(default)]
     pub entries: BTreeMap<String, Entries>,
 }
@@ -53,7 +51,7 @@ pub struct Data {
 #[serde(untagged)]
 pub enum Entries {
     Listed(Vec<Vec<i64>>),
-    /// `"full"`, or `"random N SEED"`: N entries, duplicates included, in no order.
+    /// `"full"` of small numbers, or `"random N SEED"`: N entries, duplicates included, in no order.
     Made(String),
 }
 

@@ -170,7 +170,7 @@ impl Instance {
                 break;
             }
             *fuel -= 1;
-            let step = if start % 2 == 0 { k } else { values.len() - k };
+            let step = if start.is_multiple_of(2) { k } else { values.len() - k };
             let value = values[(start + step) % values.len()];
             self.cells.get_mut(array).expect("entered above").insert(*at, value);
             if self.fill(rest, &open, values, random, fuel) {

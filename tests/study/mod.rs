@@ -95,7 +95,9 @@ fn scanned_by(expression: &str, layouts: &str, order: &str, prover: &mut dyn Pro
 impl Study {
     /// The nest as text.
     pub fn nest(&self) -> String {
-        assert!(cfg!(debug_assertions), "the scan verifies exactness in debug builds only");
+        if !cfg!(debug_assertions) {
+            panic!("the scan verifies exactness in debug builds only");
+        }
         self.nest.to_string()
     }
 
