@@ -6,7 +6,10 @@ use criterion::Criterion;
 use siskin::Kernel;
 
 /// Expressions with the layouts of their tensors.
-const KERNELS: [(&str, &str, &[(&str, &str)]); 3] = [
+/// Name, statement, and the layouts of its tensors.
+type Case = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+const KERNELS: [Case; 3] = [
     ("SpMV", "y[i] += A[i,j] * x[j]", &[("A", "csr")]),
     ("SpMSpV", "y[i] += A[i,j] * x[j]", &[("A", "csr"), ("x", "sparse")]),
     ("SpGEMM-shaped", "C[i,j] += A[i,k] * B[k,j]", &[("A", "csr"), ("B", "csr")]),

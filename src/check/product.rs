@@ -14,6 +14,9 @@ pub(super) struct Products {
     seen: IndexSet<(Affine, Affine)>,
 }
 
+/// Subscripts with larger numbers are left alone: multiples of them are formed.
+const MOST: u64 = 1 << 48;
+
 /// No index array has this name.
 const PRODUCT: &str = "·";
 
@@ -25,7 +28,7 @@ impl Products {
     /// The linear form of `arith`. `None` for a division by an unknown, for `min` and `max`, and for
     /// huge numbers.
     pub fn linear(&mut self, arith: &Arith) -> Option<Affine> {
-        if arith.fits() { self.lower(arith) } else { None }
+        if arith.magnitude() <= MOST { self.lower(arith) } else { None }
     }
 
     fn lower(&mut self, arith: &Arith) -> Option<Affine> {

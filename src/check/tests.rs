@@ -505,6 +505,8 @@ fn hostile_declarations_end() {
     assert!(check(&wide).unwrap().is_sound());
     let huge = matrix("val(p0*99999999999*99999999999*p1)", "I", "");
     assert!(check(&huge).is_ok());
+    let huge = vector("[[property]]\nformula = '0 <= p < N => 281474976710656*p <= crd(p)'");
+    assert!(check(&huge).unwrap().is_sound());
     let many = Layout::named_for_rank("coo-unsorted", 12).unwrap();
     let report = check(&many).unwrap();
     assert!(report.is_sound(), "{report}");

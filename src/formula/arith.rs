@@ -8,9 +8,9 @@ use std::ops::Range;
 use super::{Affine, Atom, Name};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
-/// Linear forms with larger numbers are refused, so that what is made of them (a constraint, a chain
-/// of substitutions, a small multiple) stays within 64 bits.
-const MAX_MAGNITUDE: u64 = 1 << 48;
+/// Linear forms with larger numbers are refused, so that sums and differences of two of them (a
+/// constraint, a chain of substitutions) stay within 64 bits.
+const MAX_MAGNITUDE: u64 = 1 << 60;
 
 /// `a + b | a - b | a * b | a / b (floor) | a mod b | f(a, …) | x | 7`
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -37,8 +37,7 @@ impl Arith {
         }
     }
 
-    /// Whether no number that lowering may meet is too large.
-    pub fn fits(&self) -> bool {
+    fn fits(&self) -> bool {
         self.magnitude() <= MAX_MAGNITUDE
     }
 
@@ -84,7 +83,7 @@ impl Arith {
 
     /// An upper bound of every coefficient and constant that lowering may meet. Leaves count at
     /// least 1, so that no part is larger than the whole.
-    fn magnitude(&self) -> u64 {
+    pub fn magnitude(&self) -> u64 {
         match self {
             Arith::Int(n) => n.unsigned_abs().max(1),
             Arith::Var(_) => 1,

@@ -17,7 +17,7 @@ use super::suggest::nearest;
 use super::toml_schema::{Declaration, Index, Param, PropertyEntry};
 use super::{PropertyKind, Relation};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Affine, Arith, Call, Constraint, Formula, Name, parse};
+use crate::formula::{Affine, Arith, Atom, Call, Constraint, Formula, Name, parse};
 
 /// Integer parameters and their values.
 pub(super) type Constants = IndexMap<String, i64>;
@@ -323,6 +323,17 @@ impl<'a> Reader<'a> {
     /// Every variable is `bound` or a size, every call fits a declared array. A capitalised name
     /// that nobody declares is a size to be counted when a tensor is packed.
     fn check_affine(&mut self, affine: &Affine, text: &Text, bound: &[Name]) -> Result<()> {
+        if !is_moderate(affine) {
+            return Err(self
+                .source
+                .error(
+                    Code::NotAffine,
+                    "numbers are too large",
+                    text.span(),
+                    "a number here exceeds 2^48",
+                )
+                .help("use smaller constants"));
+        }
         let mut calls: Vec<Call> = Vec::new();
         affine.visit_calls(&mut |call| calls.push(call.clone()));
         calls.iter().try_for_each(|call| self.check_call(&call.array, call.args.len(), text))?;
@@ -513,6 +524,20 @@ impl<'a> Reader<'a> {
         }
         Ok(formula)
     }
+}
+
+/// Whether no coefficient exceeds 2^48, so that instances of the formula stay within 64 bits.
+fn is_moderate(affine: &Affine) -> bool {
+    let moderate = |k: i64| k.unsigned_abs() <= 1 << 48;
+    moderate(affine.offset())
+        && affine.terms().iter().all(|(atom, k)| {
+            moderate(*k)
+                && match atom {
+                    Atom::Var(_) => true,
+                    Atom::Call(call) => call.args.iter().all(is_moderate),
+                    Atom::Floor(inner, by) => moderate(*by) && is_moderate(inner),
+                }
+        })
 }
 
 /// Names of dimensions, arrays and parameters are ASCII, since they become Rust identifiers.

@@ -130,3 +130,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn numbers_that_instances_could_overflow_are_refused() {
+    let text = |number: &str| {
+        format!(
+            r#"
+            name = "huge"
+            dims = ["i"]
+            relation = "{{ [p] -> [i] : 0 <= p < N and i = a(p) }}"
+            value = "val(p)"
+            [index.a]
+            domain = "0 <= p < N"
+            [[property]]
+            formula = "0 <= p < N => a({number}*p - {number}) <= I"
+            "#
+        )
+    };
+    assert!(from_toml(&text("281474976710656")).is_ok());
+    let e = from_toml(&text("281474976710657")).unwrap_err();
+    assert_eq!(e.code, Code::NotAffine);
+    assert!(e.span.is_some() && e.help.is_some());
+}
