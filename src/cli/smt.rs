@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use siskin::diagnostic::Result;
 use siskin::formula::Formula;
-use siskin::prover::{Answer, Prover, smtlib};
+use siskin::prover::{Answer, Model, Prover, smtlib};
 
 use super::data;
 
@@ -41,6 +41,11 @@ impl<P: Prover> Prover for Recorder<P> {
     fn pop(&mut self) {
         self.stack.pop();
         self.prover.pop();
+    }
+
+    /// The query itself is on record already; this only looks for smaller numbers.
+    fn illustrate(&mut self, query: &[Formula]) -> Option<Model> {
+        self.prover.illustrate(query)
     }
 
     fn check(&mut self) -> Answer {

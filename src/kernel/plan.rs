@@ -137,7 +137,8 @@ fn sharing_layout(
 
 /// Runs the stages up to the choice.
 pub fn plan(request: &Request) -> Result<Planned> {
-    let mut prover = Z3Prover::new();
+    // Refutations that are shown get a small model of their own.
+    let mut prover = Z3Prover::new().with_any_model();
     plan_with(request, &mut prover)
 }
 

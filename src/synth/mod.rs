@@ -3,7 +3,7 @@
 //! In: a [`Nest`](crate::scan::Nest) whose finds are loops with conditions. Out: for each find the
 //! templates that are proved correct, with their arguments and state indices, and the reasons why
 //! the others are not (SPF §6.2, Appendix A). Templates are data (`templates/find/NAME/`): what a
-//! template assumes is written there as formulas over the vocabulary of [`vocabulary`].
+//! template assumes is written there as formulas over the vocabulary of `vocabulary.rs`.
 //!
 //! Before → after, for the find of SpMSpV:
 //!

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 use super::from_toml;
-use crate::diagnostic::{Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::embedded;
 use crate::formula::Name;
 use crate::layout::Layout;
