@@ -41,7 +41,8 @@ impl Default for Z3Prover {
 impl Z3Prover {
     pub fn new() -> Self {
         let prover = Z3Prover {
-            solver: Solver::new(),
+            // Named, the logic spares Z3 the set-up of all others, most of the cost of a first query.
+            solver: Solver::new_for_logic("QF_AUFLIA").unwrap_or_else(Solver::new),
             vars: FxHashMap::default(),
             arrays: FxHashMap::default(),
             stack: Vec::new(),
