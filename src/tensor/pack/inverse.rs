@@ -42,6 +42,7 @@ impl Inverse {
         for (c, e) in coordinates.iter().zip(&extents) {
             constraints.extend(within(c, e));
         }
+        constraints.extend(ranges(layout, piece));
         // Whatever else occurs is unknown as well.
         for c in &constraints {
             c.affine.visit_vars(&mut |n| {
@@ -103,6 +104,21 @@ impl Inverse {
         let frame = Frame::new(set.frame().params.clone(), atoms.to_vec());
         Some(set.with_frame(&Rc::new(frame)))
     }
+}
+
+/// The declared ranges of the calls of a conjunction: they too tell positions apart, e.g.
+/// `i = 64*p0 + row(p2)` with `0 <= row(p2) < 64`.
+fn ranges(layout: &Layout, piece: &[Constraint]) -> Vec<Constraint> {
+    let mut out = Vec::new();
+    for atom in calls(piece) {
+        let Atom::Call(call) = atom else { continue };
+        let Some(array) = layout.arrays.get(&call.array) else { continue };
+        let actual = |n: &Name| {
+            array.args.iter().position(|a| a == n).and_then(|k| call.args.get(k)).cloned()
+        };
+        out.extend(array.range.iter().map(|c| c.substitute(&actual)));
+    }
+    out
 }
 
 /// The distinct calls of a conjunction, inner ones first.
