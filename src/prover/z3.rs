@@ -42,7 +42,7 @@ impl Z3Prover {
     pub fn new() -> Self {
         let prover = Z3Prover {
             // Named, the logic spares Z3 the set-up of all others, most of the cost of a first query.
-            solver: Solver::new_for_logic("QF_AUFLIA").unwrap_or_else(Solver::new),
+            solver: Solver::new_for_logic("QF_AUFLIA").unwrap_or_default(),
             vars: FxHashMap::default(),
             arrays: FxHashMap::default(),
             stack: Vec::new(),
