@@ -2,6 +2,7 @@
 
 use crate::formula::{Arith, Name};
 use crate::layout::Layout;
+use crate::layout::checks::admits_negative;
 use crate::tensor::ValueType;
 
 use super::IndexWidth;
@@ -69,7 +70,7 @@ pub fn length_source(layout: &Layout, name: &Name) -> Option<Name> {
 
 /// Element type of an index array.
 pub fn index_type(layout: &Layout, array: &Name, width: IndexWidth) -> &'static str {
-    let signed = !super::nest::is_nonnegative_array(&layout.arrays[array].range, array);
+    let signed = admits_negative(&layout.arrays[array]);
     if signed { width.signed() } else { width.unsigned() }
 }
 

@@ -7,7 +7,8 @@ use super::rust_expr::{ArrayCode, Scope, Sign, ident};
 use super::search;
 use super::{Statement, parallel, value};
 use crate::diagnostic::Result;
-use crate::formula::{Affine, Arith, Atom, Call, Constraint, Name, Relop};
+use crate::formula::{Affine, Arith, Atom, Constraint, Name};
+use crate::layout::checks::admits_negative;
 use crate::prover::Prover;
 use crate::scan::Bind;
 use crate::synth::{Find, Plan};
@@ -82,7 +83,7 @@ impl<'a> Writer<'a> {
             scope.arrays.insert(
                 a.name.clone(),
                 ArrayCode {
-                    signed: !is_nonnegative_array(&a.range, &a.name),
+                    signed: admits_negative(a),
                     shape: a.shape.clone(),
                     domain: a.domain.clone(),
                     args: a.args.clone(),
@@ -383,19 +384,6 @@ enum Header {
 pub(super) enum Range {
     Value(String),
     Ends(String, String),
-}
-
-/// A declared range with a lower bound of at least zero.
-pub fn is_nonnegative_array(range: &[Constraint], array: &Name) -> bool {
-    range.iter().any(|c| {
-        let calls = c.affine.terms().iter().filter(|(a, k)| {
-            *k > 0 && matches!(a, Atom::Call(Call { array: f, .. }) if f == array)
-        });
-        c.relop == Relop::Ge
-            && c.affine.terms().len() == 1
-            && calls.count() == 1
-            && c.affine.offset() <= 0
-    })
 }
 
 /// True if `name` occurs in `code` as a whole word.
