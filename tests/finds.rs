@@ -324,7 +324,7 @@ fn blocks_in_csr() {
 
 #[test]
 fn increasing_in_runs() {
-    let study = study("s += a[i] * b[i]", "a=sparse b=@rle", "");
+    let study = study("s += a[i] * b[i]", "a=sparse b=run-length", "");
     assert_snapshot!(study.verdicts(), @r"
     find pb in 0..RUNS_b where left_b(pb) <= i < right_b(pb)
       bsearch (while right_b(pb) <= i)
@@ -410,7 +410,7 @@ fn unsorted_coo_in_unsorted_coo() {
 
 #[test]
 fn variable_blocks() {
-    let study = study("s += a[i] * b[i]", "a=sparse b=@vbl", "");
+    let study = study("s += a[i] * b[i]", "a=sparse b=vbl", "");
     assert_snapshot!(study.verdicts(), @r"
     find pb0 in 0..BLOCKS_b where last_b(pb0) + ofs_b(pb0) < i + ofs_b(pb0 + 1) and i <= last_b(pb0)
       bsearch (while last_b(pb0) < i)

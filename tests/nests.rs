@@ -173,7 +173,7 @@ fn a_tile_is_an_affine_subscript() {
 
 #[test]
 fn runs_of_rle_are_loops_over_coordinates() {
-    assert_snapshot!(scanned("s += a[i]", "a=@rle", "").nest(), @r"
+    assert_snapshot!(scanned("s += a[i]", "a=run-length", "").nest(), @r"
     for pa in 0..RUNS_a
       for i in left_a(pa)..right_a(pa)
         S
@@ -182,7 +182,7 @@ fn runs_of_rle_are_loops_over_coordinates() {
 
 #[test]
 fn a_run_is_found_for_a_coordinate() {
-    assert_snapshot!(scanned("s += a[i] * b[i]", "a=sparse b=@rle", "").nest(), @r"
+    assert_snapshot!(scanned("s += a[i] * b[i]", "a=sparse b=run-length", "").nest(), @r"
     for pa in 0..NNZ_a
       let i = crd_a(pa)
       find pb in 0..RUNS_b where left_b(pb) <= i < right_b(pb)
@@ -245,7 +245,7 @@ fn the_diagonal_of_coo_is_a_condition() {
 
 #[test]
 fn skyline_coordinates_follow_from_the_end_of_the_row() {
-    assert_snapshot!(scanned("y[i] += A[i,j] * x[j]", "A=@skyline", "").nest(), @r"
+    assert_snapshot!(scanned("y[i] += A[i,j] * x[j]", "A=skyline", "").nest(), @r"
     for pA0 in 0..I
       let i = pA0
       for pA1 in pos_A(pA0)..min(pos_A(pA0 + 1), J + pos_A(pA0 + 1) - pA0 - 1)
@@ -256,7 +256,7 @@ fn skyline_coordinates_follow_from_the_end_of_the_row() {
 
 #[test]
 fn skyline_by_columns_solves_the_position() {
-    assert_snapshot!(scanned("y[i] += A[i,j] * x[j]", "A=@skyline", "j").nest(), @r"
+    assert_snapshot!(scanned("y[i] += A[i,j] * x[j]", "A=skyline", "j").nest(), @r"
     for j in 0..J
       find pA0 in j..min(I, NNZ_A + j) where pA0 + pos_A(pA0) < j + pos_A(pA0 + 1)
         let i = pA0
@@ -267,7 +267,7 @@ fn skyline_by_columns_solves_the_position() {
 
 #[test]
 fn variable_blocks_are_loops_over_positions() {
-    assert_snapshot!(scanned("s += a[i]", "a=@vbl", "").nest(), @r"
+    assert_snapshot!(scanned("s += a[i]", "a=vbl", "").nest(), @r"
     for pa0 in 0..BLOCKS_a
       for pa1 in ofs_a(pa0)..ofs_a(pa0 + 1)
         let i = pa1 + last_a(pa0) - ofs_a(pa0 + 1) + 1
@@ -277,7 +277,7 @@ fn variable_blocks_are_loops_over_positions() {
 
 #[test]
 fn a_variable_block_is_found_for_a_coordinate() {
-    assert_snapshot!(scanned("s += a[i] * b[i]", "a=sparse b=@vbl", "").nest(), @r"
+    assert_snapshot!(scanned("s += a[i] * b[i]", "a=sparse b=vbl", "").nest(), @r"
     for pa in 0..NNZ_a
       let i = crd_a(pa)
       find pb0 in 0..BLOCKS_b where last_b(pb0) + ofs_b(pb0) < i + ofs_b(pb0 + 1) and i <= last_b(pb0)
@@ -454,7 +454,7 @@ fn an_order_against_the_storage_is_refused_with_its_cycle() {
 fn every_order_of_indices_has_an_exact_scan() {
     let orders = ["i,j,k", "i,k,j", "j,i,k", "j,k,i", "k,i,j", "k,j,i"];
     let layouts =
-        ["csr", "csc", "dcsr", "coo", "bcsr(2,3)", "csf", "@dia", "@ell", "@skyline", "dense"];
+        ["csr", "csc", "dcsr", "coo", "bcsr(2,3)", "csf", "@dia", "@ell", "skyline", "dense"];
     let mut scans = 0;
     for a in layouts {
         for b in ["csr", "csc", "coo"] {

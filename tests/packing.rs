@@ -419,6 +419,27 @@ fn the_plan_says_how_each_array_is_made() {
          pos1(p0) = prefix count of p1; crd1(p1) = j; pos2(p1) = prefix count of p2; \
          crd2(p2) = k; val(p2)"
     );
+    assert_eq!(
+        plan("skyline", 2),
+        "pack skyline: where j <= i: p0 = i; p1 = j + pos(p0 + 1) - p0 - 1; \
+         pos(p0) = prefix sum of greatest p0 - j + 1; val(p1)"
+    );
+    assert_eq!(
+        plan("vbl", 1),
+        "pack vbl: sort by (i); p0 = rank of interval of i; p1 = i + ofs(p0 + 1) - last(p0) - 1; \
+         last(p0) = greatest i; ofs(p0) = prefix sum of greatest last(p0) - i + 1; \
+         BLOCKS = count of p0; val(p1)"
+    );
+    assert_eq!(
+        plan("run-length", 1),
+        "pack run-length: sort by (i); p0 = rank of interval of i of equal values; \
+         left(p0) = least i; right(p0) = greatest i + 1; RUNS = count of p0; val(p0)"
+    );
+    assert_eq!(
+        plan("aos", 2),
+        "pack aos: sort by (i, j); p0 = rank of (i, j); crd(p0, 0) = i; crd(p0, 1) = j; \
+         NNZ = count of p0; val(p0)"
+    );
     let plan = Plan::of(&declared_layout(declared::ELL)).unwrap().to_string();
     assert!(
         plan.contains("k = rank of (p0, j) within (p0)")

@@ -18,7 +18,7 @@ use crate::layout::{Layout, PropertyKind};
 use crate::prover::{Prover, Z3Prover};
 
 /// Layouts whose answer is remembered.
-const REMEMBERED: usize = 256;
+pub(super) const REMEMBERED: usize = 256;
 
 thread_local! {
     // Making a solver takes longer than most of these questions.

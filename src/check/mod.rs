@@ -20,6 +20,7 @@
 mod access;
 mod contradiction;
 mod coordinates;
+mod neighbours;
 mod product;
 mod regions;
 mod report;
@@ -31,6 +32,7 @@ mod value;
 mod width;
 
 pub use self::contradiction::refuse_contradiction;
+pub use self::neighbours::data_checks;
 pub use self::regions::{Region, RegionKind};
 pub use self::report::{Counterexample, Entry, Finding, Question, Report, SmallArray, Verdict};
 

@@ -159,7 +159,7 @@ fn vars(names: &[Name], which: Which) -> Vec<Affine> {
 }
 
 /// No name of the relation language begins so.
-const BOUND: char = '∀';
+pub(super) const BOUND: char = '∀';
 
 fn law(formula: &Formula, sizes: &[Name], property: Option<usize>) -> Law {
     let vars: Vec<Name> = formula.free_vars().into_iter().filter(|n| !sizes.contains(n)).collect();

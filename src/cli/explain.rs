@@ -108,7 +108,7 @@ fn text(planned: &Planned, module: &Module, stage: Stage) -> String {
     match stage {
         Stage::Layout => {
             let layouts = planned.layouts.iter();
-            layouts.map(|(name, l)| format!("{name} is {}\n", l.describe())).collect()
+            layouts.map(|(name, l)| format!("{name} is {}\n", super::layouts::text(l))).collect()
         }
         Stage::Space => {
             let spaces = planned.statements.iter();

@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use siskin::diagnostic::{Code, Diagnostic};
 use siskin::layout::{Layout, LayoutSpec, shipped, shipped_levels};
+use siskin::tensor::Plan;
 
 use super::Output;
 
@@ -52,7 +53,7 @@ impl Layouts {
     fn describe(&self, name: &str) -> Output {
         let layout = layout(name, self.rank)?;
         if !self.json {
-            return Ok(layout.describe());
+            return Ok(text(&layout));
         }
         Ok(json(&layout).to_string())
     }
@@ -72,10 +73,20 @@ pub fn layout(name: &str, rank: Option<usize>) -> siskin::diagnostic::Result<Lay
     }
 }
 
+/// The declaration, and how entries are packed into it, or why they cannot be.
+pub fn text(layout: &Layout) -> String {
+    let packing = match Plan::of(layout) {
+        Ok(plan) => plan.steps(),
+        Err(e) => vec![e.message.clone()],
+    };
+    format!("{}\npacking\n  {}\n", layout.describe(), packing.join("\n  "))
+}
+
 /// The declaration as JSON.
 pub fn json(layout: &Layout) -> Value {
     json!({
         "name": layout.name,
+        "packing": Plan::of(layout).ok().map(|plan| plan.steps()),
         "summary": layout.summary,
         "rank": layout.rank(),
         "dims": layout.dims.iter().map(|d| &**d).collect::<Vec<_>>(),

@@ -42,14 +42,15 @@ pub struct Bound {
 /// The name of a variable that nothing bounds.
 pub fn steps(variables: &[Name], constraints: &[Constraint]) -> Result<Vec<Step>, Name> {
     let mut known: Vec<Name> = Vec::new();
-    let mut pending: Vec<&Constraint> = constraints.iter().collect();
+    let mut pending: Vec<Constraint> = constraints.to_vec();
+    let mut combined = false;
     let mut steps = Vec::new();
     loop {
         let open = |a: &Affine, known: &[Name]| open_variables(a, variables, known);
         let (ready, rest): (Vec<_>, Vec<_>) =
             pending.into_iter().partition(|c| open(&c.affine, &known).is_empty());
         pending = rest;
-        steps.extend(ready.into_iter().cloned().map(Step::Check));
+        steps.extend(ready.into_iter().map(Step::Check));
         let Some(first_open) = variables.iter().find(|x| !known.contains(x)) else {
             return Ok(steps);
         };
@@ -92,12 +93,44 @@ pub fn steps(variables: &[Name], constraints: &[Constraint]) -> Result<Vec<Step>
             .iter()
             .filter(|x| !known.contains(x))
             .find_map(|x| Some((x.clone(), bounds(x)?)));
-        let Some((variable, (lower, upper))) = chosen else { return Err(first_open.clone()) };
+        let Some((variable, (lower, upper))) = chosen else {
+            // `p < q and q < N` bounds `p` by `N - 1`.
+            if combined {
+                return Err(first_open.clone());
+            }
+            combined = true;
+            let more = combinations(variables, &pending);
+            pending.extend(more);
+            continue;
+        };
         // Inequalities are used up as bounds; an equation must still be checked.
         pending.retain(|c| c.relop != Relop::Ge || single(c).is_none_or(|(y, ..)| y != variable));
         known.push(variable.clone());
         steps.push(Step::Loop { variable, lower, upper });
     }
+}
+
+/// Sums of two inequalities in which a variable cancels.
+fn combinations(variables: &[Name], constraints: &[Constraint]) -> Vec<Constraint> {
+    let mut out: Vec<Constraint> = Vec::new();
+    let bounds = |x: &Name, k: i64| {
+        let x = x.clone();
+        constraints
+            .iter()
+            .filter(move |c| c.relop == Relop::Ge && c.affine.coefficient_of_var(&x) == k)
+    };
+    for x in variables {
+        for lower in bounds(x, 1) {
+            for upper in bounds(x, -1) {
+                let affine = lower.affine.clone() + upper.affine.clone();
+                let sum = Constraint { affine, relop: Relop::Ge };
+                if !sum.mentions(x) && !constraints.contains(&sum) && !out.contains(&sum) {
+                    out.push(sum);
+                }
+            }
+        }
+    }
+    out
 }
 
 fn open_variables(a: &Affine, variables: &[Name], known: &[Name]) -> Vec<Name> {
@@ -140,5 +173,10 @@ mod tests {
     fn a_variable_without_bounds_waits_or_is_reported() {
         assert_eq!(order(&["x", "y"], "x = 2*y and 0 <= y < 3").unwrap(), ["loop y", "x = 2*y"]);
         assert_eq!(order(&["x", "y"], "0 <= x < 3 and y >= x").unwrap_err(), "y".into());
+    }
+
+    #[test]
+    fn a_bound_may_come_through_another_variable() {
+        assert_eq!(order(&["p", "q"], "0 <= p and p < q and q < N").unwrap(), ["loop p", "loop q"]);
     }
 }

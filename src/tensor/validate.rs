@@ -11,9 +11,10 @@ use super::disorder::{self, Direction};
 use super::index_data::{IndexData, with_index};
 use super::points::{Linear, Points, Scope, Stop, holds};
 use super::tensor::{Tensor, shape};
+use crate::check::data_checks;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Atom, Formula, Name, Relop};
-use crate::layout::checks::{Check, checks};
+use crate::layout::checks::Check;
 use crate::layout::visit::Step;
 
 impl Tensor {
@@ -37,7 +38,7 @@ impl Tensor {
     /// As [`Tensor::validate`].
     pub fn check_properties(&self) -> Result<()> {
         let scope = self.scope()?;
-        checks(self.layout()).iter().try_for_each(|check| self.check(&scope, check))
+        data_checks(self.layout()).iter().try_for_each(|check| self.check(&scope, check))
     }
 
     fn check(&self, scope: &Scope<'_>, check: &Check) -> Result<()> {

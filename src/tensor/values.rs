@@ -212,6 +212,12 @@ impl Values {
         with_values!(self, v => is_zero(v[k]))
     }
 
+    /// Whether elements `a` and `b` are equal (`-0.0` equals `0.0`, NaN nothing). Panics if one is
+    /// out of range.
+    pub fn equal(&self, a: usize, b: usize) -> bool {
+        with_values!(self, v => v[a] == v[b])
+    }
+
     /// The elements, when they have the type `T`.
     pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
         T::slice(self)

@@ -23,7 +23,7 @@ pub use library::Library;
 #[serde(deny_unknown_fields)]
 pub struct Case {
     pub expression: String,
-    /// Layouts to try for each tensor; all combinations are. `@rle` is `tests/layouts/rle.toml`.
+    /// Layouts to try for each tensor; all combinations are. `run-length` is `tests/layouts/rle.toml`.
     #[serde(default)]
     pub layouts: BTreeMap<String, Vec<String>>,
     /// Loop orders to try, besides the default one; every layout must allow them.

@@ -25,7 +25,7 @@ pub struct Study {
     pub compared: usize,
 }
 
-/// `sparse` is a shipped layout; `@rle` is the test-local one of that name.
+/// `sparse` is a shipped layout; `run-length` is the test-local one of that name.
 pub fn layout(text: &str, rank: usize) -> Layout {
     let text = match text.strip_prefix('@') {
         Some(name) => format!("tests/layouts/{name}.toml"),

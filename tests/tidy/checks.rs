@@ -41,6 +41,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
             "formula",
             "prover",
             "layout",
+            "check",
             "program",
             "iterspace",
             "scan",

@@ -25,9 +25,10 @@ use super::IndexWidth;
 use super::layout::{counted_fields, index_type, length_source};
 use super::nest::mentions;
 use super::rust_expr::ident;
+use crate::check::data_checks;
 use crate::formula::{Affine, Arith, Constraint, Formula, Name, Relop};
 use crate::layout::Layout;
-use crate::layout::checks::{Check, checks};
+use crate::layout::checks::Check;
 use crate::layout::visit::{Bound, Step};
 
 /// Statements of the body, ending with `Ok(())`. Lines are not indented.
@@ -42,7 +43,7 @@ pub fn validate_body(layout: &Layout, width: IndexWidth) -> String {
         code.name(name, prefix);
     }
     let mut body = String::new();
-    for check in checks(layout) {
+    for check in data_checks(layout) {
         body.push_str(&code.check(&check));
     }
     let mut out = code.sizes(&body);

@@ -185,7 +185,7 @@ fn a_mistake_in_a_use_points_at_the_use() {
         assert_eq!(&e.source.unwrap().text[span], at, "{text}");
     }
     let e = Layout::named("csrr").unwrap_err();
-    assert!(e.help.unwrap().starts_with("did you mean `csr`? shipped layouts: bcsr, coo"));
+    assert!(e.help.unwrap().starts_with("did you mean `csr`? shipped layouts: "));
     assert_eq!(Layout::named("bcsr(0,4)").unwrap_err().code, Code::NotAffine);
 }
 

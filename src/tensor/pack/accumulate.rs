@@ -74,6 +74,19 @@ fn add<T: Sum>(out: &mut [T], offsets: &Column<'_>, given: impl Iterator<Item = 
     overflow
 }
 
+/// Stores every entry's value at its offset, where entries of one offset have equal values.
+pub(super) fn equal(
+    values: &mut Values,
+    offsets: &Column<'_>,
+    given: &Values,
+    order: Option<&[u32]>,
+) {
+    for k in 0..given.len() {
+        let entry = order.map_or(k, |order| order[k] as usize);
+        values.set_from(offsets.get(k) as usize, given, entry);
+    }
+}
+
 /// As [`all`], but at each offset only the entries of the lowest piece count: those of the others
 /// mirror them.
 pub(super) fn by_piece(

@@ -10,6 +10,7 @@ use indexmap::IndexMap;
 
 use super::super::index_data::IndexData;
 use super::super::points::holds;
+use super::derive::call_name;
 use super::inverse::Form;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Atom, Constraint, Name};
@@ -120,7 +121,10 @@ impl<'a> Columns<'a> {
                     (None, None) => return Err(unknown(n)),
                 },
                 Atom::Floor(inner, d) => Cow::Owned(self.floor(inner, *d)?),
-                Atom::Call(call) => return Err(unknown(&call.array)),
+                Atom::Call(call) => match self.named.get(&call_name(call)) {
+                    Some(column) => Cow::Borrowed(column),
+                    None => return Err(unknown(&call.array)),
+                },
             };
             if let Data::Constant(value) = column.data {
                 constant += i128::from(*c) * i128::from(value);

@@ -6,9 +6,10 @@
 use indexmap::IndexMap;
 
 use super::bounds::{Bounds, of_position};
+use super::intervals;
 use super::inverse::{Form, Inverse, calls};
 use super::order;
-use super::plan::{Count, Forms, Level, Order, Plan, Position, Role};
+use super::plan::{Count, Forms, Interval, Level, Measure, Measured, Order, Plan, Position, Role};
 use crate::check::refuse_contradiction;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Atom, Call, Constraint, Name, Relop};
@@ -46,8 +47,12 @@ struct Derivation<'a> {
     determined: IndexMap<Name, Vec<Form>>,
     /// Positions to be numbered, in storage order, with their bounds.
     numbered: IndexMap<Name, Bounds>,
+    /// Positions that are aligned with coordinates, with their bounds.
+    aligned: IndexMap<Name, (Affine, Bounds)>,
     /// Calls that the coordinates determine.
     keys: Vec<Key>,
+    /// What is measured over the entries.
+    measures: Vec<Measure>,
 }
 
 impl<'a> Derivation<'a> {
@@ -72,6 +77,7 @@ impl<'a> Derivation<'a> {
         };
 
         let (mut determined, mut numbered) = (IndexMap::new(), IndexMap::new());
+        let mut aligned: IndexMap<Name, (Affine, Bounds)> = IndexMap::new();
         for position in &layout.relation.positions {
             if ties.contains_key(position) {
                 continue;
@@ -82,24 +88,32 @@ impl<'a> Derivation<'a> {
                 }
                 None => {
                     let bounds = of_position(layout, &pieces[0], position)?;
-                    numbered.insert(position.clone(), bounds);
+                    match intervals::alignment(&pieces, position) {
+                        Some(e) => drop(aligned.insert(position.clone(), (e, bounds))),
+                        None => drop(numbered.insert(position.clone(), bounds)),
+                    }
                 }
             }
         }
 
-        let mut keys = Vec::new();
+        let (mut keys, mut open) = (Vec::new(), Vec::new());
         for atom in calls(&pieces[0]) {
             let Atom::Call(call) = &atom else { continue };
-            let bounds_a_position = numbered.values().any(|b: &Bounds| b.calls().contains(call));
+            let bounds_a_position = numbered.values().any(|b: &Bounds| b.calls().contains(call))
+                || aligned
+                    .values()
+                    .any(|(_, b)| b.segments().is_some() && b.calls().contains(call));
             if bounds_a_position {
                 continue;
             }
-            let Some(forms) = in_every_piece(&atom) else {
-                return Err(undetermined(layout, call));
-            };
-            keys.push((call.clone(), forms));
+            match in_every_piece(&atom) {
+                Some(forms) => keys.push((call.clone(), forms)),
+                None => open.push(call.clone()),
+            }
         }
-        Ok(Derivation { layout, inverses, ties, determined, numbered, keys })
+        let measures = intervals::measures(layout, &pieces, &aligned, &numbered, open)
+            .map_err(|call| undetermined(layout, &call))?;
+        Ok(Derivation { layout, inverses, ties, determined, numbered, aligned, keys, measures })
     }
 
     fn plan(self) -> Result<Plan> {
@@ -111,9 +125,10 @@ impl<'a> Derivation<'a> {
             .positions
             .iter()
             .map(|name| {
-                let position = match self.ties.get(name) {
-                    Some(tie) => Position::Tied(tie.clone()),
-                    None => match levels.iter().position(|level| level.position == *name) {
+                let position = match (self.ties.get(name), self.aligned.get(name)) {
+                    (Some(tie), _) => Position::Tied(tie.clone()),
+                    (None, Some((e, _))) => Position::Aligned(e.clone()),
+                    (None, None) => match levels.iter().position(|level| level.position == *name) {
                         Some(level) => Position::Numbered(level),
                         None => Position::Determined,
                     },
@@ -130,14 +145,21 @@ impl<'a> Derivation<'a> {
             positions,
             levels,
             arrays,
+            measures: self.measures,
             counts: IndexMap::new(),
             pieces,
             verify,
         };
         for (name, _) in layout.params.iter().filter(|(_, definition)| definition.is_none()) {
-            let count = count(layout, &plan, name)?;
+            let measured =
+                plan.measures.iter().position(|m| m.what == Measured::Size(name.clone()));
+            let count = match measured {
+                Some(k) => Count::Measured(k),
+                None => count(layout, &plan, name)?,
+            };
             plan.counts.insert(name.clone(), count);
         }
+        plan.complete(layout);
         Ok(plan)
     }
 
@@ -148,8 +170,18 @@ impl<'a> Derivation<'a> {
         for (position, bounds) in &self.numbered {
             let owned: Vec<&Key> =
                 self.keys.iter().filter(|(call, _)| self.owner(call) == Some(position)).collect();
+            let measured: Vec<(&Call, &Measure)> = self
+                .measures
+                .iter()
+                .filter_map(|m| match &m.what {
+                    Measured::Element(call) if self.owner(call) == Some(position) => {
+                        Some((call, m))
+                    }
+                    _ => None,
+                })
+                .collect();
             let mut group = bounds.group();
-            for (call, _) in &owned {
+            for call in owned.iter().map(|(call, _)| call).chain(measured.iter().map(|m| m.0)) {
                 for arg in &call.args {
                     if arg.mentions(position) {
                         let mut others = false;
@@ -180,16 +212,23 @@ impl<'a> Derivation<'a> {
                 owned.iter().map(|(call, _)| (call.clone(), call.array.clone())).collect();
             let choice = order::of_keys(layout, &named, bounds.segments());
             let keys: Vec<Call> = choice.keys.iter().map(|&k| owned[k].0.clone()).collect();
+            let interval = self.interval(position, &measured)?;
             open.push(Level {
                 position: position.clone(),
                 group,
                 keys,
-                order: choice.order,
+                order: match (&interval, choice.order) {
+                    (Some(_), Order::Given) => Order::Increasing,
+                    (_, order) => order,
+                },
                 // Decided below, once the groups are known.
-                each_entry: !choice.unique,
+                each_entry: !choice.unique && interval.is_none(),
                 restarts: bounds.restarts(),
                 first: bounds.first(),
                 size: bounds.size().cloned(),
+                interval,
+                // Decided once it is known what is counted.
+                complete: false,
             });
         }
         let mut levels: Vec<Level> = Vec::new();
@@ -220,6 +259,39 @@ impl<'a> Derivation<'a> {
             }
         }
         Ok(levels)
+    }
+
+    /// The interval of coordinates that a position stands for, if arrays at the position are
+    /// extremes of coordinates.
+    fn interval(
+        &self,
+        position: &Name,
+        measured: &[(&Call, &Measure)],
+    ) -> Result<Option<Interval>> {
+        let layout = self.layout;
+        let Some((call, measure)) = measured.first() else { return Ok(None) };
+        let along = &measure.of[0];
+        let mut plain = !along.has_calls();
+        along.visit_vars(&mut |n| plain &= layout.relation.coordinates.contains(n));
+        if !plain {
+            return Err(refused(layout, format!("`{}` follows `{along}`", call.array))
+                .help("bound one coordinate by it, e.g. `left(p) <= i`"));
+        }
+        if self.numbered.values().any(|b| b.group().iter().any(|arg| arg.mentions(position))) {
+            return Err(refused(
+                layout,
+                format!("positions are numbered within `{position}`, which is an interval"),
+            )
+            .help("relate inner positions to coordinates by an equation"));
+        }
+        let mut value_names: Vec<Name> = Vec::new();
+        layout.value.index.iter().for_each(|e| e.visit_vars(&mut |n| value_names.push(n.clone())));
+        let equal_values = !value_names.iter().any(|n| self.aligned.contains_key(n));
+        let along = along.clone() - Affine::constant(along.offset());
+        let decreasing = layout.properties.iter().any(|p| {
+            p.decreasing && p.arrays.iter().any(|a| measured.iter().any(|(c, _)| c.array == *a))
+        });
+        Ok(Some(Interval { along: if decreasing { -along } else { along }, equal_values }))
     }
 
     /// The numbered position that a key belongs to: the innermost of its arguments'.
@@ -271,22 +343,35 @@ impl<'a> Derivation<'a> {
         let mut inputs: Vec<Atom> = self.determined.keys().cloned().map(Atom::Var).collect();
         inputs.extend(self.numbered.keys().cloned().map(Atom::Var));
         inputs.extend(self.keys.iter().map(|(call, _)| Atom::Call(call.clone())));
+        for (position, (_, bounds)) in &self.aligned {
+            inputs.push(Atom::Var(position.clone()));
+            inputs.extend(bounds.calls().into_iter().map(Atom::Call));
+        }
+        inputs.extend(self.measures.iter().filter_map(|m| match &m.what {
+            Measured::Element(call) => Some(Atom::Call(call.clone())),
+            _ => None,
+        }));
         self.determine_coordinates(&inputs)
     }
 
     /// What every index array holds.
-    fn roles(&self, levels: &[Level]) -> Result<IndexMap<Name, Role>> {
+    fn roles(&self, levels: &[Level]) -> Result<IndexMap<Name, Vec<Role>>> {
         let layout = self.layout;
-        let mut found: IndexMap<Name, Role> = IndexMap::new();
+        let mut found: IndexMap<Name, Vec<Role>> = IndexMap::new();
         let mut add = |name: &Name, role: Role| -> Result<()> {
-            match found.insert(name.clone(), role.clone()) {
-                Some(other) if other != role => Err(refused(
+            let roles = found.entry(name.clone()).or_default();
+            if roles.contains(&role) {
+                return Ok(());
+            }
+            if !roles.iter().all(|other| apart(other, &role)) {
+                return Err(refused(
                     layout,
                     format!("index array `{name}` would have to hold two different things"),
                 )
-                .help("use one index array for each")),
-                _ => Ok(()),
+                .help("use one index array for each, or tell them apart by a constant argument"));
             }
+            roles.push(role);
+            Ok(())
         };
         for (level, this) in levels.iter().enumerate() {
             for (name, role) in self.numbered[&this.position].roles(level) {
@@ -299,6 +384,11 @@ impl<'a> Derivation<'a> {
         for (call, _) in &self.keys {
             if self.owner(call).is_none() {
                 add(&call.array, Role::Function { args: call.args.clone() })?;
+            }
+        }
+        for (k, measure) in self.measures.iter().enumerate() {
+            if let Measured::Element(call) | Measured::Length(call) = &measure.what {
+                add(&call.array, Role::Measured(k))?;
             }
         }
         let mut roles = IndexMap::new();
@@ -318,7 +408,7 @@ impl<'a> Derivation<'a> {
     }
 
     /// The functions of piece `k`.
-    fn forms(&self, k: usize, levels: &[Level], arrays: &IndexMap<Name, Role>) -> Forms {
+    fn forms(&self, k: usize, levels: &[Level], arrays: &IndexMap<Name, Vec<Role>>) -> Forms {
         let form_of = |call: &Call| {
             let key = self.keys.iter().find(|(other, _)| other == call);
             key.map_or_else(Vec::new, |(_, forms)| forms[k].clone())
@@ -331,11 +421,37 @@ impl<'a> Derivation<'a> {
             functions: self
                 .keys
                 .iter()
-                .filter(|(call, _)| matches!(arrays.get(&call.array), Some(Role::Function { .. })))
-                .map(|(call, forms)| (call.array.clone(), forms[k].clone()))
+                .filter(|(call, _)| {
+                    let role = Role::Function { args: call.args.clone() };
+                    arrays.get(&call.array).is_some_and(|roles| roles.contains(&role))
+                })
+                .map(|(call, forms)| (call_name(call), forms[k].clone()))
                 .collect(),
         }
     }
+}
+
+/// Whether a constant argument tells the elements of two roles apart.
+fn apart(a: &Role, b: &Role) -> bool {
+    let args = |role: &'_ Role| match role {
+        Role::Key { args, .. } | Role::Function { args } => args.clone(),
+        _ => Vec::new(),
+    };
+    let differ = |(a, b): (Affine, Affine)| match (a.as_constant(), b.as_constant()) {
+        (Some(a), Some(b)) => a != b,
+        _ => false,
+    };
+    args(a).into_iter().zip(args(b)).any(differ)
+}
+
+/// The name of the column that holds the values of a call.
+pub(super) fn call_name(call: &Call) -> Name {
+    Name::from(Atom::Call(call.clone()).to_string())
+}
+
+/// [`call_name`] of `array(args)`.
+pub(super) fn function_name(array: &Name, args: &[Affine]) -> Name {
+    call_name(&Call { array: array.clone(), args: args.to_vec() })
 }
 
 /// Positions that are functions of other undetermined ones, e.g. `p1 = p0`.
@@ -389,7 +505,7 @@ fn count(layout: &Layout, plan: &Plan, name: &Name) -> Result<Count> {
             return Ok(count(level, this.first - offset));
         }
     }
-    for (array, role) in &plan.arrays {
+    for (array, role) in plan.roles() {
         let declared: &IndexArray = &layout.arrays[array];
         match role {
             Role::Key { level, args, .. } => {

@@ -14,11 +14,15 @@
 
 mod accumulate;
 mod agree;
+mod arrays;
 mod bounds;
 mod columns;
+mod complete;
 mod derive;
+mod intervals;
 mod inverse;
 mod linear;
+mod measure;
 mod number;
 mod order;
 mod packer;

@@ -3,7 +3,10 @@
 //! In: for each entry, the first sort key that differs from the entry before. Out: each entry's
 //! position, and which entries are the first at theirs.
 
+use super::super::entries::Entries;
 use super::columns::Column;
+use super::sort::{self, Key};
+use crate::diagnostic::Result;
 
 /// What separates the positions of a level, and its groups, in the sorted entries.
 #[derive(Clone, Copy, Debug)]
@@ -26,19 +29,26 @@ pub(super) struct Numbering<'a> {
     pub total: usize,
     /// Number of positions of the largest group.
     pub largest: usize,
+    /// All elements of the key array, where groups were completed.
+    pub completed: Option<Vec<i64>>,
 }
 
 impl Separation {
-    pub fn number<'a>(&self, first_difference: &[u8]) -> Numbering<'a> {
+    /// `breaks`, if given, says which entries open a position.
+    pub fn number<'a>(&self, first_difference: &[u8], breaks: Option<&[bool]>) -> Numbering<'a> {
         let n = first_difference.len();
         let splits = |keys: Option<usize>, k: usize| match keys {
             Some(keys) => k == 0 || (first_difference[k] as usize) < keys,
             None => true,
         };
-        let all_open = (0..n).all(|k| splits(self.position, k));
+        let is_open = |k: usize| match breaks {
+            Some(breaks) => breaks[k],
+            None => splits(self.position, k),
+        };
+        let all_open = (0..n).all(is_open);
         if all_open && self.restart.is_none() {
             let position = Column::counting(n);
-            return Numbering { position, opens: None, total: n, largest: n };
+            return Numbering { position, opens: None, total: n, largest: n, completed: None };
         }
         let first = self.restart.unwrap_or(0);
         let (mut total, mut largest, mut in_group) = (0usize, 0usize, 0usize);
@@ -48,7 +58,7 @@ impl Separation {
             if splits(self.group, k) {
                 in_group = 0;
             }
-            let open = splits(self.position, k);
+            let open = is_open(k);
             if open {
                 total += 1;
                 in_group += 1;
@@ -67,7 +77,8 @@ impl Separation {
                 Column::of_i64(shifted, first, first + most)
             }
         };
-        Numbering { position, opens: (!all_open).then_some(opens), total, largest }
+        let opens = (!all_open).then_some(opens);
+        Numbering { position, opens, total, largest, completed: None }
     }
 }
 
@@ -75,6 +86,28 @@ impl Numbering<'_> {
     pub fn opens(&self, k: usize) -> bool {
         self.opens.as_ref().is_none_or(|opens| opens[k])
     }
+}
+
+/// The entries sorted by coordinates, those of equal coordinates added up.
+pub(super) fn summed(entries: &Entries) -> Result<Entries> {
+    let keys = entries.coords.iter().zip(&entries.dims).map(|(coordinates, &extent)| Key {
+        column: Column::coordinates(coordinates, extent),
+        decreasing: false,
+    });
+    let sorted = sort::sort(keys.collect(), entries.len());
+    let entry = |k: usize| sorted.order.as_ref().map_or(k, |order| order[k] as usize);
+    let mut out = Entries::empty(&entries.dims, entries.values.value_type());
+    let mut kept: Vec<u32> = Vec::new();
+    for (k, &difference) in sorted.first_difference.iter().enumerate() {
+        if k > 0 && usize::from(difference) >= entries.rank() {
+            out.values.add_from(kept.len() - 1, &entries.values, entry(k))?;
+        } else {
+            out.values.push_from(&entries.values, entry(k));
+            kept.push(entry(k) as u32);
+        }
+    }
+    out.coords = entries.coords.iter().map(|c| c.gather(&kept)).collect();
+    Ok(out)
 }
 
 #[cfg(test)]
@@ -86,14 +119,14 @@ mod tests {
         // Group a: keys 1, 1, 2; group b: key 1.
         let first_difference = [0, 2, 1, 0];
         let across = Separation { position: Some(2), group: Some(1), restart: None };
-        let numbers = across.number(&first_difference);
+        let numbers = across.number(&first_difference, None);
         let found: Vec<i64> = (0..4).map(|k| numbers.position.get(k)).collect();
         assert_eq!((found, numbers.total, numbers.largest), (vec![0, 0, 1, 2], 3, 2));
         let within = Separation { restart: Some(0), ..across };
-        let numbers = within.number(&first_difference);
+        let numbers = within.number(&first_difference, None);
         let found: Vec<i64> = (0..4).map(|k| numbers.position.get(k)).collect();
         assert_eq!((found, numbers.total, numbers.largest), (vec![0, 0, 1, 0], 3, 2));
         let each = Separation { position: None, group: Some(1), restart: None };
-        assert_eq!(each.number(&first_difference).total, 4);
+        assert_eq!(each.number(&first_difference, None).total, 4);
     }
 }

@@ -8,23 +8,24 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::PackOptions;
 use super::accumulate;
 use super::agree;
 use super::columns::{Column, Columns, Data};
-use super::linear::{linear, slots};
-use super::number::{Numbering, Separation};
+use super::derive::{function_name, refused};
+use super::linear::linear;
+use super::number::{self, Separation};
 use super::pieces::pieces;
-use super::plan::{Count, Order, Plan, Position, Role, SortKey};
-use super::sort::{self, Key};
-use super::store::{self, Target};
-use super::{PackOptions, derive::refused};
+use super::plan::{Interval, Level, Order, Plan, Position, Role, SortKey};
+use super::sort::{self, Key, Sorted};
+use super::store::Scatter;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Name};
-use crate::layout::{Layout, PropertyKind, checks};
+use crate::layout::{Layout, checks};
 use crate::tensor::Tensor;
 use crate::tensor::entries::Entries;
 use crate::tensor::index_data::{IndexData, IndexType};
-use crate::tensor::tensor::{extents, known_sizes, rank_differs, shape};
+use crate::tensor::tensor::{extents, known_sizes, rank_differs};
 use crate::tensor::values::Values;
 
 impl Plan {
@@ -48,16 +49,21 @@ impl Plan {
             )
             .help("at most 4294967295 entries can be packed at once"));
         }
-        let mut packer = Packer::new(self, layout, entries, options)?;
+        let one_value = |level: &Level| level.interval.as_ref().is_some_and(|i| i.equal_values);
+        let summed = self.levels.iter().any(one_value).then(|| number::summed(entries));
+        let summed = summed.transpose()?;
+        let packed = summed.as_ref().unwrap_or(entries);
+        let mut packer = Packer::new(self, layout, packed, options)?;
         let mut positions = None;
         let runs = self.runs();
         for (k, run) in runs.iter().enumerate() {
             positions = Some(packer.run(run, k + 1 == runs.len())?);
         }
-        let (columns, order) = match positions {
+        let (mut columns, order) = match positions {
             Some(sorted) => sorted,
             None => packer.unsorted()?,
         };
+        packer.measure(&mut columns)?;
         packer.finish_arrays(&columns)?;
         let values = packer.values(&columns, order.as_deref())?;
         let tensor = Tensor::new(
@@ -98,25 +104,26 @@ struct Run {
     levels: Vec<usize>,
 }
 
-struct Packer<'a> {
-    plan: &'a Plan,
-    layout: &'a Layout,
-    entries: &'a Entries,
+pub(super) struct Packer<'a> {
+    pub plan: &'a Plan,
+    pub layout: &'a Layout,
+    pub entries: &'a Entries,
     /// Coordinates and determined positions, in the order of the entries.
-    columns: Columns<'a>,
+    pub columns: Columns<'a>,
     /// For each level, each key, in the order of the entries.
     keys: Vec<Vec<Column<'a>>>,
-    functions: IndexMap<Name, Column<'a>>,
+    pub functions: IndexMap<Name, Column<'a>>,
     /// The piece of the relation that each entry belongs to; `None`: the first.
     pieces: Option<Vec<u8>>,
-    /// Positions of the levels of earlier runs, in the order of the entries.
-    counts: IndexMap<Name, i64>,
-    arrays: IndexMap<Name, IndexData>,
-    width: Width,
+    pub counts: IndexMap<Name, i64>,
+    pub arrays: IndexMap<Name, IndexData>,
+    /// Arrays of which only some roles are filled so far.
+    pub partial: IndexMap<Name, Scatter>,
+    pub width: Width,
 }
 
 #[derive(Clone, Copy)]
-struct Width {
+pub(super) struct Width {
     options: PackOptions,
     fits_32_bits: bool,
 }
@@ -181,6 +188,7 @@ impl<'a> Packer<'a> {
             pieces,
             counts: IndexMap::new(),
             arrays: IndexMap::new(),
+            partial: IndexMap::new(),
             width: Width { options: *options, fits_32_bits: true },
         };
         out.width.fits_32_bits = out.fits_32_bits();
@@ -192,11 +200,18 @@ impl<'a> Packer<'a> {
         let fits = |name: &Name, column: &Column<'_>| {
             let signed = checks::admits_negative(&self.layout.arrays[name]);
             let most = if signed { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
-            column.most <= most && column.least >= if signed { i64::from(i32::MIN) } else { 0 }
+            let least = if signed { i64::from(i32::MIN) } else { 0 };
+            let within = |c: &Column<'_>| c.least >= least && c.most <= most;
+            // The interval of an expression such as `j - 4*floor(j/4)` is wider than its values.
+            within(column) || {
+                let mut tight = column.clone();
+                tight.tighten(self.entries.len());
+                within(&tight)
+            }
         };
-        let keys = self.plan.arrays.iter().all(|(name, role)| match role {
+        let keys = self.plan.roles().all(|(name, role)| match role {
             Role::Key { level, key, .. } => fits(name, &self.keys[*level][*key]),
-            Role::Function { .. } => fits(name, &self.functions[name]),
+            Role::Function { args } => fits(name, &self.functions[&function_name(name, args)]),
             _ => {
                 i32::try_from(self.entries.len()).is_ok()
                     || !checks::admits_negative(&self.layout.arrays[name])
@@ -278,7 +293,15 @@ impl<'a> Packer<'a> {
                 restart: (this.restarts && (group_keys > 0 || group_of_entries || this.first != 0))
                     .then_some(this.first),
             };
-            let numbering = separation.number(&sorted.first_difference);
+            let breaks = this.interval.as_ref().map(|interval| {
+                let along = SortKey::Expression(interval.along.clone());
+                let at = run.keys.iter().position(|k| *k == along);
+                self.breaks(interval, all_keys.len(), &sorted, at)
+            });
+            let mut numbering = separation.number(&sorted.first_difference, breaks.as_deref());
+            if this.complete {
+                self.complete(level, &mut numbering, &columns, &key_columns)?;
+            }
             columns.named.insert(this.position.clone(), numbering.position.clone());
             self.count(level, &numbering)?;
             self.fill_arrays(level, &numbering, &columns, &key_columns)?;
@@ -305,6 +328,29 @@ impl<'a> Packer<'a> {
         Ok((columns, sorted.order))
     }
 
+    /// Which sorted entries open an interval; the last of `keys` columns is what it goes along.
+    fn breaks(
+        &self,
+        interval: &Interval,
+        keys: usize,
+        sorted: &Sorted<'a>,
+        along: Option<usize>,
+    ) -> Vec<bool> {
+        let along = along.map(|at| &sorted.columns[at]);
+        let entry = |k: usize| sorted.order.as_ref().map_or(k, |order| order[k] as usize);
+        let values = &self.entries.values;
+        (0..self.entries.len())
+            .map(|k| {
+                let apart = sorted.first_difference[k] as usize;
+                let gap = || along.is_some_and(|a| a.get(k).abs_diff(a.get(k - 1)) > 1);
+                let differs = || !values.equal(entry(k - 1), entry(k));
+                k == 0
+                    || apart + 1 < keys
+                    || apart < keys && (gap() || interval.equal_values && differs())
+            })
+            .collect()
+    }
+
     /// Positions that are functions of others.
     fn tie(&self, columns: &mut Columns<'a>) -> Result<()> {
         for (name, position) in &self.plan.positions {
@@ -329,7 +375,7 @@ impl<'a> Packer<'a> {
                 out.push(n.clone());
             }
         };
-        for role in self.plan.arrays.values() {
+        for (_, role) in self.plan.roles() {
             match role {
                 Role::Segments { level, args }
                 | Role::Starts { level, args }
@@ -351,173 +397,16 @@ impl<'a> Packer<'a> {
                 index.iter().for_each(|e| e.visit_vars(&mut add));
             }
             for (_, position) in &self.plan.positions {
-                if let Position::Tied(e) = position {
+                if let Position::Tied(e) | Position::Aligned(e) = position {
                     e.visit_vars(&mut add);
                 }
             }
-        }
-        out
-    }
-
-    /// Gives the parameters that count this level their values, and checks that its numbers fit.
-    fn count(&mut self, level: usize, numbering: &Numbering<'_>) -> Result<()> {
-        for (name, count) in &self.plan.counts {
-            let value = match *count {
-                Count::Positions { level: of, offset } if of == level => {
-                    numbering.total as i64 + offset
-                }
-                Count::LargestGroup { level: of, offset } if of == level => {
-                    numbering.largest as i64 + offset
-                }
-                _ => continue,
-            };
-            self.counts.insert(name.clone(), value.max(0));
-        }
-        let this = &self.plan.levels[level];
-        let Some(size) = &this.size else { return Ok(()) };
-        let (scope, _) = known_sizes(self.layout, &self.entries.dims, &self.counts, &self.arrays)?;
-        let Some(bound) = scope.value(&Arith::from_affine(size)) else { return Ok(()) };
-        let needed = this.first + numbering.largest.min(numbering.total) as i64;
-        if numbering.total > 0 && needed > bound {
-            return Err(Diagnostic::new(
-                Code::NotPackable,
-                format!(
-                    "position `{}` would reach {}, but layout `{}` bounds it by {size} = {bound}",
-                    this.position,
-                    needed - 1,
-                    self.layout.name
-                ),
-            )
-            .help("choose a larger size, or a layout that counts it"));
-        }
-        Ok(())
-    }
-
-    /// Fills the arrays of a level, each as soon as its length is known.
-    fn fill_arrays(
-        &mut self,
-        level: usize,
-        numbering: &Numbering<'a>,
-        columns: &Columns<'a>,
-        keys: &IndexMap<(usize, usize), Cow<'_, Column<'a>>>,
-    ) -> Result<()> {
-        // Arrays that bound the level first: the number of its positions is read from them.
-        for bounding in [true, false] {
-            for (name, role) in &self.plan.arrays {
-                let filled = match role {
-                    Role::Key { level: of, key, args } if *of == level && !bounding => {
-                        let (target, shape) = self.target(name)?;
-                        let values = &keys[&(level, *key)];
-                        let this = &self.plan.levels[level];
-                        let direct = args.len() == 1
-                            && args[0].as_var() == Some(&this.position)
-                            && (!this.restarts || this.group.is_empty() && this.first == 0);
-                        if direct && target.len == numbering.total {
-                            store::in_order(&target, values, numbering, columns.len)?
-                        } else {
-                            let slots = slots(columns, args, &shape)?;
-                            let writes = |k: usize| numbering.opens(k);
-                            store::scattered(&target, &slots, values, &writes, columns.len)?
-                        }
-                    }
-                    Role::Segments { level: of, args } if *of == level && bounding => {
-                        let (target, shape) = self.target(name)?;
-                        let slots = slots(columns, args, &shape)?;
-                        let groups = target.len.saturating_sub(1);
-                        let counts =
-                            store::prefix_counts(&target, &slots, numbering, columns.len, groups)?;
-                        store::all(&target, counts.into_iter().take(target.len).map(|x| x as i64))?
-                    }
-                    Role::Starts { level: of, args } | Role::Ends { level: of, args }
-                        if *of == level && bounding =>
-                    {
-                        let (target, shape) = self.target(name)?;
-                        let slots = slots(columns, args, &shape)?;
-                        let counts = store::prefix_counts(
-                            &target,
-                            &slots,
-                            numbering,
-                            columns.len,
-                            target.len,
-                        )?;
-                        let skip = usize::from(matches!(role, Role::Ends { .. }));
-                        let counts = counts.into_iter().skip(skip).take(target.len);
-                        store::all(&target, counts.map(|x| x as i64))?
-                    }
-                    Role::Counts { level: of, args, offset } if *of == level && bounding => {
-                        let (target, shape) = self.target(name)?;
-                        let slots = slots(columns, args, &shape)?;
-                        let counts = store::group_counts(
-                            &target,
-                            &slots,
-                            numbering,
-                            columns.len,
-                            target.len,
-                        )?;
-                        let base = self.plan.levels[level].first - offset;
-                        store::all(&target, counts.into_iter().map(|x| x as i64 + base))?
-                    }
-                    _ => continue,
-                };
-                self.arrays.insert(name.clone(), filled);
+            for measure in &self.plan.measures {
+                measure.of.iter().for_each(|e| e.visit_vars(&mut add));
+                measure.args().iter().for_each(|e| e.visit_vars(&mut add));
             }
         }
-        Ok(())
-    }
-
-    /// The arrays whose elements are functions of the coordinates.
-    fn finish_arrays(&mut self, columns: &Columns<'a>) -> Result<()> {
-        for (name, role) in &self.plan.arrays {
-            let Role::Function { args } = role else { continue };
-            let (target, shape) = self.target(name)?;
-            // In the order of the entries, like the functions; determined positions have columns
-            // in both orders.
-            let here = if args.iter().all(|a| self.columns.eval(a).is_ok()) {
-                &self.columns
-            } else {
-                columns
-            };
-            let slots = slots(here, args, &shape)?;
-            let filled = store::scattered(
-                &target,
-                &slots,
-                &self.functions[name],
-                &|_| true,
-                self.entries.len(),
-            )?;
-            self.arrays.insert(name.clone(), filled);
-        }
-        Ok(())
-    }
-
-    /// Type, length and extents of an array.
-    fn target(&self, name: &'a Name) -> Result<(Target<'a>, Vec<i64>)> {
-        let array = &self.layout.arrays[name];
-        let (scope, _) = known_sizes(self.layout, &self.entries.dims, &self.counts, &self.arrays)?;
-        let len = scope.value(&array.len).and_then(|len| usize::try_from(len).ok());
-        let (Some(len), Some(shape)) = (len, shape(&scope, array)) else {
-            return Err(refused(
-                self.layout,
-                format!("the length of index array `{name}` is not known when it is filled"),
-            )
-            .help("let it depend on extents and outer positions only"));
-        };
-        let trial: std::result::Result<(), _> = Vec::<u64>::new().try_reserve_exact(len);
-        if trial.is_err() {
-            return Err(Diagnostic::new(
-                Code::Shape,
-                format!("index array `{name}` of {len} elements does not fit in memory"),
-            )
-            .help("choose a layout that does not store empty rows"));
-        }
-        let signed = checks::admits_negative(array);
-        let index_type = self.width.index_type(signed);
-        let permutation = self
-            .layout
-            .properties
-            .iter()
-            .any(|p| p.kind == PropertyKind::Permutation && p.arrays.contains(name));
-        Ok((Target { name, index_type, len, fill: array.fill, permutation }, shape))
+        out
     }
 
     /// The values at their offsets.
@@ -576,7 +465,11 @@ impl<'a> Packer<'a> {
             )
             .help("choose a sparser layout"));
         };
+        let one_value = |level: &Level| level.interval.as_ref().is_some_and(|i| i.equal_values);
         match &self.pieces {
+            None if self.plan.levels.iter().any(one_value) => {
+                accumulate::equal(&mut values, &offsets, given, order);
+            }
             None => accumulate::all(&mut values, &offsets, given, order)?,
             Some(pieces) => accumulate::by_piece(&mut values, &offsets, given, order, pieces)?,
         }
@@ -585,7 +478,7 @@ impl<'a> Packer<'a> {
 }
 
 impl Width {
-    fn index_type(&self, signed: bool) -> IndexType {
+    pub fn index_type(&self, signed: bool) -> IndexType {
         self.options.index_width.index_type(signed, self.fits_32_bits)
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use indexmap::IndexMap;
 
+use super::derive::function_name;
 use super::inverse::Form;
 use crate::formula::{Affine, Arith, Atom, Call, Constraint, Name};
 
@@ -21,7 +22,10 @@ pub struct Plan {
     pub(super) positions: Vec<(Name, Position)>,
     /// The numbered positions, outer ones first.
     pub(super) levels: Vec<Level>,
-    pub(super) arrays: IndexMap<Name, Role>,
+    /// What each array holds; several things where a constant argument tells them apart.
+    pub(super) arrays: IndexMap<Name, Vec<Role>>,
+    /// What is measured over the entries once they are numbered, in this order.
+    pub(super) measures: Vec<Measure>,
     /// Parameters that packing counts.
     pub(super) counts: IndexMap<Name, Count>,
     pub(super) pieces: Vec<Forms>,
@@ -39,6 +43,8 @@ pub(super) enum Position {
     Numbered(usize),
     /// A function of coordinates and numbered positions.
     Tied(Affine),
+    /// A function of coordinates and of index arrays that are measured.
+    Aligned(Affine),
 }
 
 /// A position that is numbered.
@@ -58,6 +64,40 @@ pub(super) struct Level {
     pub first: i64,
     /// Exclusive bound of the numbers in sizes, if they have one.
     pub size: Option<Affine>,
+    /// A position stands for consecutive coordinates.
+    pub interval: Option<Interval>,
+    /// Every group has as many positions as `size` says: those without an entry get keys that
+    /// the group does not use.
+    pub complete: bool,
+}
+
+/// Which entries share the position of an interval: those whose values of `along` follow each
+/// other without a gap.
+#[derive(Clone, Debug)]
+pub(super) struct Interval {
+    pub along: Affine,
+    /// One value serves the whole interval, so only entries of equal values share it.
+    pub equal_values: bool,
+}
+
+/// Something that the entries determine only together: an extreme of forms over coordinates,
+/// positions and what is measured before.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Measure {
+    pub what: Measured,
+    pub of: Vec<Affine>,
+    /// The greatest value of all forms, else the least.
+    pub greatest: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Measured {
+    /// An element of an index array, over the entries that have these arguments.
+    Element(Call),
+    /// The length of the segment that begins at this element.
+    Length(Call),
+    /// A size parameter.
+    Size(Name),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +123,8 @@ pub(super) enum Role {
     Key { level: usize, key: usize, args: Vec<Affine> },
     /// A function of the coordinates at determined positions.
     Function { args: Vec<Affine> },
+    /// What measure number … gives: an element, or the sum of the lengths before.
+    Measured(usize),
 }
 
 /// What a counted parameter counts.
@@ -92,6 +134,8 @@ pub(super) enum Count {
     Positions { level: usize, offset: i64 },
     /// The positions of a level's largest group, plus the offset.
     LargestGroup { level: usize, offset: i64 },
+    /// What measure number … gives.
+    Measured(usize),
 }
 
 /// The functions that one piece of the relation inverts to.
@@ -103,7 +147,7 @@ pub(super) struct Forms {
     pub positions: Vec<Option<Form>>,
     /// For each level, each key.
     pub keys: Vec<Vec<Form>>,
-    /// For each array of role [`Role::Function`].
+    /// For each call of role [`Role::Function`].
     pub functions: IndexMap<Name, Form>,
 }
 
@@ -137,10 +181,11 @@ impl Plan {
                 .any(|count| matches!(count, Count::Positions { level, .. } if *level == k));
             level.size.is_some() && !counted
         });
+        let aligned = self.positions.iter().any(|(_, p)| matches!(p, Position::Aligned(_)));
         // Levels that are not numbered within each other store all their combinations.
         let crossed = (0..self.levels.len())
             .any(|a| (0..a).any(|b| !self.is_within(a, b) && !self.is_within(b, a)));
-        self.levels.is_empty() || dense || padded || crossed
+        self.levels.is_empty() || dense || padded || crossed || aligned
     }
 
     /// Whether level `inner` is numbered within `outer`, directly or not.
@@ -182,6 +227,9 @@ impl Plan {
         if !closed && this.order != Order::Given {
             out.extend((0..this.keys.len()).map(|key| SortKey::Key { level, key }));
         }
+        if let Some(interval) = &this.interval {
+            out.push(SortKey::Expression(interval.along.clone()));
+        }
         (out, group)
     }
 
@@ -195,9 +243,27 @@ impl Plan {
                 .any(|arg| self.numbered_in(arg).is_some_and(|outer| self.is_entry_level(outer)))
     }
 
+    /// Every array with each of its roles.
+    pub(super) fn roles(&self) -> impl Iterator<Item = (&Name, &Role)> {
+        self.arrays.iter().flat_map(|(name, roles)| roles.iter().map(move |role| (name, role)))
+    }
+
     /// The level whose position occurs in `arg`.
     pub(super) fn numbered_in(&self, arg: &Affine) -> Option<usize> {
         self.levels.iter().position(|level| arg.mentions(&level.position))
+    }
+}
+
+/// `left(p0) = least i`
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.what {
+            Measured::Element(call) => write!(f, "{} = ", Atom::Call(call.clone()))?,
+            Measured::Length(call) => write!(f, "{} = prefix sum of ", Atom::Call(call.clone()))?,
+            Measured::Size(name) => write!(f, "{name} = ")?,
+        }
+        f.write_str(if self.greatest { "greatest " } else { "least " })?;
+        f.write_str(&list(&self.of))
     }
 }
 
@@ -237,24 +303,28 @@ fn cases(form: &Form) -> String {
 /// One line: what the entries are sorted by, then every position, array and value.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "pack {}: ", self.name)?;
-        for (k, forms) in self.pieces.iter().enumerate() {
-            if k > 0 {
-                write!(f, " | ")?;
-            }
-            if let Some(domain) = &forms.domain {
-                let parts: Vec<String> =
-                    domain.iter().map(|c| crate::formula::conjunction(c)).collect();
-                write!(f, "where {}: ", parts.join(" or "))?;
-            }
-            self.piece(f, forms, k == 0)?;
-        }
-        write!(f, "; {}", self.value)
+        write!(f, "pack {}: {}", self.name, self.steps().join("; "))
     }
 }
 
 impl Plan {
-    fn piece(&self, f: &mut fmt::Formatter<'_>, forms: &Forms, arrays: bool) -> fmt::Result {
+    /// What is done, one statement each: `sort by (i, j)`, `pos(p0) = prefix count of p1`, …
+    pub fn steps(&self) -> Vec<String> {
+        let mut steps = Vec::new();
+        for (k, forms) in self.pieces.iter().enumerate() {
+            let mut piece = self.piece(forms, k == 0);
+            if let (Some(domain), Some(first)) = (&forms.domain, piece.first_mut()) {
+                let parts: Vec<String> =
+                    domain.iter().map(|c| crate::formula::conjunction(c)).collect();
+                *first = format!("where {}: {first}", parts.join(" or "));
+            }
+            steps.extend(piece);
+        }
+        steps.push(self.value.to_string());
+        steps
+    }
+
+    fn piece(&self, forms: &Forms, arrays: bool) -> Vec<String> {
         let key = |k: &SortKey| match k {
             SortKey::Key { level, key } => match self.levels[*level].order {
                 Order::Decreasing => format!("-({})", cases(&forms.keys[*level][*key])),
@@ -288,11 +358,14 @@ impl Plan {
                         forms.positions[k].as_ref().map_or_else(String::new, cases)
                     )
                 }
-                Position::Tied(e) => format!("{name} = {e}"),
+                Position::Tied(e) | Position::Aligned(e) => format!("{name} = {e}"),
                 Position::Numbered(level) => {
                     let this = &self.levels[*level];
                     let of = if this.each_entry {
                         "entry".to_string()
+                    } else if let Some(interval) = &this.interval {
+                        let values = if interval.equal_values { " of equal values" } else { "" };
+                        format!("interval of {}{values}", interval.along)
                     } else {
                         let group = this.group.iter().filter(|g| g.as_constant().is_none());
                         let group = group.map(ToString::to_string);
@@ -309,7 +382,7 @@ impl Plan {
             });
         }
         if arrays {
-            for (name, role) in &self.arrays {
+            for (name, role) in self.roles() {
                 let place = |level: &usize| &self.levels[*level].position;
                 parts.push(match role {
                     Role::Segments { level, args } => {
@@ -328,10 +401,14 @@ impl Plan {
                         format!("{name}({}) = {}", list(args), cases(&forms.keys[*level][*key]))
                     }
                     Role::Function { args } => {
-                        format!("{name}({}) = {}", list(args), cases(&forms.functions[name]))
+                        let call = function_name(name, args);
+                        format!("{call} = {}", cases(&forms.functions[&call]))
                     }
+                    // In the order in which they are measured, below.
+                    Role::Measured(_) => continue,
                 });
             }
+            parts.extend(self.measures.iter().map(ToString::to_string));
             for (name, count) in &self.counts {
                 parts.push(match count {
                     Count::Positions { level, .. } => {
@@ -340,9 +417,10 @@ impl Plan {
                     Count::LargestGroup { level, .. } => {
                         format!("{name} = largest count of {}", self.levels[*level].position)
                     }
+                    Count::Measured(_) => continue,
                 });
             }
         }
-        f.write_str(&parts.join("; "))
+        parts
     }
 }

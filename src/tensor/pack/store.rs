@@ -36,6 +36,22 @@ pub(super) fn prefix_counts(
     Ok(counts)
 }
 
+/// For each slot the sum of the lengths before it, and last the sum of all.
+pub(super) fn prefix_sums(lengths: &[i64]) -> impl Iterator<Item = i64> {
+    let mut sum = 0i64;
+    let ends = lengths.iter().map(move |&length| {
+        sum += length;
+        sum
+    });
+    std::iter::once(0).chain(ends)
+}
+
+/// The element number `slot`, if the array has it.
+pub(super) fn element(target: &Target<'_>, slot: i64) -> Result<usize> {
+    let at = usize::try_from(slot).ok().filter(|&at| at < target.len);
+    at.ok_or_else(|| no_element(target, slot))
+}
+
 /// The number of positions in each group.
 pub(super) fn group_counts(
     target: &Target<'_>,
@@ -102,49 +118,76 @@ pub(super) fn in_order(
     }
 }
 
-/// An array whose element `slots[k]` is `values[k]`, for the entries that `writes` selects.
-/// Entries that write the same element must agree.
-pub(super) fn scattered(
-    target: &Target<'_>,
-    slots: &Column<'_>,
-    values: &Column<'_>,
-    writes: &dyn Fn(usize) -> bool,
-    n: usize,
-) -> Result<IndexData> {
-    let mut numbers = vec![target.fill.unwrap_or(0); target.len];
-    let mut written = vec![false; target.len];
-    for k in (0..n).filter(|&k| writes(k)) {
-        let slot = slots.get(k);
-        let Some(at) = usize::try_from(slot).ok().filter(|&at| at < target.len) else {
-            return Err(no_element(target, slot));
-        };
-        let value = values.get(k);
-        if written[at] && numbers[at] != value {
-            return Err(Diagnostic::new(
-                Code::NotPackable,
-                format!(
-                    "element {at} of index array `{}` would have to be both {} and {value}",
-                    target.name, numbers[at]
-                ),
-            )
-            .help("these entries cannot be stored in this layout"));
+/// An array that is written element by element, role after role.
+pub(super) struct Scatter {
+    numbers: Vec<i64>,
+    written: Vec<bool>,
+    roles: usize,
+}
+
+impl Scatter {
+    pub fn new(target: &Target<'_>) -> Scatter {
+        Scatter {
+            numbers: vec![target.fill.unwrap_or(0); target.len],
+            written: vec![false; target.len],
+            roles: 0,
         }
-        numbers[at] = value;
-        written[at] = true;
     }
-    if target.fill.is_none()
-        && let Some(at) = written.iter().position(|w| !w)
-    {
-        if !target.permutation {
-            return Err(Diagnostic::new(
-                Code::NotPackable,
-                format!("no entry defines element {at} of index array `{}`", target.name),
-            )
-            .help(format!("give its value for padding: `fill = …` in [index.{}]", target.name)));
+
+    /// Number of roles written so far.
+    pub fn roles(&self) -> usize {
+        self.roles
+    }
+
+    /// Writes `values[k]` to element `slots[k]`, for the entries that `writes` selects.
+    /// Entries that write the same element must agree.
+    pub fn write(
+        &mut self,
+        target: &Target<'_>,
+        slots: &Column<'_>,
+        values: &Column<'_>,
+        writes: &dyn Fn(usize) -> bool,
+        n: usize,
+    ) -> Result<()> {
+        self.roles += 1;
+        for k in (0..n).filter(|&k| writes(k)) {
+            let slot = slots.get(k);
+            let at = element(target, slot)?;
+            let (value, old) = (values.get(k), self.numbers[at]);
+            if self.written[at] && old != value {
+                return Err(Diagnostic::new(
+                    Code::NotPackable,
+                    format!(
+                        "element {at} of index array `{}` would have to be both {old} and {value}",
+                        target.name
+                    ),
+                )
+                .help("these entries cannot be stored in this layout"));
+            }
+            self.numbers[at] = value;
+            self.written[at] = true;
         }
-        complete_permutation(&mut numbers, &written);
+        Ok(())
     }
-    all(target, numbers)
+
+    pub fn finish(mut self, target: &Target<'_>) -> Result<IndexData> {
+        if target.fill.is_none()
+            && let Some(at) = self.written.iter().position(|w| !w)
+        {
+            if !target.permutation {
+                return Err(Diagnostic::new(
+                    Code::NotPackable,
+                    format!("no entry defines element {at} of index array `{}`", target.name),
+                )
+                .help(format!(
+                    "give its value for padding: `fill = …` in [index.{}]",
+                    target.name
+                )));
+            }
+            complete_permutation(&mut self.numbers, &self.written);
+        }
+        all(target, self.numbers)
+    }
 }
 
 /// Gives the elements that are not written the numbers that do not occur, in order.

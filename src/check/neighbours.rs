@@ -1,0 +1,210 @@
+//! Properties of all pairs that need only be looked at between neighbours.
+//!
+//! In: the checks of a layout. Out: the same, those of a transitive relation narrowed:
+//!
+//! ```text
+//! 0 <= p and p < q and q < NNZ => (row(p), col(p)) is before (row(q), col(q))
+//! ```
+//! is a pass over `p` with `q = p + 1`. That it suffices is proved by induction: with any `m` between
+//! `p` and `q`, the premise holds of `(p, m)` and of `(m, q)`, and the conclusions there imply that
+//! of `(p, q)`. The declared kinds (`monotonic`, …) need no such proof: `layout::checks` knows them.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::contradiction::REMEMBERED;
+use super::theory::{BOUND, Theory};
+use crate::formula::{Affine, Constraint, Formula, Name};
+use crate::layout::Layout;
+use crate::layout::checks::{Check, checks};
+use crate::layout::visit;
+use crate::prover::{Prover, Z3Prover};
+
+static KNOWN: Mutex<Option<HashMap<String, Vec<Check>>>> = Mutex::new(None);
+
+/// What has to be checked on the data of a tensor, with as few points as suffice. Remembered.
+pub fn data_checks(layout: &Layout) -> Vec<Check> {
+    let all = checks(layout);
+    let pairs = |c: &Check| matches!(c, Check::ForAll { formula, .. } if !candidates(layout, formula).is_empty());
+    if !all.iter().any(pairs) {
+        return all;
+    }
+    let key = layout.describe();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_default();
+    if let Some(found) = known.get(&key) {
+        return found.clone();
+    }
+    let theory = Theory::new(layout);
+    let mut prover = Z3Prover::new();
+    let found: Vec<Check> =
+        all.into_iter().map(|check| narrowed(&theory, check, &mut prover)).collect();
+    if known.len() >= REMEMBERED {
+        known.clear();
+    }
+    known.insert(key, found.clone());
+    found
+}
+
+fn narrowed(theory: &Theory<'_>, check: Check, prover: &mut dyn Prover) -> Check {
+    let Check::ForAll { formula, steps, conclusion } = check else { return check };
+    let Some(number) = property_of(theory.layout, &formula) else {
+        return Check::ForAll { formula, steps, conclusion };
+    };
+    for (p, q) in candidates(theory.layout, &formula) {
+        if !is_transitive(theory, &formula, number, (&p, &q), prover) {
+            continue;
+        }
+        let Formula::Implies(premise, _) = &formula else { continue };
+        let Some(mut premise) = premise.as_conjunction() else { continue };
+        let next = Affine::var(p) + Affine::constant(1);
+        premise.push(Constraint::eq(Affine::var(q), next));
+        let variables = bound_variables(theory.layout, &formula);
+        if let Ok(steps) = visit::steps(&variables, &premise) {
+            return Check::ForAll { formula, steps, conclusion };
+        }
+    }
+    Check::ForAll { formula, steps, conclusion }
+}
+
+/// The property that a formula is, or is a part of.
+fn property_of(layout: &Layout, formula: &Formula) -> Option<usize> {
+    layout.properties.iter().position(|p| match &p.formula {
+        Formula::And(parts) => parts.contains(formula),
+        whole => whole == formula,
+    })
+}
+
+/// Pairs of variables `p < q` of the premise.
+fn candidates(layout: &Layout, formula: &Formula) -> Vec<(Name, Name)> {
+    let Formula::Implies(premise, _) = formula else { return Vec::new() };
+    let Some(premise) = premise.as_conjunction() else { return Vec::new() };
+    let variables = bound_variables(layout, formula);
+    let mut out = Vec::new();
+    for p in &variables {
+        for q in variables.iter().filter(|q| *q != p) {
+            if premise.contains(&Constraint::lt(Affine::var(p.clone()), Affine::var(q.clone()))) {
+                out.push((p.clone(), q.clone()));
+            }
+        }
+    }
+    out
+}
+
+/// The variables that a formula is about: all but sizes.
+fn bound_variables(layout: &Layout, formula: &Formula) -> Vec<Name> {
+    let extents = layout.extents();
+    let mut variables = formula.free_vars();
+    variables.retain(|n| !extents.contains(n) && !layout.params.contains_key(n));
+    variables
+}
+
+fn is_transitive(
+    theory: &Theory<'_>,
+    formula: &Formula,
+    number: usize,
+    (p, q): (&Name, &Name),
+    prover: &mut dyn Prover,
+) -> bool {
+    let Formula::Implies(premise, conclusion) = formula else { return false };
+    let between = Name::from(format!("{q}'"));
+    let to_between = |name: &Name, f: &Formula| {
+        f.map_affine(&|a| a.substitute(&|n| (n == name).then(|| Affine::var(between.clone()))))
+    };
+    let var = |n: &Name| Affine::var(n.clone());
+    let facts = vec![
+        (**premise).clone(),
+        Formula::lt(var(p), var(&between)),
+        Formula::lt(var(&between), var(q)),
+    ];
+    // Properties are checked in order, so only earlier ones may be relied on.
+    let keep = |property: Option<usize>| property.is_none_or(|k| k < number);
+    let halves = Formula::and([to_between(q, premise), to_between(p, premise)]);
+    let mut proves = |facts: &[Formula], claim: &Formula| {
+        let mut all = facts.to_vec();
+        all.push(claim.clone().not());
+        let instances = theory.instances(&all, &|law| keep(law.property));
+        all.extend(theory.base.iter().cloned());
+        all.extend(instances);
+        prover.is_unsat(&all)
+    };
+    let mut induction = facts.clone();
+    induction.extend([to_between(q, conclusion), to_between(p, conclusion)]);
+    debug_assert!(!p.starts_with(BOUND) && !q.starts_with(BOUND));
+    proves(&facts, &halves) && proves(&induction, conclusion)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::LayoutSpec;
+    use crate::layout::visit::Step;
+
+    /// How the variables of each general check are found.
+    fn visits(layout: &Layout) -> Vec<Vec<String>> {
+        let show = |step: &Step| match step {
+            Step::Solve { variable, value } => Some(format!("{variable} = {value}")),
+            Step::Loop { variable, .. } => Some(variable.to_string()),
+            Step::Check(_) => None,
+        };
+        let of_check = |check: Check| match check {
+            Check::ForAll { steps, .. } => Some(steps.iter().filter_map(show).collect()),
+            _ => None,
+        };
+        data_checks(layout).into_iter().filter_map(of_check).collect()
+    }
+
+    fn declared(property: &str) -> Layout {
+        let text = format!(
+            "name = 't'\ndims = ['i']\nrelation = '{{ [p] -> [i] : 0 <= p < N and i = crd(p) }}'\n\
+             value = 'val(p)'\n[index.crd]\ndomain = '0 <= p < N'\nrange = '0 <= crd(p) < I'\n\
+             [params]\nN = 'count'\n[[property]]\nformula = '{property}'\n"
+        );
+        LayoutSpec::from_toml("t", &text).unwrap().instantiate(1).unwrap()
+    }
+
+    #[test]
+    fn a_transitive_relation_is_checked_between_neighbours() {
+        for relation in ["crd(p) < crd(q)", "crd(p) <= crd(q) - 2", "crd(p) + p >= crd(q) + q"] {
+            let layout = declared(&format!("0 <= p and p < q and q < N => {relation}"));
+            assert_eq!(visits(&layout), [["p", "q = p + 1"]], "{relation}");
+        }
+    }
+
+    #[test]
+    fn no_shipped_layout_is_checked_pair_by_pair() {
+        let mut checked = 0;
+        for (name, _) in crate::layout::shipped() {
+            let layout = Layout::named(&name).or_else(|_| Layout::named_for_rank(&name, 3));
+            let layout = layout.unwrap();
+            for check in data_checks(&layout) {
+                checked += 1;
+                let Check::ForAll { formula, steps, .. } = &check else {
+                    assert!(!matches!(check, Check::Unbounded { .. }), "{name}: {check:?}");
+                    continue;
+                };
+                let solved = |q: &Name| {
+                    steps.iter().any(|s| matches!(s, Step::Solve { variable, .. } if variable == q))
+                };
+                let pairs = candidates(&layout, formula);
+                assert!(
+                    pairs.is_empty() || pairs.iter().any(|(_, q)| solved(q)),
+                    "{name}: {formula}"
+                );
+            }
+        }
+        assert!(checked > 0);
+    }
+
+    #[test]
+    fn another_relation_is_checked_on_all_pairs() {
+        // Not transitive; not of all pairs between; premises that do not reach the neighbours.
+        for property in [
+            "0 <= p and p < q and q < N => crd(p) != crd(q)",
+            "0 <= p and p < q and q < N => crd(q) <= crd(p) + 5",
+            "0 <= p and p < q and q < N and 2 <= q - p => crd(p) < crd(q)",
+        ] {
+            assert_eq!(visits(&declared(property)), [["p", "q"]], "{property}");
+        }
+    }
+}

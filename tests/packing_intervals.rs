@@ -1,0 +1,94 @@
+//! Packing where single entries do not determine the index arrays: runs, variable blocks, skylines,
+//! and groups of a fixed size.
+
+use std::sync::Arc;
+
+use siskin::diagnostic::Code;
+use siskin::layout::{Layout, LayoutSpec};
+use siskin::tensor::{Entries, IndexData, PackOptions, Tensor, pack};
+
+fn layout(name: &str) -> Arc<Layout> {
+    Arc::new(Layout::named(name).unwrap())
+}
+
+fn packed(layout: &Arc<Layout>, dims: &[usize], points: &[(&[usize], f64)]) -> Tensor {
+    let given = Entries::from_points(dims, points).unwrap();
+    let mut tensor = pack(layout, &given, &PackOptions::default()).unwrap();
+    tensor.validate().unwrap();
+    tensor
+}
+
+fn refused(layout: &Arc<Layout>, dims: &[usize], points: &[(&[usize], f64)]) -> String {
+    let given = Entries::from_points(dims, points).unwrap();
+    let error = pack(layout, &given, &PackOptions::default()).unwrap_err();
+    assert_eq!(error.code, Code::NotPackable);
+    error.message
+}
+
+#[test]
+fn intervals_hold_neighbours_and_runs_equal_values() {
+    let given: &[(&[usize], f64)] =
+        &[(&[7], 1.0), (&[1], 2.0), (&[3], 5.0), (&[2], 2.0), (&[4], 2.0), (&[4], 3.0)];
+    let array = |t: &Tensor, name: &str| t.arrays()[name].iter_i64().collect::<Vec<_>>();
+    let runs = packed(&layout("run-length"), &[12], given);
+    assert_eq!((array(&runs, "left"), array(&runs, "right")), (vec![1, 3, 7], vec![3, 5, 8]));
+    assert_eq!(runs.values().as_slice::<f64>().unwrap(), [2.0, 5.0, 1.0]);
+    let blocks = packed(&layout("vbl"), &[12], given);
+    assert_eq!((array(&blocks, "last"), array(&blocks, "ofs")), (vec![4, 7], vec![0, 4, 5]));
+    assert_eq!(blocks.values().as_slice::<f64>().unwrap(), [2.0, 2.0, 5.0, 5.0, 1.0]);
+}
+
+#[test]
+fn rows_of_a_skyline_reach_from_the_first_entry_to_the_diagonal() {
+    let points: &[(&[usize], f64)] = &[(&[3, 1], 5.0), (&[0, 0], 2.0), (&[2, 2], 1.0)];
+    let t = packed(&layout("skyline"), &[4, 4], points);
+    assert_eq!(t.arrays()["pos"], IndexData::U32(vec![0, 1, 1, 2, 5]));
+    assert_eq!(t.values().as_slice::<f64>().unwrap(), [2.0, 1.0, 5.0, 0.0, 0.0]);
+    let message = refused(&layout("skyline"), &[4, 4], &[(&[1, 2], 1.0)]);
+    assert!(message.contains("(1, 2)"), "{message}");
+}
+
+#[test]
+fn groups_of_a_fixed_size_are_completed_with_columns_that_they_do_not_use() {
+    let points: &[(&[usize], f64)] =
+        &[(&[0, 3], 5.0), (&[0, 8], 6.0), (&[1, 5], 7.0), (&[1, 6], 8.0)];
+    let t = packed(&layout("nm(2,4)"), &[2, 10], points);
+    assert_eq!(t.arrays()["idx"], IndexData::U32(vec![0, 3, 0, 1, 0, 1, 0, 1, 1, 2, 0, 1]));
+    let values = [0.0, 5.0, 0.0, 0.0, 6.0, 0.0, 0.0, 0.0, 7.0, 8.0, 0.0, 0.0];
+    assert_eq!(t.values().as_slice::<f64>().unwrap(), values);
+    let three: &[(&[usize], f64)] = &[(&[0, 0], 1.0), (&[0, 1], 1.0), (&[0, 2], 1.0)];
+    let message = refused(&layout("nm(2,4)"), &[1, 4], three);
+    assert!(message.contains("`p2` would reach 2"), "{message}");
+}
+
+/// Rows of which only the part between the first and the last entry is stored, `width` at most.
+fn band(width: &str) -> Arc<Layout> {
+    let text = format!(
+        r#"
+        name = "band"
+        dims = ["i", "j"]
+        relation = """{{ [r, k] -> [i, j] : 0 <= r < I and i = r and 0 <= k < W
+                         and j = start(r) + k and 0 <= j < J }}"""
+        value = "val(r, k)"
+        [index.start]
+        domain = "0 <= r < I"
+        range = "0 <= start(r) < J"
+        fill = 0
+        [params]
+        W = {width}
+        "#
+    );
+    Arc::new(LayoutSpec::from_toml("band", &text).unwrap().instantiate(2).unwrap())
+}
+
+#[test]
+fn a_band_begins_at_the_first_entry_of_each_row() {
+    let points: &[(&[usize], f64)] = &[(&[0, 1], 5.0), (&[0, 3], 6.0), (&[2, 2], 7.0)];
+    let t = packed(&band("\"count\""), &[3, 4], points);
+    assert_eq!(t.arrays()["start"], IndexData::U32(vec![1, 0, 2]));
+    let values = [5.0, 0.0, 6.0, 0.0, 0.0, 0.0, 7.0, 0.0, 0.0];
+    assert_eq!(t.values().as_slice::<f64>().unwrap(), values);
+    packed(&band("3"), &[3, 4], points);
+    let message = refused(&band("2"), &[3, 4], points);
+    assert!(message.contains("needs element 2"), "{message}");
+}
