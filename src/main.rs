@@ -2,6 +2,9 @@
 
 mod cli;
 
+#[global_allocator]
+static ALLOCATOR: siskin::tensor::HugePages = siskin::tensor::HugePages;
+
 fn main() -> std::process::ExitCode {
     cli::main()
 }

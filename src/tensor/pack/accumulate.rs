@@ -3,6 +3,10 @@
 //! In: for each sorted entry, the offset of its value, and the values in the order of the entries.
 //! Out: the value array. Loops are typed, so that the loads of scattered values overlap.
 
+use std::ops::Range;
+
+use rayon::prelude::*;
+
 use super::super::values::{Values, with_values};
 use super::columns::{Column, Data};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -44,9 +48,10 @@ pub(super) fn all(
     let value_type = given.value_type();
     let overflow = with_values!(values, out => {
         let given = given.as_slice().unwrap_or(&[]);
-        match order {
-            Some(order) => add(out, offsets, order.iter().map(|&k| given[k as usize])),
-            None => add(out, offsets, given.iter().copied()),
+        match (order, &offsets.data) {
+            (Some(order), Data::U32(at)) if at.is_sorted() => add_sorted(out, at, given, order),
+            (Some(order), _) => add(out, offsets, order.iter().map(|&k| given[k as usize])),
+            (None, _) => add(out, offsets, given.iter().copied()),
         }
     });
     match overflow {
@@ -72,6 +77,35 @@ fn add<T: Sum>(out: &mut [T], offsets: &Column<'_>, given: impl Iterator<Item = 
         _ => given.enumerate().for_each(|(k, x)| put(offsets.get(k) as usize, x)),
     }
     overflow
+}
+
+/// [`add`] at offsets in order: parts of the output are filled by all cores.
+fn add_sorted<T: Sum + Send + Sync>(out: &mut [T], at: &[u32], given: &[T], order: &[u32]) -> bool {
+    const PART: usize = 1 << 16;
+    let mut parts = Vec::with_capacity(at.len() / PART + 1);
+    let (mut rest, mut start, mut skipped) = (out, 0, 0);
+    while start < at.len() {
+        let mut end = (start + PART).min(at.len());
+        // Entries of one offset stay together.
+        while end < at.len() && at[end] == at[end - 1] {
+            end += 1;
+        }
+        let len = at[end - 1] as usize + 1 - skipped;
+        let (part, others) = std::mem::take(&mut rest).split_at_mut(len);
+        parts.push((part, skipped, start..end));
+        (rest, start, skipped) = (others, end, skipped + len);
+    }
+    let fill = |(out, skipped, entries): (&mut [T], usize, Range<usize>)| {
+        let mut overflow = false;
+        for (&at, &k) in at[entries.clone()].iter().zip(&order[entries]) {
+            let element = &mut out[at as usize - skipped];
+            let (sum, over) = element.plus(given[k as usize]);
+            *element = sum;
+            overflow |= over;
+        }
+        overflow
+    };
+    parts.into_par_iter().map(fill).reduce(|| false, |a, b| a | b)
 }
 
 /// Stores every entry's value at its offset, where entries of one offset have equal values.

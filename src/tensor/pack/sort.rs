@@ -6,9 +6,11 @@
 //!
 //! The columns are packed into one integer together with the number of the entry, so that sorting
 //! moves plain integers: they are dealt into buckets by their leading bits, then each bucket is
-//! sorted where it fits the cache. Equal keys keep their order, since the entry's number follows.
+//! sorted where it fits the cache, digit by digit, all cores at work. Equal keys keep their order.
 
 use std::borrow::Cow;
+
+use rayon::prelude::*;
 
 use super::columns::{Column, Data};
 
@@ -113,27 +115,8 @@ impl<'a> PackedKey<'a> {
     }
 
     fn sort<T: Packed>(self, n: usize) -> Sorted<'a> {
-        let mut packed: Vec<T> = vec![T::ZERO; n];
-        for (key, &width) in self.keys.iter().zip(&self.widths) {
-            let (least, most) = (key.column.least, key.column.most);
-            let push = |p: &mut T, x: i64| {
-                let x = if key.decreasing { most.wrapping_sub(x) } else { x.wrapping_sub(least) };
-                *p = p.shift_in(width, x as u64);
-            };
-            match &key.column.data {
-                Data::U32(v) => {
-                    packed.iter_mut().zip(v.iter()).for_each(|(p, &x)| push(p, x.into()))
-                }
-                Data::I64(v) => packed.iter_mut().zip(v.iter()).for_each(|(p, &x)| push(p, x)),
-                _ => packed.iter_mut().enumerate().for_each(|(k, p)| push(p, key.column.get(k))),
-            }
-        }
-        for (k, p) in packed.iter_mut().enumerate() {
-            *p = p.shift_in(self.number_bits, k as u64);
-        }
-        let packed = sort_integers(packed, self.bits());
-
-        let order = packed.iter().map(|p| p.extract(0, self.number_bits) as u32).collect();
+        let packed = sort_integers(self.pack::<T>(n), self.bits(), self.number_bits);
+        let order = packed.par_iter().map(|p| p.extract(0, self.number_bits) as u32).collect();
         let mut columns = Vec::with_capacity(self.keys.len());
         // Where each column ends, as a number of bits from the least significant.
         let mut shift = self.bits();
@@ -145,6 +128,37 @@ impl<'a> PackedKey<'a> {
         }
         let first_difference = differences(&packed, &ends, self.number_bits);
         Sorted { order: Some(order), columns, first_difference }
+    }
+
+    /// The keys of each entry and its number in one integer, a part that fits the cache at a time.
+    fn pack<T: Packed>(&self, n: usize) -> Vec<T> {
+        const PART: usize = 1 << 13;
+        let mut packed: Vec<T> = vec![T::ZERO; n];
+        packed.par_chunks_mut(PART).enumerate().for_each(|(number, part)| {
+            let first = number * PART;
+            for (key, &width) in self.keys.iter().zip(&self.widths) {
+                let (least, most) = (key.column.least, key.column.most);
+                let push = |p: &mut T, x: i64| {
+                    let x =
+                        if key.decreasing { most.wrapping_sub(x) } else { x.wrapping_sub(least) };
+                    *p = p.shift_in(width, x as u64);
+                };
+                match &key.column.data {
+                    Data::U32(v) => {
+                        part.iter_mut().zip(&v[first..]).for_each(|(p, &x)| push(p, x.into()));
+                    }
+                    Data::I64(v) => part.iter_mut().zip(&v[first..]).for_each(|(p, &x)| push(p, x)),
+                    _ => part
+                        .iter_mut()
+                        .enumerate()
+                        .for_each(|(k, p)| push(p, key.column.get(first + k))),
+                }
+            }
+            for (k, p) in part.iter_mut().enumerate() {
+                *p = p.shift_in(self.number_bits, (first + k) as u64);
+            }
+        });
+        packed
     }
 
     /// Keys too wide to pack.
@@ -188,8 +202,8 @@ fn unpack<'a, T: Packed>(
     let narrow = least >= 0 && most <= i64::from(u32::MAX);
     let data = match column.data {
         Data::Constant(c) => Data::Constant(c),
-        _ if narrow => Data::U32(packed.iter().map(|p| value(p) as u32).collect()),
-        _ => Data::I64(Cow::Owned(packed.iter().map(value).collect())),
+        _ if narrow => Data::U32(Cow::Owned(packed.par_iter().map(|p| value(p) as u32).collect())),
+        _ => Data::I64(Cow::Owned(packed.par_iter().map(value).collect())),
     };
     Column { data, least, most }
 }
@@ -203,20 +217,15 @@ fn differences<T: Packed>(packed: &[T], ends: &[u32], number_bits: u32) -> Vec<u
             *column = c as u8;
         }
     }
-    let mut out = Vec::with_capacity(packed.len());
-    let mut previous = None;
-    for p in packed {
-        let key = p.shift_out(number_bits);
-        out.push(match previous {
-            None => 0,
-            Some(before) => match key.highest_difference(before) {
-                None => ends.len() as u8,
-                Some(bit) => column_of_bit[bit as usize],
-            },
-        });
-        previous = Some(key);
-    }
-    out
+    let key = |k: usize| packed[k].shift_out(number_bits);
+    let difference = |k: usize| match k.checked_sub(1) {
+        None => 0,
+        Some(before) => match key(k).highest_difference(key(before)) {
+            None => ends.len() as u8,
+            Some(bit) => column_of_bit[bit as usize],
+        },
+    };
+    (0..packed.len()).into_par_iter().map(difference).collect()
 }
 
 /// Bits that a number needs.
@@ -224,13 +233,18 @@ fn bits(most: u64) -> u32 {
     64 - most.leading_zeros()
 }
 
-/// Sorts integers of which only the lowest `bits` may be set.
-fn sort_integers<T: Packed>(mut integers: Vec<T>, bits: u32) -> Vec<T> {
+/// Sorts integers of which only the lowest `bits` may be set, and whose lowest `number_bits` are in
+/// order already.
+fn sort_integers<T: Packed>(mut integers: Vec<T>, bits: u32, number_bits: u32) -> Vec<T> {
     /// Buckets by 11 leading bits: few enough for the caches, many enough to make them small.
     const LEADING: u32 = 11;
     const SMALL: usize = 1 << 14;
-    if integers.len() <= SMALL || bits <= LEADING {
+    if integers.len() <= SMALL {
         integers.sort_unstable();
+        return integers;
+    }
+    if bits <= LEADING + number_bits {
+        sort_by_digits(&mut integers, &mut Vec::new(), number_bits, bits);
         return integers;
     }
     let shift = bits - LEADING;
@@ -249,14 +263,59 @@ fn sort_integers<T: Packed>(mut integers: Vec<T>, bits: u32) -> Vec<T> {
         *next += 1;
     }
     drop(integers);
+    let mut buckets: Vec<&mut [T]> = Vec::with_capacity(starts.len());
+    let mut rest = dealt.as_mut_slice();
     for w in starts.windows(2) {
-        dealt[w[0]..w[1]].sort_unstable();
+        let (bucket, others) = rest.split_at_mut(w[1] - w[0]);
+        buckets.push(bucket);
+        rest = others;
     }
+    buckets.into_par_iter().for_each_init(Vec::new, |spare, bucket| {
+        sort_by_digits(bucket, spare, number_bits, shift);
+    });
     dealt
 }
 
+/// Sorts by the bits `from..to`, least significant digit first; keeps the order of equal ones.
+fn sort_by_digits<T: Packed>(bucket: &mut [T], spare: &mut Vec<T>, from: u32, to: u32) {
+    const DIGIT: u32 = 10;
+    // Counting digits costs more than comparing a few integers.
+    const FEW: usize = 1 << DIGIT >> 1;
+    if bucket.len() <= FEW {
+        return bucket.sort_unstable();
+    }
+    spare.clear();
+    spare.resize(bucket.len(), T::ZERO);
+    let mut here: &mut [T] = bucket;
+    let mut there: &mut [T] = spare;
+    let mut moved = false;
+    let mut shift = from;
+    while shift < to {
+        let width = DIGIT.min(to - shift);
+        let mut next = [0usize; 1 << DIGIT];
+        for x in here.iter() {
+            next[x.extract(shift, width) as usize] += 1;
+        }
+        let mut sum = 0;
+        for count in &mut next {
+            sum += std::mem::replace(count, sum);
+        }
+        for x in here.iter() {
+            let at = &mut next[x.extract(shift, width) as usize];
+            there[*at] = *x;
+            *at += 1;
+        }
+        std::mem::swap(&mut here, &mut there);
+        moved = !moved;
+        shift += width;
+    }
+    if moved {
+        there.copy_from_slice(here);
+    }
+}
+
 /// Integers that hold packed keys.
-trait Packed: Copy + Ord + Send {
+trait Packed: Copy + Ord + Send + Sync {
     const ZERO: Self;
     fn shift_in(self, width: u32, x: u64) -> Self;
     fn shift_out(self, width: u32) -> Self;

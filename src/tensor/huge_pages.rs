@@ -1,0 +1,76 @@
+//! Large arrays on huge pages.
+//!
+//! A fresh array of 80 MB takes 20,000 page faults with pages of 4 KiB; where the system gives huge
+//! pages only to those who ask (`madvise`, the default of many distributions), asking makes packing
+//! and kernels that allocate their output considerably faster. The `siskin` command asks; a program
+//! that uses the library may too:
+//!
+//! ```
+//! #[global_allocator]
+//! static ALLOCATOR: siskin::tensor::HugePages = siskin::tensor::HugePages;
+//! # fn main() { assert_eq!(vec![1u8; 8 << 20].len(), 8 << 20) }
+//! ```
+
+use std::alloc::{GlobalAlloc, Layout, System};
+
+/// The system's allocator, which asks for huge pages for large allocations. Only Linux has them to
+/// ask for; elsewhere it is the system's allocator and nothing more.
+pub struct HugePages;
+
+/// Two huge pages: a smaller allocation need not contain a whole one.
+const LARGE: usize = 4 << 20;
+
+// SAFETY: every request goes to `System` unchanged; advice does not change the memory's contents.
+unsafe impl GlobalAlloc for HugePages {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's contract is that of `System.alloc`.
+        let memory = unsafe { System.alloc(layout) };
+        advise(memory, layout.size());
+        memory
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's contract is that of `System.alloc_zeroed`.
+        let memory = unsafe { System.alloc_zeroed(layout) };
+        advise(memory, layout.size());
+        memory
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's contract is that of `System.realloc`.
+        let memory = unsafe { System.realloc(memory, layout, size) };
+        advise(memory, size);
+        memory
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller's contract is that of `System.dealloc`.
+        unsafe { System.dealloc(memory, layout) };
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn advise(memory: *mut u8, size: usize) {
+    use std::ffi::{c_int, c_void};
+    unsafe extern "C" {
+        fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
+    }
+    const MADV_HUGEPAGE: c_int = 14;
+    /// A multiple of every page size in use.
+    const PAGE: usize = 1 << 16;
+
+    if size < LARGE || memory.is_null() {
+        return;
+    }
+    // Whole pages inside the allocation; nothing is known of its neighbours.
+    let skip = memory.align_offset(PAGE);
+    let length = size.saturating_sub(skip) / PAGE * PAGE;
+    // SAFETY: the range lies inside one live allocation, and the advice concerns only its paging.
+    // That it is refused is of no consequence.
+    unsafe { madvise(memory.wrapping_add(skip).cast(), length, MADV_HUGEPAGE) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise(_: *mut u8, size: usize) {
+    let _ = size < LARGE;
+}
