@@ -6,11 +6,10 @@
 
 use indexmap::IndexSet;
 
-use super::product::Products;
 use super::report::{Finding, Question, Verdict, tuple};
 use super::small::SmallTensors;
 use super::theory::{Theory, Which};
-use crate::formula::{Affine, Arith, Call, Constraint, Formula, conjunction};
+use crate::formula::{Affine, Arith, Call, Constraint, Formula, Products, conjunction};
 use crate::prover::Prover;
 
 /// One finding for each read that is not proved, or one for all.

@@ -21,7 +21,6 @@ mod access;
 mod contradiction;
 mod coordinates;
 mod neighbours;
-mod product;
 mod regions;
 mod report;
 mod small;

@@ -1,11 +1,10 @@
 //! Where values are stored: inside the value array, and each position in a slot of its own.
 
 use super::coordinates::{Decision, decide};
-use super::product::Products;
 use super::report::{Entry, Finding, Question, Verdict, tuple};
 use super::small::SmallTensors;
 use super::theory::{Theory, Which};
-use crate::formula::{Affine, Arith, Formula};
+use crate::formula::{Affine, Arith, Formula, Products};
 use crate::prover::Prover;
 
 pub(super) fn findings(

@@ -47,6 +47,13 @@ impl<'a> Facts<'a> {
         answer
     }
 
+    /// Whether the established facts and `lemmas` imply the claim.
+    pub fn imply(&mut self, lemmas: &[Formula], claim: &Formula) -> bool {
+        let mut query = lemmas.to_vec();
+        query.push(claim.clone().not());
+        self.prover.is_unsat(&query)
+    }
+
     pub fn is_nonnegative(&mut self, a: &Affine) -> bool {
         self.proves(&Constraint { affine: a.clone(), relop: Relop::Ge })
     }

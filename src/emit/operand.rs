@@ -4,7 +4,7 @@ use super::nest::{ACCUMULATOR, Writer};
 use super::rust_expr::{ident, row_major};
 use super::value;
 use crate::diagnostic::Result;
-use crate::formula::{Affine, Constraint};
+use crate::formula::{Affine, Arith, Constraint, Formula, Products};
 use crate::iterspace::Operand;
 use crate::tensor::ValueType;
 
@@ -61,12 +61,38 @@ impl Writer<'_> {
                     parts.push(self.scope.index(a, &mut self.facts));
                 }
                 None => {
-                    proved = false;
+                    let extent = o.value_shape.get(k);
+                    proved &= extent.is_some_and(|extent| self.is_inside(written, extent));
                     parts.push(super::rust_expr::arith(written, &|n| ident(n)));
                 }
             }
         }
         (row_major(&parts, &o.value_shape), proved)
+    }
+
+    /// Whether a subscript with products of unknowns lies in `0..extent`, no part of it being
+    /// negative, and no product larger than one in the extent, which was computed without overflow.
+    fn is_inside(&mut self, subscript: &Arith, extent: &Arith) -> bool {
+        let mut products = Products::default();
+        let mut linear = |e: &Arith| products.linear(e);
+        let (Some(index), Some(length)) = (linear(subscript), linear(extent)) else {
+            return false;
+        };
+        let parts: Option<Vec<Affine>> = subscript.parts().into_iter().map(&mut linear).collect();
+        let mut factors = |e: &Arith| -> Option<Vec<Affine>> {
+            let products = e.parts().into_iter().filter(|part| matches!(part, Arith::Mul(..)));
+            products.map(&mut linear).collect()
+        };
+        let (Some(parts), Some(small), Some(large)) = (parts, factors(subscript), factors(extent))
+        else {
+            return false;
+        };
+        let mut claims = vec![Formula::lt(index, length)];
+        claims.extend(parts.into_iter().map(|part| Formula::le(Affine::zero(), part)));
+        claims.extend(small.into_iter().map(|product| {
+            Formula::or(large.iter().map(|bound| Formula::le(product.clone(), bound.clone())))
+        }));
+        self.facts.imply(&products.lemmas(), &Formula::and(claims))
     }
 
     /// The product of all factors.

@@ -201,6 +201,25 @@ impl Arith {
     }
 
     /// Calls `f` on every variable.
+    /// The expression and all its parts, those in calls left out.
+    pub fn parts(&self) -> Vec<&Arith> {
+        let mut out = vec![self];
+        match self {
+            Arith::Int(_) | Arith::Var(_) | Arith::Call(..) => {}
+            Arith::Add(a, b)
+            | Arith::Sub(a, b)
+            | Arith::Mul(a, b)
+            | Arith::Div(a, b)
+            | Arith::Mod(a, b)
+            | Arith::Min(a, b)
+            | Arith::Max(a, b) => {
+                out.extend(a.parts());
+                out.extend(b.parts());
+            }
+        }
+        out
+    }
+
     pub fn visit_vars(&self, f: &mut impl FnMut(&Name)) {
         match self {
             Arith::Int(_) => {}

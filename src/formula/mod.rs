@@ -21,6 +21,7 @@ mod display;
 #[allow(clippy::module_inception)]
 mod formula;
 pub mod parse;
+mod product;
 mod token;
 
 pub use affine::{Affine, Atom, Call, Name};
@@ -28,3 +29,4 @@ pub use arith::Arith;
 pub use constraint::{Constraint, Relop};
 pub use display::conjunction;
 pub use formula::Formula;
+pub use product::Products;

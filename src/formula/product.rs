@@ -6,11 +6,11 @@
 
 use indexmap::IndexSet;
 
-use crate::formula::{Affine, Arith, Call, Formula};
+use super::{Affine, Arith, Call, Formula};
 
 /// The products that subscripts mention.
 #[derive(Default)]
-pub(super) struct Products {
+pub struct Products {
     seen: IndexSet<(Affine, Affine)>,
 }
 
