@@ -357,6 +357,37 @@ fn csr_in_csc() {
 }
 
 #[test]
+fn csr_rows_in_a_hash_table() {
+    let study = study("y[i] += A[i,j] * x[j]", "A=csr x=hash", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find px in 0..W0_x where j = crd0_x(0, px)
+      bsearch refuted by `partition` (while crd0_x(0, px) < j): the positions to skip do not all come first; e.g. W0_x = 2, j = 1, px = 0, px' = 1, crd0_x(0, 0) = 1, crd0_x(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
+      hash (key crd0_x(0, px) = j, state {})
+      probe (key crd0_x(0, px) = j)
+      scan
+      seq refuted by `stop` (up, while crd0_x(0, px) < j): the walk would stop before a match; e.g. W0_x = 2, j = 0, px = 0, px' = 1, crd0_x(0, 0) = 1, crd0_x(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
+    ");
+}
+
+#[test]
+fn csr_in_a_hash_table_for_each_row() {
+    let study = study("C[i,j] += A[i,j] * B[i,j]", "A=csr B=hash", "");
+    assert_snapshot!(study.verdicts(), @r"
+    find pB0 in 0..W0_B where crd0_B(0, pB0) >= 0 (several)
+      bsearch refuted by `partition` (while crd0_B(0, pB0) < 0): the positions to skip do not all come first; e.g. W0_B = 2, pB0 = 0, pB0' = 1, crd0_B(0, 0) = 0, crd0_B(0, 1) = -1, home(2, -1) = -8, home(2, 0) = 0
+      hash not applicable: the find condition is not an equality of a key
+      scan (all matches)
+      seq refuted by `contiguous` (up, while crd0_B(0, pB0) < 0): the matches of one query are not consecutive; e.g. W0_B = 3, pB0 = 0, pB0' = 1, pB0'' = 2, crd0_B(0, 0) = 0, crd0_B(0, 1) = -1, crd0_B(0, 2) = 1, home(3, -1) = -8, home(3, 0) = 0, home(3, 1) = 2
+    find pB1 in 0..W1_B where j = crd1_B(pB0, pB1)
+      bsearch refuted by `partition` (while crd1_B(pB0, pB1) < j): the positions to skip do not all come first; e.g. W1_B = 2, pB0 = 0, j = 1, pB1 = 0, pB1' = 1, crd0_B(0, 0) = 0, crd1_B(0, 0) = 1, crd1_B(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
+      hash not applicable: it would keep one state for each value of i
+      probe (key crd1_B(pB0, pB1) = j)
+      scan
+      seq refuted by `stop` (up, while crd1_B(pB0, pB1) < j): the walk would stop before a match; e.g. W1_B = 2, pB0 = 0, j = 0, pB1 = 0, pB1' = 1, crd0_B(0, 0) = 0, crd1_B(0, 0) = 1, crd1_B(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
+    ");
+}
+
+#[test]
 fn dcsr_in_dcsr() {
     let study = study("C[i,j] += A[i,j] * B[i,j]", "A=dcsr B=dcsr", "");
     assert_snapshot!(study.verdicts(), @r"

@@ -9,6 +9,7 @@ use indexmap::IndexMap;
 use super::report::{Counterexample, Entry, SmallArray};
 use super::theory::{Law, Theory, Which, rows_overlap};
 use crate::formula::{Affine, Arith, Atom, Call, Formula, Name};
+use crate::layout::probing::{HOME, home_slot};
 use crate::prover::{Model, Prover, Z3Prover};
 
 /// Arguments of index arrays are `0..=PLACES`, so an array has at most this many elements (and one
@@ -116,6 +117,19 @@ impl<'t> SmallTensors<'t> {
         }
         for law in &theory.laws {
             self.instances(law, &mut out);
+        }
+        // The function symbol is what it stands for, so that tables are legal.
+        let mut homes = false;
+        theory
+            .laws
+            .iter()
+            .for_each(|law| law.formula.visit_calls(&mut |c| homes |= *c.array == *HOME));
+        for slots in (0..=PLACES + 1).filter(|_| homes) {
+            for coordinate in 0..=self.extent {
+                let args = vec![Affine::constant(slots), Affine::constant(coordinate)];
+                let home = home_slot(coordinate, slots as usize) as i64;
+                out.push(Formula::eq(Affine::call(HOME, args), Affine::constant(home)));
+            }
         }
         out
     }

@@ -16,6 +16,7 @@ mod module;
 mod nest;
 mod operand;
 mod parallel;
+mod probing;
 mod rust_expr;
 mod search;
 mod validate;

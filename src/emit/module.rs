@@ -7,7 +7,7 @@ use super::layout::{StructCode, length_source, struct_name};
 use super::nest::{AccessProof, mentions, nest};
 use super::rust_expr::{arith, ident};
 use super::validate::validate_body;
-use super::{KernelSpec, parallel, search, value};
+use super::{KernelSpec, parallel, probing, search, value};
 use crate::diagnostic::Result;
 use crate::formula::{Arith, Name};
 use crate::iterspace::{Operand, Role};
@@ -53,7 +53,12 @@ pub fn render(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<Module> {
     out.push_str(&writer.safe_function());
     out.push_str(&writer.unchecked_function(&body));
     out.push_str(&writer.core_function(&body));
+    let probes = mentions(&out, "misplaced") || mentions(&out, "home_slot");
     out.push_str(&writer.helpers(&body, uses_sum)?);
+    if probes {
+        out.push_str(&probing::items());
+        out.push('\n');
+    }
     out.push_str(&writer.entry());
     Ok(Module { text: indent(&out), accesses, arity: writer.arity() })
 }

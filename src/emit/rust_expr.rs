@@ -363,7 +363,7 @@ fn compared(left: String) -> String {
 pub fn row_major(parts: &[String], shape: &[Arith]) -> String {
     let mut out = String::new();
     for (k, part) in parts.iter().enumerate() {
-        if k == 0 {
+        if k == 0 || out == "0" {
             out.clone_from(part);
             continue;
         }

@@ -8,7 +8,8 @@ use indexmap::IndexMap;
 
 use crate::formula::{Affine, Atom, Call, Formula, Name};
 
-/// All instances of `property` in which each of its calls is one of `calls`.
+/// All instances of `property` in which each of its calls is one of `calls`, for each conjunct of it.
+/// A call of another call's value, `home(W, crd(p))`, need not be: the inner one tells its arguments.
 ///
 /// `is_param` tells parameters from the property's universally quantified variables.
 pub fn instantiate(
@@ -16,6 +17,17 @@ pub fn instantiate(
     calls: &[Call],
     is_param: &impl Fn(&str) -> bool,
 ) -> Vec<Formula> {
+    if let Formula::And(parts) = property {
+        let mut out: Vec<Formula> = Vec::new();
+        for part in parts {
+            for instance in instantiate(part, calls, is_param) {
+                if !out.contains(&instance) {
+                    out.push(instance);
+                }
+            }
+        }
+        return out;
+    }
     let variables: Vec<Name> = property.free_vars().into_iter().filter(|v| !is_param(v)).collect();
     if variables.is_empty() {
         return vec![property.clone()];
@@ -23,7 +35,11 @@ pub fn instantiate(
     let mut patterns: Vec<Call> = Vec::new();
     property.visit_calls(&mut |c| {
         let open = c.args.iter().any(|a| variables.iter().any(|v| a.mentions(v)));
-        if open && !patterns.contains(c) {
+        let plain = |a: &Affine| {
+            let calls = a.terms().iter().any(|(atom, _)| matches!(atom, Atom::Call(_)));
+            !calls || !variables.iter().any(|v| a.mentions(v))
+        };
+        if open && c.args.iter().all(plain) && !patterns.contains(c) {
             patterns.push(c.clone());
         }
     });
@@ -156,6 +172,16 @@ mod tests {
         let property = "p < q => crd(r, p) < crd(r, q)";
         let got = instances(property, "crd(a, x) = crd(b, y)");
         assert!(got.contains(&"x < y => crd(a, x) < crd(a, y)".to_string()), "{got:?}");
+    }
+
+    #[test]
+    fn each_conjunct_is_instantiated_on_the_calls_it_mentions() {
+        let property = "(p < q => crd(p) != crd(q)) and (crd(p) >= 0 => home(W, crd(p)) <= p)";
+        let got = instances(property, "crd(a) = crd(b)");
+        assert!(got.contains(&"a < b => crd(a) != crd(b)".to_string()), "{got:?}");
+        // No call of `home` is in sight: the call inside it tells its arguments.
+        assert!(got.contains(&"crd(b) >= 0 => home(W, crd(b)) <= b".to_string()), "{got:?}");
+        assert_eq!(got.len(), 4, "{got:?}");
     }
 
     #[test]

@@ -31,6 +31,9 @@ pub enum Check {
     /// Intervals `left[p] .. right[p]` follow each other, or do so in each segment; `strict`: none
     /// is empty.
     Disjoint { left: Name, right: Name, segments: Option<Name>, strict: bool, decreasing: bool },
+    /// Tables of `slots` elements each, one after the other, hold every coordinate where a search
+    /// finds it: none is [misplaced](super::probing::misplaced).
+    Probing { array: Name, slots: Arith },
     /// A formula over sizes and single elements, e.g. `pos(0) = 0`.
     Ground { formula: Formula },
     /// A formula with variables: the conclusion at every point that the steps visit.
@@ -211,6 +214,7 @@ fn one_pass(
             let right = arrays[1].name.clone();
             Check::Disjoint { left: array, right, segments, strict, decreasing }
         }
+        PropertyKind::Probing => Check::Probing { slots: first.shape.last()?.clone(), array },
         _ => return None,
     })
 }

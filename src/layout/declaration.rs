@@ -10,11 +10,12 @@ use indexmap::IndexMap;
 use toml::Spanned;
 
 use super::assemble::ArrayParts;
+use super::probing::HOME;
 use super::property::{self, Statement};
 use super::relation::no_predicates;
 use super::source::{Origin, Source, Text};
 use super::suggest::nearest;
-use super::toml_schema::{Declaration, Index, Param, PropertyEntry};
+use super::toml_schema::{Declaration, Param, PropertyEntry};
 use super::{PropertyKind, Relation};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Atom, Call, Constraint, Formula, Name, parse};
@@ -201,8 +202,10 @@ impl<'a> Reader<'a> {
         }
         for (key, index) in declaration.index() {
             let array = self.arrays[key.get_ref().as_str()].clone();
-            for c in &array.domain {
-                self.check_affine(&c.affine, &index.domain, &array.args)?;
+            if let Some(text) = &index.domain {
+                for c in &array.domain {
+                    self.check_affine(&c.affine, text, &array.args)?;
+                }
             }
             if let Some(text) = &index.range {
                 for c in &array.range {
@@ -218,11 +221,11 @@ impl<'a> Reader<'a> {
         self.declaration.property.iter().map(|entry| self.property(entry)).collect()
     }
 
-    fn identifier(&self, key: &Text) -> Result<()> {
+    pub fn identifier(&self, key: &Text) -> Result<()> {
         identifier(self.source, key.get_ref(), key.span())
     }
 
-    fn conjunction(&self, text: &Text) -> Result<Vec<Constraint>> {
+    pub fn conjunction(&self, text: &Text) -> Result<Vec<Constraint>> {
         self.source.parse(text, |t| {
             let formula = parse::formula_with(t, &|n| self.constant(n))?;
             no_predicates(&formula)?;
@@ -240,84 +243,6 @@ impl<'a> Reader<'a> {
         // The linear form prints shorter: `(I + 3)/4`, not `(I + (4 - 1))/4`.
         let affine = self.source.parse(text, |t| value.to_affine_at(0..t.len()));
         Ok(affine.map_or(value, |a| Arith::from_affine(&a)))
-    }
-
-    fn array(&mut self, key: &Text, index: &Index) -> Result<ArrayParts> {
-        let name = key.get_ref();
-        let domain = self.conjunction(&index.domain)?;
-        let range = index.range.as_ref().map_or(Ok(Vec::new()), |text| self.conjunction(text))?;
-        let args = self.formal_arguments(name, index, &domain, &range)?;
-        let mut shape = None;
-        if let Some(texts) = &index.shape {
-            let extents: Result<Vec<Arith>> = texts.iter().map(|t| self.arith(t, &[])).collect();
-            shape = Some(extents?);
-        }
-        let origin = self.source.origin(index.domain.span());
-        Ok(ArrayParts { args, domain, range, shape, fill: index.fill, origin })
-    }
-
-    /// The arguments in order: `args`, or those of the call in the range, or the variables of the
-    /// domain.
-    fn formal_arguments(
-        &self,
-        name: &str,
-        index: &Index,
-        domain: &[Constraint],
-        range: &[Constraint],
-    ) -> Result<Vec<Name>> {
-        if let Some(args) = &index.args {
-            args.iter().try_for_each(|a| self.identifier(a))?;
-            return Ok(args.iter().map(|a| Name::from(a.get_ref().as_str())).collect());
-        }
-        let mut calls: Vec<Call> = Vec::new();
-        let mut note = |call: &Call| {
-            if &*call.array == name {
-                calls.push(call.clone());
-            }
-        };
-        range.iter().for_each(|c| c.visit_calls(&mut note));
-        if let Some(call) = calls.first() {
-            let vars: Option<Vec<Name>> = call.args.iter().map(|a| a.as_var().cloned()).collect();
-            return match vars {
-                Some(vars) if (1..vars.len()).all(|k| !vars[..k].contains(&vars[k])) => Ok(vars),
-                _ => Err(self
-                    .source
-                    .error(
-                        Code::LayoutSchema,
-                        format!(
-                            "the range of `{name}` calls it with something else than variables"
-                        ),
-                        index
-                            .range
-                            .as_ref()
-                            .map_or(index.domain.span(), |t| self.source.word(t, name)),
-                        "not the array applied to its argument names",
-                    )
-                    .help(format!("write `{name}(p)`, with distinct variables as arguments"))),
-            };
-        }
-        let mut vars: Vec<Name> = Vec::new();
-        for c in domain {
-            c.affine.visit_vars(&mut |n| {
-                let is_size =
-                    self.sizes.contains(n) || self.params.contains_key(n) || starts_upper_case(n);
-                if !is_size && !vars.contains(n) {
-                    vars.push(n.clone());
-                }
-            });
-        }
-        match vars.len() {
-            1 => Ok(vars),
-            _ => Err(self
-                .source
-                .error(
-                    Code::LayoutSchema,
-                    format!("the arguments of `{name}` are not clear from its domain"),
-                    index.domain.span(),
-                    "which variables, in which order?",
-                )
-                .help(format!("give a range, or `args = [\"…\"]`, in [index.{name}]"))),
-        }
     }
 
     /// Every variable is `bound` or a size, every call fits a declared array. A capitalised name
@@ -545,7 +470,7 @@ pub(super) fn identifier(source: &Source, name: &str, span: Range<usize>) -> Res
     let mut chars = name.chars();
     let starts = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
     let reserved = ["and", "or", "not", "implies", "mod", "true", "false", "floor", "ceil"];
-    let reserved = reserved.contains(&name) || matches!(name, "min" | "max" | "count");
+    let reserved = reserved.contains(&name) || matches!(name, "min" | "max" | "count" | HOME);
     if starts && chars.all(|c| c.is_ascii_alphanumeric() || c == '_') && !reserved {
         return Ok(());
     }

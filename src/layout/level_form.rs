@@ -12,8 +12,8 @@ use super::declaration::{Arguments, Reader, constants, unknown};
 use super::level_use::{LevelUse, Setting};
 use super::parent::Tuple;
 use super::property::Statement;
-use super::source::Source;
-use super::specialise::Specialise;
+use super::source::{Source, Text};
+use super::specialise::{Family, Specialise, tuple_names};
 use super::toml_schema::Declaration;
 use super::{Layout, Relation};
 use crate::diagnostic::{Code, Result};
@@ -27,6 +27,10 @@ pub(super) struct Level {
     /// What the next level sees as its parent.
     pub child: Tuple,
     pub arrays: IndexMap<Name, ArrayParts>,
+    /// The names of the arrays in the level's file, by their names in the layout.
+    pub declared: IndexMap<Name, Name>,
+    /// Further bounds of the values of arrays of outer levels.
+    pub narrowed: Vec<(Name, Vec<Constraint>)>,
     pub params: IndexMap<Name, Option<Arith>>,
     /// Properties that hold under the options of this use, and whether each extends the
     /// parent's order.
@@ -41,6 +45,9 @@ pub(super) struct Place<'a> {
     /// Number of levels.
     pub count: usize,
     pub parent: &'a Tuple,
+    /// Arrays of the outer levels: for a name in a level's file, the name in the layout and the
+    /// arguments. Inner levels come last.
+    pub outer: &'a IndexMap<Name, (Name, Vec<Name>)>,
     pub dims: &'a [Name],
     /// The text that holds the use.
     pub use_source: &'a Arc<Source>,
@@ -88,7 +95,7 @@ pub(super) fn level(
     let constants = constants(source, declaration, Some(&arguments))?;
     let relation =
         source.parse(relation_text, |t| Relation::parse_with(t, &|n| constants.get(n).copied()))?;
-    let Some((parent, own)) = relation.positions.split_first() else {
+    if relation.positions.is_empty() {
         return Err(source
             .error(
                 Code::LayoutSchema,
@@ -97,6 +104,27 @@ pub(super) fn level(
                 "no position",
             )
             .help("the first position is the parent's: `{ [u, p] -> [i] : … }`"));
+    }
+    let parent = parent_names(source, declaration, relation_text, &relation)?;
+    let own = &relation.positions[parent.len()..];
+    let (head, components) = match place.parent.split(parent.len() - 1) {
+        Some(parts) => parts,
+        None => {
+            return Err(place
+                .use_source
+                .error(
+                    Code::LayoutSchema,
+                    format!(
+                        "level `{}` needs {} component(s) of its parent's position, which has {}",
+                        declaration.name.get_ref(),
+                        parent.len() - 1,
+                        place.parent.components.len()
+                    ),
+                    level_use.span.clone(),
+                    "in this level",
+                )
+                .help("put it below levels that hand on more positions, such as `dense(i)`"));
+        }
     };
     if relation.coordinates.len() != place.dims.len() {
         return Err(place
@@ -130,7 +158,8 @@ pub(super) fn level(
     let sizes: Vec<Name> = relation
         .coordinates
         .iter()
-        .chain(&relation.positions)
+        .chain(&relation.positions[..1])
+        .chain(own)
         .map(|n| Layout::extent_name(n))
         .collect();
     let mut reader = Reader::new(source, declaration, &constants, &relation, relation_text, sizes);
@@ -146,9 +175,32 @@ pub(super) fn level(
     }
     relation.constraints().for_each(|c| c.affine.visit_vars(&mut |n| counted |= uses_count(n)));
 
-    let specialise = Specialise::new(source, place, &relation, parent, &reader);
+    let family = Family { parent, head: &head, components: &components };
+    let specialise = Specialise::new(source, place, &relation, family, &reader)?;
     let child = specialise.child(declaration, &relation, own, size.as_ref(), counted)?;
     specialise.level(relation_text, &relation, reader, properties, &options, child)
+}
+
+/// The positions of the relation that are the parent's: the first, or those that `parent` names.
+fn parent_names<'r>(
+    source: &Source,
+    declaration: &Declaration,
+    relation_text: &Text,
+    relation: &'r Relation,
+) -> Result<&'r [Name]> {
+    let Some(text) = &declaration.parent else { return Ok(&relation.positions[..1]) };
+    let names = tuple_names(source, text, "parent")?;
+    if names.is_empty() || !relation.positions.starts_with(&names) {
+        return Err(source
+            .error(
+                Code::LayoutSchema,
+                "the positions of the relation do not begin with those of `parent`",
+                relation_text.span(),
+                format!("positions [{}]", relation.positions.join(", ")),
+            )
+            .help(format!("begin with `[{}`", names.join(", "))));
+    }
+    Ok(&relation.positions[..names.len()])
 }
 
 /// Values of the level's options in this use.

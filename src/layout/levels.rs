@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::assemble::{Parts, assemble};
+use super::assemble::{ArrayParts, Parts, assemble};
 use super::declaration::unknown;
 use super::level_form::{Level, Place, level};
 use super::level_use::{DimRef, LevelUse};
@@ -57,7 +57,9 @@ pub(super) fn compose(
     let uses = one_use_per_level(dims, list)?;
     let mut relation =
         Relation { positions: Vec::new(), coordinates: dims.to_vec(), pieces: vec![Vec::new()] };
-    let mut arrays = IndexMap::new();
+    let mut arrays: IndexMap<Name, ArrayParts> = IndexMap::new();
+    // By their names in the levels' files: what inner levels may share.
+    let mut outer: IndexMap<Name, (Name, Vec<Name>)> = IndexMap::new();
     let mut params = IndexMap::new();
     let mut properties: Vec<Statement> = Vec::new();
     // The property that orders the coordinates of the levels so far, for levels that extend it.
@@ -69,6 +71,7 @@ pub(super) fn compose(
             number,
             count: uses.len(),
             parent: &parent,
+            outer: &outer,
             dims: level_dims,
             use_source: list.source,
         };
@@ -77,6 +80,15 @@ pub(super) fn compose(
             .ok_or_else(|| too_many_pieces(list, level_use))?;
         relation.positions.extend(level.positions.iter().cloned());
         order = add_properties(&level, &mut properties, order);
+        for (name, range) in level.narrowed {
+            if let Some(array) = arrays.get_mut(&name) {
+                array.range.extend(range);
+            }
+        }
+        for (name, in_file) in level.declared {
+            let args = level.arrays[&name].args.clone();
+            outer.insert(in_file, (name, args));
+        }
         arrays.extend(level.arrays);
         params.extend(level.params);
         parent = level.child;

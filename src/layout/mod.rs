@@ -22,11 +22,13 @@ pub mod checks;
 mod declaration;
 mod defaults;
 mod describe;
+mod index_form;
 mod level_form;
 mod level_use;
 mod levels;
 mod library;
 mod parent;
+pub mod probing;
 mod property;
 mod relation;
 mod share;
@@ -101,6 +103,7 @@ pub enum PropertyKind {
     PeriodicLexicographic,
     Permutation,
     Disjoint,
+    Probing,
     Formula,
 }
 

@@ -32,6 +32,13 @@ impl Tuple {
         self.components.iter().map(|(n, _)| n.clone()).collect()
     }
 
+    /// All components but the last `count`, and those; `None` if there are fewer.
+    pub fn split(&self, count: usize) -> Option<(Tuple, Tuple)> {
+        let at = self.components.len().checked_sub(count)?;
+        let (head, last) = self.components.split_at(at);
+        Some((Tuple { components: head.to_vec() }, Tuple { components: last.to_vec() }))
+    }
+
     pub fn extents(&self) -> Vec<Arith> {
         self.components.iter().map(|(_, e)| Arith::from_affine(e)).collect()
     }

@@ -27,8 +27,19 @@ pub(super) struct Specialise<'a> {
     names: IndexMap<Name, Name>,
     /// For each array, by its name in the layout, which arguments are parent positions.
     parent_slots: IndexMap<Name, Vec<bool>>,
-    /// The parent's name in the file.
+    family: Family<'a>,
+    /// The parent's first name in the file.
     parent: Name,
+}
+
+/// The parent's tuple, as a level's file and as the layout name it.
+pub(super) struct Family<'a> {
+    /// The names in the file: one for the head, one for each of the components.
+    pub parent: &'a [Name],
+    /// What the first name stands for.
+    pub head: &'a Tuple,
+    /// The last components of the tuple, which the other names stand for.
+    pub components: &'a Tuple,
 }
 
 /// Sizes of the positions of a level; `None` for those counted when packing.
@@ -39,16 +50,13 @@ impl<'a> Specialise<'a> {
         source: &'a Arc<Source>,
         place: &'a Place<'a>,
         relation: &Relation,
-        parent: &Name,
+        family: Family<'a>,
         reader: &Reader<'_>,
-    ) -> Self {
-        Specialise {
-            source,
-            place,
-            names: name_map(relation, reader, place),
-            parent_slots: parent_slots(reader, parent, place.number),
-            parent: parent.clone(),
-        }
+    ) -> Result<Self> {
+        let parent = family.parent[0].clone();
+        let names = name_map(source, relation, reader, place, &family)?;
+        let parent_slots = parent_slots(reader, &parent, &names);
+        Ok(Specialise { source, place, names, parent_slots, family, parent })
     }
 
     fn name(&self, n: &Name) -> Name {
@@ -66,7 +74,7 @@ impl<'a> Specialise<'a> {
 
     fn affine(&self, affine: &Affine, root: &Affine) -> Result<Affine, String> {
         let renamed = affine.rename(&|n| self.names.get(n).cloned());
-        self.place.parent.expand(&renamed, root, &|a, s| self.is_parent_slot(a, s))
+        self.family.head.expand(&renamed, root, &|a, s| self.is_parent_slot(a, s))
     }
 
     fn constraint(&self, c: &Constraint, root: &Affine) -> Result<Constraint, String> {
@@ -75,7 +83,7 @@ impl<'a> Specialise<'a> {
 
     /// The error for a level that its parent's tuple does not suit.
     fn refused(&self, text: &Text, why: String) -> Box<Diagnostic> {
-        let parent = self.place.parent.names();
+        let parent = self.family.head.names();
         self.source
             .error(
                 Code::NotAffine,
@@ -107,7 +115,11 @@ impl<'a> Specialise<'a> {
         let fresh = matches!(named.as_slice(), [p] if own.contains(p));
         for name in &named {
             if *name == self.parent {
-                tuple.components.extend(self.place.parent.components.iter().cloned());
+                tuple.components.extend(self.family.head.components.iter().cloned());
+                continue;
+            }
+            if let Some(at) = self.family.parent.iter().position(|n| n == name) {
+                tuple.components.push(self.family.components.components[at - 1].clone());
                 continue;
             }
             let count = self.name(&Layout::extent_name(name));
@@ -130,8 +142,8 @@ impl<'a> Specialise<'a> {
                     let text = declaration.size.as_ref().unwrap_or(&declaration.name);
                     let renamed = size.rename(&|n| self.names.get(n).cloned());
                     let value = self
-                        .place
-                        .parent
+                        .family
+                        .head
                         .expand_size(&renamed, &|a, s| self.is_parent_slot(a, s))
                         .map_err(|why| self.refused(text, why))?;
                     params.insert(count.clone(), Some(value));
@@ -173,23 +185,7 @@ impl<'a> Specialise<'a> {
     }
 
     fn child_names(&self, text: &Text, relation: &Relation) -> Result<Vec<Name>> {
-        let piece = format!("{{ {} -> [] }}", text.get_ref());
-        let names = match parse::relation(&piece) {
-            Ok(pieces) if pieces.len() == 1 && pieces[0].formula.is_true() => {
-                pieces[0].inputs.clone()
-            }
-            _ => {
-                return Err(self
-                    .source
-                    .error(
-                        Code::Syntax,
-                        "`child` is not a tuple of positions",
-                        text.span(),
-                        "not a tuple",
-                    )
-                    .help("write e.g. `child = \"[u, p]\"`"));
-            }
-        };
+        let names = tuple_names(self.source, text, "child")?;
         for (k, name) in names.iter().enumerate() {
             if !relation.positions.contains(name) {
                 let known = relation.positions.iter().map(|n| &**n);
@@ -236,8 +232,8 @@ impl<'a> Specialise<'a> {
                 Some(value) => {
                     let renamed = value.rename(&|n| self.names.get(n).cloned());
                     let expanded = self
-                        .place
-                        .parent
+                        .family
+                        .head
                         .expand_size(&renamed, &|a, s| self.is_parent_slot(a, s))
                         .map_err(|why| self.refused(relation_text, why))?;
                     Some(expanded)
@@ -250,9 +246,15 @@ impl<'a> Specialise<'a> {
             let slot = params.entry(name).or_insert(None);
             *slot = count.or_else(|| slot.take());
         }
-        let mut arrays = IndexMap::new();
+        let (mut arrays, mut declared, mut narrowed) =
+            (IndexMap::new(), IndexMap::new(), Vec::new());
         for (name, array) in &reader.arrays {
+            if reader.declaration.is_outer(name) {
+                narrowed.push((self.name(name), self.narrowed(name, array)?));
+                continue;
+            }
             arrays.insert(self.name(name), self.array(array)?);
+            declared.insert(self.name(name), name.clone());
         }
         let mut kept = Vec::new();
         for (statement, keys) in properties {
@@ -264,11 +266,16 @@ impl<'a> Specialise<'a> {
             kept.push((self.statement(statement)?, keys.extends_order));
         }
         Ok(Level {
-            positions: relation.positions.iter().skip(1).map(|p| self.name(p)).collect(),
+            positions: relation.positions[self.family.parent.len()..]
+                .iter()
+                .map(|p| self.name(p))
+                .collect(),
             coordinate_arrays: self.coordinate_arrays(relation),
             pieces,
             child,
             arrays,
+            declared,
+            narrowed,
             params,
             properties: kept,
         })
@@ -282,33 +289,26 @@ impl<'a> Specialise<'a> {
         let mut domain = Vec::new();
         for c in &array.domain {
             let renamed = c.rename(&|n| self.names.get(n).cloned());
-            let expanded = self.place.parent.expand_domain(&renamed, &root, &slot);
+            let expanded = self.family.head.expand_domain(&renamed, &root, &slot);
             domain.extend(expanded.map_err(refused)?);
         }
         let range: Result<Vec<Constraint>, String> =
             array.range.iter().map(|c| self.constraint(c, &root)).collect();
-        let mut args = Vec::new();
-        for arg in &array.args {
-            match (*arg == self.parent, self.place.parent.components.is_empty()) {
-                (true, true) => args.push(arg.clone()),
-                (true, false) => args.extend(self.place.parent.names()),
-                (false, _) => args.push(self.name(arg)),
-            }
-        }
+        let args = self.arguments(array);
         // Arrays over a tuple alone are as large as the tuple, so that calls linearise.
-        let tuple = self.place.parent.components.len() > 1;
+        let tuple = self.family.head.components.len() > 1;
         let shape = match &array.shape {
             Some(shape) => {
                 let mut out = Vec::new();
                 for extent in shape {
                     let renamed = extent.rename(&|n| self.names.get(n).cloned());
-                    let expanded = self.place.parent.expand_size(&renamed, &slot);
+                    let expanded = self.family.head.expand_size(&renamed, &slot);
                     out.push(expanded.map_err(|why| self.refused(&text, why))?);
                 }
                 Some(out)
             }
             None if tuple && *array.args == [self.parent.clone()] => {
-                Some(self.place.parent.extents())
+                Some(self.family.head.extents())
             }
             None => None,
         };
@@ -320,6 +320,51 @@ impl<'a> Specialise<'a> {
             fill: array.fill,
             origin: array.origin.clone(),
         })
+    }
+
+    /// The formal arguments in the layout's names.
+    fn arguments(&self, array: &ArrayParts) -> Vec<Name> {
+        let mut args = Vec::new();
+        for arg in &array.args {
+            match (*arg == self.parent, self.family.head.components.is_empty()) {
+                (true, true) => args.push(arg.clone()),
+                (true, false) => args.extend(self.family.head.names()),
+                (false, _) => args.push(self.name(arg)),
+            }
+        }
+        args
+    }
+
+    /// Further bounds of an outer level's array, over the arguments it was declared with.
+    fn narrowed(&self, name: &Name, array: &ArrayParts) -> Result<Vec<Constraint>> {
+        let Some((_, declared)) = self.place.outer.get(name) else { return Ok(Vec::new()) };
+        let args = self.arguments(array);
+        if args.len() != declared.len() {
+            return Err(array
+                .origin
+                .error(
+                    Code::LayoutSchema,
+                    format!(
+                        "`{name}` takes {} argument(s) here, but the outer level's takes {}",
+                        args.len(),
+                        declared.len()
+                    ),
+                    "this array",
+                )
+                .help("name the parent's components in `parent`, so that the rest is the same"));
+        }
+        let text = Spanned::new(array.origin.span.clone(), String::new());
+        let root = self.root_variable();
+        let to_declared = |n: &Name| {
+            let at = args.iter().position(|a| a == n)?;
+            Some(Affine::var(declared[at].clone()))
+        };
+        array
+            .range
+            .iter()
+            .map(|c| Ok(self.constraint(c, &root)?.substitute(&to_declared)))
+            .collect::<Result<_, String>>()
+            .map_err(|why| self.refused(&text, why))
     }
 
     fn statement(&self, statement: Statement) -> Result<Statement> {
@@ -345,7 +390,7 @@ impl<'a> Specialise<'a> {
                 let root = self.root_variable();
                 let renamed = c.rename(&|n| self.names.get(n).cloned());
                 let slot = |a: &str, s: usize| self.is_parent_slot(a, s);
-                let expanded = self.place.parent.expand_domain(&renamed, &root, &slot)?;
+                let expanded = self.family.head.expand_domain(&renamed, &root, &slot)?;
                 Formula::and(expanded.into_iter().map(Formula::from))
             }
             Formula::And(v) => Formula::and(all(v)?),
@@ -394,14 +439,58 @@ impl<'a> Specialise<'a> {
     }
 }
 
+/// The names of a tuple of positions.
+pub(super) fn tuple_names(source: &Source, text: &Text, key: &str) -> Result<Vec<Name>> {
+    let piece = format!("{{ {} -> [] }}", text.get_ref());
+    match parse::relation(&piece) {
+        Ok(pieces) if pieces.len() == 1 && pieces[0].formula.is_true() => {
+            Ok(pieces[0].inputs.clone())
+        }
+        _ => Err(source
+            .error(
+                Code::Syntax,
+                format!("`{key}` is not a tuple of positions"),
+                text.span(),
+                "not a tuple",
+            )
+            .help(format!("write e.g. `{key} = \"[u, p]\"`"))),
+    }
+}
+
 /// From the names of the level's file to those of the layout.
-fn name_map(relation: &Relation, reader: &Reader<'_>, place: &Place<'_>) -> IndexMap<Name, Name> {
+fn name_map(
+    source: &Source,
+    relation: &Relation,
+    reader: &Reader<'_>,
+    place: &Place<'_>,
+    family: &Family<'_>,
+) -> Result<IndexMap<Name, Name>> {
     let numbered = |n: &Name| Name::from(format!("{n}{}", place.number));
     let mut out = IndexMap::new();
     for name in reader.arrays.keys().chain(reader.params.keys()) {
         out.insert(name.clone(), numbered(name));
     }
+    for (key, _) in reader.declaration.index().into_iter().filter(|(_, index)| index.outer) {
+        let name = key.get_ref().as_str();
+        match place.outer.get(name) {
+            Some((outer, _)) => out.insert(Name::from(name), outer.clone()),
+            None => {
+                let known = place.outer.keys().map(|n| &**n);
+                return Err(unknown(
+                    source,
+                    "index array of an outer level",
+                    name,
+                    key.span(),
+                    known,
+                ));
+            }
+        };
+    }
     for (k, name) in relation.positions.iter().enumerate() {
+        if (1..family.parent.len()).contains(&k) {
+            out.insert(name.clone(), family.components.components[k - 1].0.clone());
+            continue;
+        }
         let count = Layout::extent_name(name);
         if k == 0 {
             out.insert(name.clone(), Name::from(PARENT));
@@ -415,11 +504,15 @@ fn name_map(relation: &Relation, reader: &Reader<'_>, place: &Place<'_>) -> Inde
         out.insert(coordinate.clone(), dim.clone());
         out.insert(Layout::extent_name(coordinate), Layout::extent_name(dim));
     }
-    out
+    Ok(out)
 }
 
-fn parent_slots(reader: &Reader<'_>, parent: &Name, number: usize) -> IndexMap<Name, Vec<bool>> {
+fn parent_slots(
+    reader: &Reader<'_>,
+    parent: &Name,
+    names: &IndexMap<Name, Name>,
+) -> IndexMap<Name, Vec<bool>> {
     let slots = |array: &ArrayParts| array.args.iter().map(|a| a == parent).collect();
     let arrays = reader.arrays.iter();
-    arrays.map(|(n, a)| (Name::from(format!("{n}{number}")), slots(a))).collect()
+    arrays.map(|(n, a)| (names[n].clone(), slots(a))).collect()
 }

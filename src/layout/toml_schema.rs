@@ -8,10 +8,11 @@
 //! value = "val(p1)"  value_shape = ["NNZ"]
 //! levels = ["dense(i)", …]           instead of relation and value
 //! [index.NAME]  domain  range  args  shape  fill
+//!               outer = true         an array of an outer level: no domain, shape or fill
 //! [params]      NNZ = "pos(I)" | R = 4 | K = "count"
 //! [[property]]  kind  array | arrays  segments  strict  direction  formula
 //!               when  extends_order  (level)
-//! size  child  options  root_only    (level)
+//! size  parent  child  options  root_only    (level)
 //! ```
 
 use std::collections::BTreeMap;
@@ -43,6 +44,9 @@ pub(super) struct Declaration {
     pub property: Vec<Spanned<PropertyEntry>>,
     /// Level: number of own positions, given the number of parent positions.
     pub size: Option<Text>,
+    /// Level: the parent's tuple, with which the relation's positions begin; the first position
+    /// alone unless given. The first name stands for all components that the others leave.
+    pub parent: Option<Text>,
     /// Level: the position tuple handed to the child; the own positions unless given.
     pub child: Option<Text>,
     #[serde(default)]
@@ -54,8 +58,12 @@ pub(super) struct Declaration {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Index {
-    pub domain: Text,
+    pub domain: Option<Text>,
     pub range: Option<Text>,
+    /// Level: the array of this name that the nearest outer level declares. A range narrows its
+    /// range.
+    #[serde(default)]
+    pub outer: bool,
     /// Order of the arguments, when neither range nor domain shows it.
     pub args: Option<Vec<Text>>,
     pub shape: Option<Vec<Text>>,
@@ -120,6 +128,11 @@ impl Declaration {
         in_file_order(&self.index)
     }
 
+    /// Whether that index array is one of an outer level.
+    pub fn is_outer(&self, name: &str) -> bool {
+        self.index.iter().any(|(key, index)| key.get_ref() == name && index.outer)
+    }
+
     /// Parameters in the order of the file.
     pub fn params(&self) -> Vec<(&Text, &Spanned<Param>)> {
         in_file_order(&self.params)
@@ -135,11 +148,16 @@ impl Declaration {
         let place = |t: &Text| t.span();
         let keys = [
             ("size", self.size.as_ref().map(place)),
+            ("parent", self.parent.as_ref().map(place)),
             ("child", self.child.as_ref().map(place)),
             ("options", self.options().first().map(|(k, _)| k.span())),
             ("root_only", self.root_only.as_ref().map(Spanned::span)),
         ];
-        keys.into_iter().find_map(|(key, place)| Some((key, place?)))
+        let outer = || {
+            let (name, _) = self.index().into_iter().find(|(_, index)| index.outer)?;
+            Some(("outer", name.span()))
+        };
+        keys.into_iter().find_map(|(key, place)| Some((key, place?))).or_else(outer)
     }
 
     pub fn tensor_only_key(&self) -> Option<(&'static str, std::ops::Range<usize>)> {

@@ -2,6 +2,7 @@
 
 use crate::formula::{Affine, Call, Constraint, Formula, Name, conjunction};
 use crate::iterspace::Space;
+use crate::layout::PropertyKind;
 use crate::scan::{Bind, Nest};
 
 /// A level of a nest whose position is to be found.
@@ -30,6 +31,8 @@ pub struct FindProblem {
     pub facts: Vec<Constraint>,
     /// Closed properties of all index arrays.
     pub properties: Vec<Formula>,
+    /// The kinds of the properties, with the arrays they are about.
+    pub kinds: Vec<(PropertyKind, Vec<Name>)>,
     pub params: Vec<Name>,
 }
 
@@ -74,8 +77,14 @@ impl FindProblem {
             context: nest.known_before(level),
             facts: space.facts.clone(),
             properties: space.properties.iter().map(|p| p.formula.clone()).collect(),
+            kinds: space.properties.iter().map(|p| (p.kind, p.arrays.clone())).collect(),
             params: space.params(),
         })
+    }
+
+    /// Whether `array` has a property of that kind, by itself.
+    pub fn has(&self, kind: PropertyKind, array: &Name) -> bool {
+        self.kinds.iter().any(|(k, arrays)| *k == kind && arrays.as_slice() == [array.clone()])
     }
 
     /// `px in 0..NNZ_x where j = crd_x(px)`

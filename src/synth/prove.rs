@@ -5,9 +5,9 @@ use std::rc::Rc;
 use super::conditions::{find_key, orderings};
 use super::state_indices::{minimal_state, placement};
 use super::vocabulary::{Arguments, Vocabulary};
-use super::{Direction, FindProblem, Obligation, Plan, Refutation, Template, Verdict};
+use super::{Direction, FindProblem, KeyPart, Obligation, Plan, Refutation, Template, Verdict};
 use crate::diagnostic::Result;
-use crate::formula::{Call, Formula};
+use crate::formula::{Affine, Atom, Call, Formula, Name};
 use crate::iterspace::{Space, instantiate};
 use crate::prover::{Answer, Model, Prover};
 use crate::scan::{Bind, Nest};
@@ -110,6 +110,7 @@ fn closed_form(
             context: Vec::new(),
             facts: Vec::new(),
             properties: Vec::new(),
+            kinds: Vec::new(),
             params: Vec::new(),
         },
         unique: true,
@@ -204,6 +205,19 @@ impl<'a> Session<'a> {
         } else {
             Vec::new()
         };
+        for kind in &template.properties {
+            let array = match key.as_slice() {
+                [KeyPart { inner, .. }] => searched_array(inner, &self.problem.position),
+                _ => None,
+            };
+            match array {
+                Some(array) if self.problem.has(*kind, array) => {}
+                Some(array) => return inapplicable(&format!("`{array}` is not declared {kind}")),
+                None => {
+                    return inapplicable("the key is not one element of an array at the position");
+                }
+            }
+        }
         let directions: Vec<Option<Direction>> = if template.directions.is_empty() {
             vec![None]
         } else {
@@ -380,6 +394,14 @@ impl<'a> Session<'a> {
         let third = format!("{}''", self.problem.position);
         query.free_vars().iter().any(|v| **v == *third)
     }
+}
+
+/// The array of which the key is the element at the position itself, its last argument.
+fn searched_array<'k>(inner: &'k Affine, position: &Name) -> Option<&'k Name> {
+    let Some(Atom::Call(call)) = inner.as_atom() else { return None };
+    let (slot, table) = call.args.split_last()?;
+    let fits = slot.as_var() == Some(position) && !table.iter().any(|a| a.mentions(position));
+    fits.then_some(&call.array)
 }
 
 fn var(name: &str) -> crate::formula::Affine {

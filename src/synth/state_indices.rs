@@ -54,8 +54,10 @@ pub(super) fn placement(
         a.visit_vars(&mut |n| ok &= !problem.outer.contains(n) || level_of(n) < before);
         ok
     };
-    let range_known = problem.lower.iter().chain(&problem.upper).all(available);
-    if inner.is_empty() && range_known && allowed("prefix") {
+    // What the initialisation reads: the range, and the values entered under their keys.
+    let keys = vocabulary.arguments.key.iter().map(|k| &k.inner);
+    let known = problem.lower.iter().chain(&problem.upper).chain(keys).all(available);
+    if inner.is_empty() && known && allowed("prefix") {
         return Ok(Ok(Placement::Prefix { before }));
     }
     if allowed("reset") && consecutive(session, vocabulary, &inner)? {

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::embedded;
 use crate::formula::{Formula, parse};
+use crate::layout::PropertyKind;
 
 /// A find algorithm as declared by its folder.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Template {
     pub key: bool,
     /// The position itself must be a function of the outer indices.
     pub closed_form: bool,
+    /// The searched index array must have properties of these kinds.
+    pub properties: Vec<PropertyKind>,
     /// Keeps state between queries, per value of its state indices.
     pub state: bool,
     /// Queries only read the state, so threads may share it.
@@ -128,12 +131,20 @@ impl Template {
             });
         }
         const NEEDS: [&str; 4] = ["ordering", "key", "closed-form", "state"];
-        if let Some(unknown) = file.needs.iter().find(|n| !NEEDS.contains(&n.as_str())) {
-            return Err(schema(format!("unknown need `{unknown}`"))
-                .help(format!("a template may need {}", NEEDS.join(", "))));
+        let properties: Vec<PropertyKind> =
+            file.needs.iter().filter_map(|n| PropertyKind::named(n)).collect();
+        let known = |n: &str| NEEDS.contains(&n) || PropertyKind::named(n).is_some();
+        if let Some(unknown) = file.needs.iter().find(|n| !known(n)) {
+            let kinds = PropertyKind::ALL.map(PropertyKind::as_str);
+            return Err(schema(format!("unknown need `{unknown}`")).help(format!(
+                "a template may need {}, or a property of the searched array: {}",
+                NEEDS.join(", "),
+                kinds.join(", ")
+            )));
         }
         let needs = |what: &str| file.needs.iter().any(|n| n == what);
         Ok(Template {
+            properties,
             ordering: needs("ordering"),
             key: needs("key"),
             closed_form: needs("closed-form"),

@@ -13,6 +13,11 @@
 //! | `same_query(I, J)` | both look for the same: equal outer parts of the conditions |
 //! | `same_values(q, I, J)` | the searched index arrays read the same at `q` in both |
 //! | `key(q, I)` | the searched values at `q` equal the find key of `I` |
+//! | `occupied(q, I)` | the searched values at `q` are not negative: `q` is no empty slot |
+//! | `from_home(q, I)` | `q` is not before the home slot of the key of `I`, in a table that is the range |
+//!
+//! Every template visits the matches of one query in increasing order, so that a find whose matches are
+//! a loop around another find is one of the loops of `earlier`.
 //!
 //! Iterations are `I`, `J`; positions are `q`, `r`, `s`. Iteration `J` is a renamed copy of the
 //! outer variables (primed); what holds of an iteration is assumed of every copy.
@@ -21,6 +26,7 @@ use super::conditions::split;
 use super::{Direction, FindProblem, KeyPart};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name};
+use crate::layout::probing::HOME;
 
 /// The arguments under trial.
 #[derive(Clone, Debug, Default)]
@@ -177,6 +183,30 @@ impl Vocabulary<'_> {
                 Formula::and(self.arguments.key.iter().map(|k| {
                     Formula::eq(self.instance(&k.inner, q, i), self.instance(&k.outer, q, i))
                 }))
+            }
+            "occupied" => {
+                let (q, i) = (position(0)?, iteration(1)?);
+                Formula::and(
+                    self.arguments
+                        .key
+                        .iter()
+                        .map(|k| Formula::le(Affine::zero(), self.instance(&k.inner, q, i))),
+                )
+            }
+            "from_home" => {
+                let (q, i) = (position(0)?, iteration(1)?);
+                let problem = self.problem;
+                let ([key], [lower], [upper]) = (
+                    self.arguments.key.as_slice(),
+                    problem.lower.as_slice(),
+                    problem.upper.as_slice(),
+                ) else {
+                    // No home is known: nothing is behind it.
+                    return Ok(Formula::truth(false));
+                };
+                let slots = self.instance(&(upper.clone() - lower.clone()), 0, i);
+                let home = Affine::call(HOME, vec![slots, self.instance(&key.outer, q, i)]);
+                Formula::le(self.instance(lower, 0, i) + home, place(q))
             }
             _ => return Err(wrong("no such predicate")),
         })

@@ -15,6 +15,7 @@ use crate::check::data_checks;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Atom, Formula, Name, Relop};
 use crate::layout::checks::Check;
+use crate::layout::probing::{home_slot, misplaced};
 use crate::layout::visit::Step;
 
 impl Tensor {
@@ -57,6 +58,7 @@ impl Tensor {
                 let direction = Direction { strict: *strict, decreasing: *decreasing };
                 self.disjoint(left, right, segments.as_ref(), direction)
             }
+            Check::Probing { array, slots } => self.probing(scope, array, slots),
             Check::Ground { formula } => self.ground(scope, formula),
             Check::ForAll { formula, steps, conclusion } => {
                 self.for_all(scope, formula, steps, conclusion)
@@ -303,6 +305,29 @@ impl Tensor {
             ),
         )
         .help(WRONG_ARRAYS))
+    }
+
+    fn probing(&self, scope: &Scope<'_>, name: &Name, slots: &Arith) -> Result<()> {
+        let data = self.array(name)?;
+        let slots = scope.value(slots).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+        // Lengths were checked: the tables are whole.
+        for start in (0..data.len()).step_by(slots.max(1)) {
+            let coordinate = |slot: usize| data.get(start + slot);
+            let Some(slot) = misplaced(slots.min(data.len() - start), coordinate) else { continue };
+            let home = home_slot(data.get(start + slot), slots);
+            return Err(Diagnostic::new(
+                Code::Property,
+                format!(
+                    "a search of {name} would not find its element {}: {}, whose home is slot \
+                     {home} of {slots}",
+                    start + slot,
+                    self.element(name, start + slot)
+                ),
+            )
+            .note("a coordinate is once in its table, with no empty slot from its home on")
+            .help("build the table by inserting coordinates one by one, without wrapping around"));
+        }
+        Ok(())
     }
 
     fn ground(&self, scope: &Scope<'_>, formula: &Formula) -> Result<()> {

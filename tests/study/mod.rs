@@ -171,6 +171,12 @@ impl Study {
             for a in &find.attempts {
                 let shown = match &a.verdict {
                     Verdict::Inapplicable(_) if a.template.closed_form => continue,
+                    // For layouts that declare a property of a kind of their own.
+                    Verdict::Inapplicable(_) | Verdict::Vacuous
+                        if !a.template.properties.is_empty() =>
+                    {
+                        continue;
+                    }
                     verdict => verdict.to_string(),
                 };
                 let shown = shown.strip_prefix("proved: ").unwrap_or(&shown);

@@ -177,6 +177,7 @@ impl Code<'_> {
                 out.push_str(&self.neighbours(left, segments.as_ref(), &wrong, &what));
                 out
             }
+            Check::Probing { array, slots } => self.probing(array, slots),
             Check::Ground { formula } => self.ground(formula),
             Check::ForAll { formula, steps, conclusion } => {
                 self.for_all(formula, steps, conclusion)
@@ -292,6 +293,21 @@ impl Code<'_> {
                 self.segments(segments, &field, &search(&slice, "start + at"))
             }
         }
+    }
+
+    /// The tables one by one, by the function that [`probing::items`](super::probing) repeats.
+    fn probing(&self, array: &Name, slots: &Arith) -> String {
+        let field = self.field(array);
+        let what =
+            format!("{array} holds every coordinate once, with no empty slot from its home on");
+        format!(
+            "{{\nlet slots = {}.and_then(|n: i64| usize::try_from(n).ok()).unwrap_or(0);\n\
+             for (k, table) in {field}.chunks(slots.max(1)).enumerate() {{\n\
+             if let Some(slot) = misplaced(table.len(), |slot| table[slot] as i64) {{\n\
+             return Err({});\n}}\n}}\n}}\n",
+            self.optional(slots),
+            failed(&what, "k * slots + slot")
+        )
     }
 
     fn ground(&self, formula: &Formula) -> String {

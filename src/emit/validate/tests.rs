@@ -86,6 +86,23 @@ fn cases() -> Vec<Case> {
             ],
             broken: &[("pos2", "&[0, 1, 1, 1]", "the size P2")],
         },
+        // In a table of four slots, 0 is at home in slot 0, and both 1 and 4 in slot 1.
+        Case {
+            layout: named("dense(i), hashed(j)"),
+            valid: &[
+                ("dims", "[2, 9]"),
+                ("w1", "4"),
+                ("crd1", "&[0, 1, 4, -1, -1, 1, -1, -1]"),
+                ("val", "&[0.0; 8]"),
+            ],
+            broken: &[
+                ("crd1", "&[0, 1, 4, -1, 1, -1, -1, -1]", PROBED),
+                ("crd1", "&[0, 1, 4, -1, -1, -1, 1, -1]", PROBED),
+                ("crd1", "&[0, 1, 1, -1, -1, 1, -1, -1]", PROBED),
+                ("crd1", "&[0, 1, 4, -2, -1, 1, -1, -1]", "crd1 >= -1 and <= J - 1"),
+                ("w1", "3", "crd1 has I*W1 elements"),
+            ],
+        },
         Case {
             layout: of(EVERYTHING),
             valid: &[
@@ -113,6 +130,8 @@ fn cases() -> Vec<Case> {
         },
     ]
 }
+
+const PROBED: &str = "crd1 holds every coordinate once, with no empty slot from its home on";
 
 /// The kinds that shipped layouts do without.
 const EVERYTHING: &str = r#"
@@ -151,6 +170,7 @@ fn generated_validation_compiles_without_warnings_and_names_what_is_broken() {
     let mut program = String::from(
         "#[derive(Clone, Copy, Debug, PartialEq, Eq)]\n             pub struct Invalid {\npub what: &'static str,\npub at: usize,\n}\n",
     );
+    program.push_str(&super::super::probing::items());
     let mut main = String::from("fn main() {\n");
     let mut checked = 0;
     for (k, case) in cases().iter().enumerate() {

@@ -17,6 +17,7 @@ mod monotonic;
 mod periodic_lexicographic;
 mod periodic_monotonic;
 mod permutation;
+mod probing;
 mod range;
 
 use std::fmt;
@@ -79,6 +80,7 @@ pub(super) fn close(
         PropertyKind::PeriodicLexicographic => periodic_lexicographic::formula(&subject),
         PropertyKind::Permutation => permutation::formula(&subject),
         PropertyKind::Disjoint => disjoint::formula(&subject),
+        PropertyKind::Probing => probing::formula(&subject),
         PropertyKind::Formula => formula::formula(&subject, statement.formula.as_ref()),
     }
     .map_err(|why| {
@@ -110,7 +112,7 @@ pub(super) fn arrays_of(formula: &Formula) -> Vec<Name> {
 }
 
 impl PropertyKind {
-    pub const ALL: [PropertyKind; 9] = [
+    pub const ALL: [PropertyKind; 10] = [
         PropertyKind::Range,
         PropertyKind::Injective,
         PropertyKind::Monotonic,
@@ -119,6 +121,7 @@ impl PropertyKind {
         PropertyKind::PeriodicLexicographic,
         PropertyKind::Permutation,
         PropertyKind::Disjoint,
+        PropertyKind::Probing,
         PropertyKind::Formula,
     ];
 
@@ -133,6 +136,7 @@ impl PropertyKind {
             PropertyKind::PeriodicLexicographic => "periodic-lexicographic",
             PropertyKind::Permutation => "permutation",
             PropertyKind::Disjoint => "disjoint",
+            PropertyKind::Probing => "probing",
             PropertyKind::Formula => "formula",
         }
     }
@@ -149,6 +153,9 @@ impl PropertyKind {
                 "give `array`, and `segments` if it holds inside segments only"
             }
             PropertyKind::Monotonic | PropertyKind::Permutation => "give `array = \"…\"`",
+            PropertyKind::Probing => {
+                "give `array = \"…\"`, whose last argument is the slot and whose range has -1"
+            }
             PropertyKind::PeriodicMonotonic => "give `array = \"…\"` and `segments = \"…\"`",
             PropertyKind::Lexicographic => "give `arrays = [\"…\", …]`, the most significant first",
             PropertyKind::PeriodicLexicographic => {

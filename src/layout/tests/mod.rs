@@ -4,6 +4,7 @@ mod composed;
 mod hostile;
 mod malformed;
 mod properties;
+mod ranges;
 mod shipped;
 
 use crate::diagnostic::Result;

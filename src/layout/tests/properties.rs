@@ -54,6 +54,13 @@ fn every_kind_is_sugar_for_a_formula() {
             "injective: 0 <= u < M and s(u) <= p < q and q < s(u + 1) => a(p) != a(q)",
         ),
         (
+            "kind = 'probing'\narray = 't'",
+            "probing: (0 <= x < I and 0 <= p < q and q < N and t(x, p) >= 0 => t(x, p) != t(x, q)) \
+             and (0 <= x < I and 0 <= p < N and t(x, p) >= 0 => 0 <= home(N, t(x, p)) <= p) \
+             and (0 <= x < I and 0 <= p < q and q < N and t(x, q) >= 0 and home(N, t(x, q)) <= p \
+             => t(x, p) >= 0)",
+        ),
+        (
             "kind = 'lexicographic'\narrays = ['a', 'b']",
             "lexicographic: 0 <= p < q and q < N => a(p) < a(q) or a(p) = a(q) and b(p) <= b(q)",
         ),

@@ -13,6 +13,7 @@ use super::linear::slots;
 use super::number::Numbering;
 use super::packer::Packer;
 use super::plan::{Count, Role};
+use super::probing;
 use super::store::{self, Scatter, Target};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Name};
@@ -31,6 +32,7 @@ impl<'a> Packer<'a> {
                 Count::LargestGroup { level: of, offset } if of == level => {
                     numbering.largest as i64 + offset
                 }
+                Count::Slots { level: of } if of == level => probing::slots(numbering.largest),
                 _ => continue,
             };
             self.counts.insert(name.clone(), value.max(0));
@@ -73,6 +75,7 @@ impl<'a> Packer<'a> {
                         let this = &self.plan.levels[level];
                         let direct = args.len() == 1
                             && args[0].as_var() == Some(&this.position)
+                            && this.probed.is_none()
                             && (!this.restarts || this.group.is_empty() && this.first == 0);
                         if let Some(keys) = &numbering.completed {
                             store::all(&target, keys.iter().copied())?

@@ -29,9 +29,9 @@ impl Plan {
     pub(super) fn complete(&mut self, layout: &Layout) {
         for level in 0..self.levels.len() {
             let counted = self.counts.values().any(|count| match count {
-                Count::Positions { level: of, .. } | Count::LargestGroup { level: of, .. } => {
-                    *of == level
-                }
+                Count::Positions { level: of, .. }
+                | Count::LargestGroup { level: of, .. }
+                | Count::Slots { level: of } => *of == level,
                 Count::Measured(_) => false,
             });
             let this = &self.levels[level];
@@ -42,6 +42,7 @@ impl Plan {
                 && this.restarts
                 && !this.each_entry
                 && this.first == 0
+                && this.probed.is_none()
                 && key.args.len() > 1;
             self.levels[level].complete = complete && last && unfilled && !counted;
         }

@@ -10,6 +10,7 @@ use super::intervals;
 use super::inverse::{Form, Inverse, calls};
 use super::order;
 use super::plan::{Count, Forms, Interval, Level, Measure, Measured, Order, Plan, Position, Role};
+use super::probing;
 use crate::check::refuse_contradiction;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Atom, Call, Constraint, Name, Relop};
@@ -213,6 +214,7 @@ impl<'a> Derivation<'a> {
             let choice = order::of_keys(layout, &named, bounds.segments());
             let keys: Vec<Call> = choice.keys.iter().map(|&k| owned[k].0.clone()).collect();
             let interval = self.interval(position, &measured)?;
+            let probed = probing::key_of(layout, position, &keys)?;
             open.push(Level {
                 position: position.clone(),
                 group,
@@ -227,6 +229,7 @@ impl<'a> Derivation<'a> {
                 first: bounds.first(),
                 size: bounds.size().cloned(),
                 interval,
+                probed,
                 // Decided once it is known what is counted.
                 complete: false,
             });
@@ -494,6 +497,7 @@ fn count(layout: &Layout, plan: &Plan, name: &Name) -> Result<Count> {
         let this = &plan.levels[level];
         let grouped = this.restarts && this.group.iter().any(|g| g.as_constant().is_none());
         match grouped {
+            _ if this.probed.is_some() => Count::Slots { level },
             true => Count::LargestGroup { level, offset },
             false => Count::Positions { level, offset },
         }

@@ -28,6 +28,7 @@ mod order;
 mod packer;
 mod pieces;
 mod plan;
+mod probing;
 mod sort;
 mod store;
 

@@ -34,6 +34,11 @@ pub(super) struct Numbering<'a> {
 }
 
 impl Separation {
+    /// Whether entry `k` is the first of its group.
+    pub fn splits_group(&self, first_difference: &[u8], k: usize) -> bool {
+        self.group.is_none_or(|keys| k == 0 || (first_difference[k] as usize) < keys)
+    }
+
     /// `breaks`, if given, says which entries open a position.
     pub fn number<'a>(&self, first_difference: &[u8], breaks: Option<&[bool]>) -> Numbering<'a> {
         let n = first_difference.len();

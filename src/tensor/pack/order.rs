@@ -32,9 +32,8 @@ pub(super) fn of_keys(layout: &Layout, keys: &[(Call, Name)], segments: Option<&
     // The property that speaks of most arrays refines the others.
     let longest = within.iter().filter(orders).max_by_key(|p| p.arrays.len());
     let strict = within.iter().filter(orders).any(|p| p.strict);
-    let distinct = within
-        .iter()
-        .any(|p| matches!(p.kind, PropertyKind::Injective | PropertyKind::Permutation));
+    use PropertyKind::{Injective, Permutation, Probing};
+    let distinct = within.iter().any(|p| matches!(p.kind, Injective | Permutation | Probing));
     // A formula may ask for any order: increasing and distinct is the one that most have in mind.
     let stated = layout
         .properties

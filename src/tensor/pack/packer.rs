@@ -17,6 +17,7 @@ use super::linear::linear;
 use super::number::{self, Separation};
 use super::pieces::pieces;
 use super::plan::{Interval, Level, Order, Plan, Position, Role, SortKey};
+use super::probing;
 use super::sort::{self, Key, Sorted};
 use super::store::Scatter;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -302,8 +303,15 @@ impl<'a> Packer<'a> {
             if this.complete {
                 self.complete(level, &mut numbering, &columns, &key_columns)?;
             }
-            columns.named.insert(this.position.clone(), numbering.position.clone());
             self.count(level, &numbering)?;
+            if let Some(key) = this.probed {
+                let starts = |k: usize| separation.splits_group(&sorted.first_difference, k);
+                let sizes =
+                    known_sizes(self.layout, &self.entries.dims, &self.counts, &self.arrays)?;
+                let table = probing::Tables::new(self.layout, this, &sizes.0)?;
+                table.place(&mut numbering, &key_columns[&(level, key)], &starts, n)?;
+            }
+            columns.named.insert(this.position.clone(), numbering.position.clone());
             self.fill_arrays(level, &numbering, &columns, &key_columns)?;
         }
         if !last {

@@ -64,6 +64,8 @@ pub(super) struct Level {
     pub first: i64,
     /// Exclusive bound of the numbers in sizes, if they have one.
     pub size: Option<Affine>,
+    /// The key whose coordinate decides the slot of a hash table, if the position is one.
+    pub probed: Option<usize>,
     /// A position stands for consecutive coordinates.
     pub interval: Option<Interval>,
     /// Every group has as many positions as `size` says: those without an entry get keys that
@@ -134,6 +136,8 @@ pub(super) enum Count {
     Positions { level: usize, offset: i64 },
     /// The positions of a level's largest group, plus the offset.
     LargestGroup { level: usize, offset: i64 },
+    /// The slots that the largest hash table of a level needs.
+    Slots { level: usize },
     /// What measure number … gives.
     Measured(usize),
 }
@@ -371,13 +375,14 @@ impl Plan {
                         let group = group.map(ToString::to_string);
                         format!("({})", list(group.chain(forms.keys[*level].iter().map(cases))))
                     };
+                    let number = if this.probed.is_some() { "slot" } else { "rank" };
                     let within = match this.group.as_slice() {
                         group if this.restarts && !group.is_empty() => {
                             format!(" within ({})", list(group))
                         }
                         _ => String::new(),
                     };
-                    format!("{name} = rank of {of}{within}")
+                    format!("{name} = {number} of {of}{within}")
                 }
             });
         }
@@ -416,6 +421,9 @@ impl Plan {
                     }
                     Count::LargestGroup { level, .. } => {
                         format!("{name} = largest count of {}", self.levels[*level].position)
+                    }
+                    Count::Slots { level } => {
+                        format!("{name} = slots of the largest {}", self.levels[*level].position)
                     }
                     Count::Measured(_) => continue,
                 });
