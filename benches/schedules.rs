@@ -98,8 +98,8 @@ fn main() {
 
 fn threads() {
     println!("{:<34} {:>10} {:>10} {:>8}", "two threads", "1 (ms)", "2 (ms)", "speed-up");
-    let tensor = random("csf", &[400, 400, 5000], 1_000_000, 1);
-    let (b, c) = (dense(&[400, 32], 2), dense(&[5000, 32], 3));
+    let tensor = random("csf", &[200, 200, 5000], 1_000_000, 1);
+    let (b, c) = (dense(&[200, 32], 2), dense(&[5000, 32], 3));
     let sparse_rows = random("dcsr", &[400_000, 400_000], 4_000_000, 4);
     let columns = random("csc", &[400_000, 400_000], 4_000_000, 4);
     let x = dense(&[400_000], 5);

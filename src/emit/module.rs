@@ -417,11 +417,13 @@ impl<'a> ModuleWriter<'a> {
     }
 
     fn core_function(&self, body: &str) -> String {
-        let mut arguments: Vec<String> = self
-            .core_arguments(body)
-            .into_iter()
-            .map(|(name, ty, _)| format!("{name}: {ty},\n"))
-            .collect();
+        let arguments = self.core_arguments(body);
+        let typed: Vec<(&str, &str)> =
+            arguments.iter().map(|(name, ty, _)| (name.as_str(), ty.as_str())).collect();
+        let output = self.spec.statements.first().map(|s| ident(&s.space.output().value_array));
+        let body = parallel::with_arguments(body, &typed, output.as_deref().unwrap_or_default());
+        let mut arguments: Vec<String> =
+            arguments.iter().map(|(name, ty, _)| format!("{name}: {ty},\n")).collect();
         arguments.extend(self.spec.is_parallel().then(|| "threads: usize,\n".to_string()));
         format!(
             "/// The loops. Unchecked accesses (`at`) are proved to be in bounds.\n\

@@ -5,6 +5,7 @@
 //! once; others start anew in each chunk, which is correct because every query of the chunk is later
 //! than the start of the range.
 
+use super::nest::mentions;
 use super::{Parallel, value};
 use crate::tensor::ValueType;
 
@@ -24,10 +25,32 @@ pub fn region(
         )
     } else {
         format!(
-            "{outside}let {output} = Shared::new({output});\n\
-             chunks(threads, {lo}, {hi}, |range| {{\n{inside}}});\n"
+            "{outside}let {output} = Shared::new({output});\n{OPEN}\
+             // A copy of its own, which writing through it cannot change.\n\
+             let {output} = {output};\n{inside}{CLOSE}\
+             chunks(threads, {lo}, {hi}, |range| work(range{PASSED}));\n"
         )
     }
+}
+
+const OPEN: &str = "let work = |range| {\n";
+const CLOSE: &str = "};\n";
+const PASSED: &str = "/* arguments of the core */";
+
+/// Hands the arguments of the core, given as name and type, to the work on a chunk: only what is an
+/// argument is known not to change while the output is written.
+pub fn with_arguments(body: &str, arguments: &[(&str, &str)], output: &str) -> String {
+    let Some((before, rest)) = body.split_once(OPEN) else { return body.to_string() };
+    let Some((work, after)) = rest.split_once(PASSED) else { return body.to_string() };
+    let code = work.rsplit_once(CLOSE).map_or(work, |(code, _)| code);
+    let needed: Vec<&(&str, &str)> =
+        arguments.iter().filter(|(name, _)| *name != output && mentions(code, name)).collect();
+    let parameters: String = needed.iter().map(|(name, ty)| format!(",\n{name}: {ty}")).collect();
+    let passed: String = needed.iter().map(|(name, _)| format!(", {name}")).collect();
+    let after = with_arguments(after, arguments, output);
+    format!(
+        "{before}let work = |range: std::ops::Range<usize>{parameters}| {{\n{work}{passed}{after}"
+    )
 }
 
 /// Items for parallel loops without conflicts.
