@@ -48,7 +48,7 @@ impl Tensor {
     /// As [`Tensor::validate`].
     pub(super) fn check_ground(&self) -> Result<()> {
         let scope = self.scope()?;
-        let checks = checks(self.layout());
+        let checks = data_checks(self.layout());
         let mut ground = checks.iter().filter(|c| matches!(c, Check::Ground { .. }));
         ground.try_for_each(|check| self.check(&scope, check))
     }
