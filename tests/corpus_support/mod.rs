@@ -1,8 +1,11 @@
 //! Reading a case, making its kernels, compiling them together, and comparing their results.
 
+// Each test is its own crate and uses a part of this.
+#![allow(dead_code)]
+
 mod compare;
 mod library;
-mod variants;
+pub mod variants;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,8 +20,10 @@ use siskin::layout::{Layout, shipped};
 use siskin::program::Program;
 use siskin::tensor::ValueType;
 
+#[allow(unused_imports)]
 pub use compare::compare;
-pub use library::Library;
+#[allow(unused_imports)]
+pub use library::{Face, Library, RawArray};
 
 /// What a corpus file says.
 #[derive(Deserialize)]
@@ -32,6 +37,9 @@ pub struct Case {
     /// Loop orders to try, besides the default one; every layout must allow them.
     #[serde(default)]
     pub orders: Vec<String>,
+    /// Templates to force together, each on its position, besides all of them alone.
+    #[serde(default)]
+    pub finds: Vec<BTreeMap<String, String>>,
     #[serde(default)]
     pub data: Vec<Data>,
 }
@@ -69,6 +77,12 @@ pub struct Made {
 }
 
 impl Case {
+    /// A case without data.
+    pub fn of(expression: &str, layouts: BTreeMap<String, Vec<String>>) -> Case {
+        let expression = expression.to_string();
+        Case { expression, layouts, orders: Vec::new(), finds: Vec::new(), data: Vec::new() }
+    }
+
     pub fn read(path: &Path) -> Result<Case, String> {
         let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
         toml::from_str(&text).map_err(|e| e.to_string())
@@ -151,6 +165,14 @@ pub fn kernels(case: &Case) -> Result<Vec<Made>, String> {
                 }
                 Ok(())
             };
+            for finds in &case.finds {
+                let mut kernel = kernel.clone();
+                for (position, template) in finds {
+                    kernel = kernel.find(Some(position), template);
+                }
+                let planned = kernel.plan().map_err(|e| format!("{label} {finds:?}: {e:#?}"))?;
+                add(&format!("{finds:?}"), planned)?;
+            }
             // Every template with all others left as they are, and the automatic choice.
             add("automatic", planned.clone())?;
             for s in 0..planned.statements.len() {
