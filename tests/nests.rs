@@ -194,9 +194,9 @@ fn a_run_is_found_for_a_coordinate() {
 fn diagonals_are_cut_off_at_the_extents() {
     assert_snapshot!(scanned("y[i] += A[i,j] * x[j]", "A=dia", "").nest(), @r"
     for pA0 in 0..D_A
-      for j in max(0, offset_A(pA0))..min(J, I + offset_A(pA0))
-        let pA1 = j - offset_A(pA0)
+      for pA1 in max(0, -offset_A(pA0))..min(I, J - offset_A(pA0))
         let i = pA1
+        let j = pA1 + offset_A(pA0)
         S
     ");
 }

@@ -88,11 +88,14 @@ fn runs_along_dense_rows(space: &Space, i: &Name) -> bool {
     any_sparse && !decided && last_everywhere
 }
 
-/// The logical indices of an operand in the order its storage decides them.
+/// The logical indices of an operand in the order its storage decides them: an index whose equation
+/// has several positions (the column of a diagonal) is known with the last of them.
 fn determined_order(space: &Space, o: &Operand) -> Vec<Name> {
     let mut out: Vec<Name> = Vec::new();
-    for p in &o.positions {
-        for i in connected(space, p) {
+    for (k, p) in o.positions.iter().enumerate() {
+        let later = &o.positions[k + 1..];
+        let open = |c: &Constraint| c.relop == Relop::Eq && later.iter().any(|q| c.mentions(q));
+        for i in connected_where(space, p, |c| !open(c)) {
             if !out.contains(&i) {
                 out.push(i);
             }
@@ -104,6 +107,10 @@ fn determined_order(space: &Space, o: &Operand) -> Vec<Name> {
 /// Logical indices tied to position `p` by an equation or, failing that, an inequality with an
 /// index array: `j = crd(p)`, `left(p) <= i`.
 fn connected(space: &Space, p: &Name) -> Vec<Name> {
+    connected_where(space, p, |_| true)
+}
+
+fn connected_where(space: &Space, p: &Name, counts: impl Fn(&Constraint) -> bool) -> Vec<Name> {
     let mut out = Vec::new();
     let ties = |c: &Constraint| {
         let in_call = {
@@ -113,7 +120,7 @@ fn connected(space: &Space, p: &Name) -> Vec<Name> {
         };
         in_call || (c.relop == Relop::Eq && c.mentions(p))
     };
-    for c in space.constraints.iter().filter(|c| ties(c)) {
+    for c in space.constraints.iter().filter(|c| ties(c) && counts(c)) {
         for i in &space.indices {
             if c.mentions(i) && !out.contains(i) {
                 out.push(i.clone());
@@ -291,7 +298,23 @@ impl<'a> Placement<'a> {
             }
             dense_like = dense_like.or_else(|| Some(next.clone()));
         }
-        dense_like
+        dense_like.or_else(|| self.first_on_the_way(i, explicit))
+    }
+
+    /// Where nothing drives index `i`: a position that comes before one that reaches `i` in storage
+    /// order, so that the operand is walked as it is stored (diagonal after diagonal). Not if `i`
+    /// was asked for: it would not be outermost.
+    fn first_on_the_way(&self, i: &Name, explicit: &[&Name]) -> Option<Name> {
+        if self.wanted[..self.requested].contains(i) {
+            return None;
+        }
+        self.space.operands.iter().find_map(|o| {
+            let mut open = o.positions.iter().filter(|p| !self.is_placed(p));
+            let next = open.next()?;
+            let ready = prerequisites(self.space, next).iter().all(|q| self.is_placed(q));
+            let reaches = open.any(|p| connected(self.space, p).contains(i));
+            (ready && reaches && !explicit.contains(&next)).then(|| next.clone())
+        })
     }
 
     /// Binds what is now determined: indices by an equation, positions whose indices are all known.
