@@ -38,7 +38,7 @@ fn check(path: &Path) -> Result<(), libtest_mimic::Failed> {
             println!("// {}\n{}", made.label, made.text);
         }
     }
-    let library = support::Library::compile(&kernels)?;
+    let library = support::Library::compile(&kernels, support::Face::Entry)?;
     let runs = support::compare(&case, &kernels, &library)?;
     if runs < case.data.len() * kernels.len() / 2 {
         return Err(format!("only {runs} runs of {} kernels", kernels.len()).into());

@@ -458,7 +458,7 @@ fn variable_blocks() {
 
 #[test]
 fn rows_of_ell_in_a_sparse_vector() {
-    let study = study("y[i] += A[i,j] * x[j]", "A=@ell x=sparse", "");
+    let study = study("y[i] += A[i,j] * x[j]", "A=ell x=sparse", "");
     assert_snapshot!(study.verdicts(), @r"
     find px in 0..NNZ_x where j = crd_x(px)
       bsearch (while crd_x(px) < j)

@@ -138,6 +138,13 @@ fn shipped_layouts_are_classified_by_order_and_duplicates() {
         ("dense", 3, "no coordinate is stored twice; by (i, j, k), strictly"),
         ("sparse", 1, "no coordinate is stored twice; by (i), strictly"),
         ("bcsr(2,3)", 2, "no coordinate is stored twice; by no order of the dimensions"),
+        ("bitmap", 2, "no coordinate is stored twice; by (i, j), strictly"),
+        ("csb(2)", 2, "no coordinate is stored twice; by no order of the dimensions"),
+        ("dia", 2, "no coordinate is stored twice; by no order of the dimensions"),
+        ("ell", 2, "no coordinate is stored twice; by (i, j), strictly"),
+        ("lower-triangular", 2, "no coordinate is stored twice; by (i, j), strictly"),
+        ("mode-generic(2,3)", 2, "no coordinate is stored twice; by no order of the dimensions"),
+        ("symmetric-csr", 2, "no coordinate is stored twice; by no order of the dimensions"),
         (
             "compressed(i, unique=false)",
             1,

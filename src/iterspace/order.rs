@@ -54,18 +54,24 @@ fn default_indices(space: &Space) -> Vec<Name> {
         graph.add_node(k);
     }
     let number = |n: &Name| space.indices.iter().position(|i| i == n);
+    let mut indifferent: Vec<usize> = Vec::new();
     for o in &space.operands {
-        let order: Vec<usize> = determined_order(space, o).iter().filter_map(number).collect();
-        for pair in order.windows(2) {
-            if pair[0] != pair[1] && !has_path_connecting(&graph, pair[1], pair[0], None) {
-                graph.add_edge(pair[0], pair[1], ());
+        for pair in determined_at(space, o).windows(2) {
+            let (Some(a), Some(b)) = (number(&pair[0].0), number(&pair[1].0)) else { continue };
+            if go_together(space, &pair[0], &pair[1]) {
+                indifferent.extend([a, b]);
+            } else if a != b && !has_path_connecting(&graph, b, a, None) {
+                graph.add_edge(a, b, ());
             }
         }
     }
-    // Kahn's algorithm, always taking the index that occurs first in the statement; indices that
-    // only run along rows of dense operands go inside everything else.
+    // Kahn's algorithm, always taking the index that occurs first in the statement; indices of which
+    // no storage wants an order go inside the others, and those that only run along rows of dense
+    // operands inside everything else.
+    let touched = |k: usize| graph.all_edges().any(|(a, b, ())| a == k || b == k);
+    let unordered = |k: usize| indifferent.contains(&k) && !touched(k);
     let mut left: Vec<usize> = (0..space.indices.len()).collect();
-    left.sort_by_key(|&k| runs_along_dense_rows(space, &space.indices[k]));
+    left.sort_by_key(|&k| (runs_along_dense_rows(space, &space.indices[k]), unordered(k)));
     let mut out = Vec::new();
     while let Some(at) = left
         .iter()
@@ -88,22 +94,46 @@ fn runs_along_dense_rows(space: &Space, i: &Name) -> bool {
     any_sparse && !decided && last_everywhere
 }
 
-/// The logical indices of an operand in the order its storage decides them.
+/// The logical indices of an operand in the order its storage decides them: an index whose equation
+/// has several positions (the column of a diagonal) is known with the last of them.
 fn determined_order(space: &Space, o: &Operand) -> Vec<Name> {
-    let mut out: Vec<Name> = Vec::new();
-    for p in &o.positions {
-        for i in connected(space, p) {
-            if !out.contains(&i) {
-                out.push(i);
+    determined_at(space, o).into_iter().map(|(i, _)| i).collect()
+}
+
+/// [`determined_order`], each index with the position that decides it.
+fn determined_at(space: &Space, o: &Operand) -> Vec<(Name, Name)> {
+    let mut out: Vec<(Name, Name)> = Vec::new();
+    for (k, p) in o.positions.iter().enumerate() {
+        let later = &o.positions[k + 1..];
+        let open = |c: &Constraint| c.relop == Relop::Eq && later.iter().any(|q| c.mentions(q));
+        for i in connected_where(space, p, |c| !open(c)) {
+            if !out.iter().any(|(known, _)| *known == i) {
+                out.push((i, p.clone()));
             }
         }
     }
     out
 }
 
+/// Whether `i` and `j` go up together with position `p`, as row and column do along a diagonal: the
+/// storage prefers neither, since each decides the other.
+fn go_together(space: &Space, (i, p): &(Name, Name), (j, q): &(Name, Name)) -> bool {
+    let linear = |i: &Name| {
+        space
+            .constraints
+            .iter()
+            .any(|c| c.relop == Relop::Eq && c.affine.coefficient_of_var(p) != 0 && c.mentions(i))
+    };
+    p == q && linear(i) && linear(j)
+}
+
 /// Logical indices tied to position `p` by an equation or, failing that, an inequality with an
 /// index array: `j = crd(p)`, `left(p) <= i`.
 fn connected(space: &Space, p: &Name) -> Vec<Name> {
+    connected_where(space, p, |_| true)
+}
+
+fn connected_where(space: &Space, p: &Name, counts: impl Fn(&Constraint) -> bool) -> Vec<Name> {
     let mut out = Vec::new();
     let ties = |c: &Constraint| {
         let in_call = {
@@ -113,7 +143,7 @@ fn connected(space: &Space, p: &Name) -> Vec<Name> {
         };
         in_call || (c.relop == Relop::Eq && c.mentions(p))
     };
-    for c in space.constraints.iter().filter(|c| ties(c)) {
+    for c in space.constraints.iter().filter(|c| ties(c) && counts(c)) {
         for i in &space.indices {
             if c.mentions(i) && !out.contains(i) {
                 out.push(i.clone());
@@ -291,7 +321,23 @@ impl<'a> Placement<'a> {
             }
             dense_like = dense_like.or_else(|| Some(next.clone()));
         }
-        dense_like
+        dense_like.or_else(|| self.first_on_the_way(i, explicit))
+    }
+
+    /// Where nothing drives index `i`: a position that comes before one that reaches `i` in storage
+    /// order, so that the operand is walked as it is stored (diagonal after diagonal). Not if `i`
+    /// was asked for: it would not be outermost.
+    fn first_on_the_way(&self, i: &Name, explicit: &[&Name]) -> Option<Name> {
+        if self.wanted[..self.requested].contains(i) {
+            return None;
+        }
+        self.space.operands.iter().find_map(|o| {
+            let mut open = o.positions.iter().filter(|p| !self.is_placed(p));
+            let next = open.next()?;
+            let ready = prerequisites(self.space, next).iter().all(|q| self.is_placed(q));
+            let reaches = open.any(|p| connected(self.space, p).contains(i));
+            (ready && reaches && !explicit.contains(&next)).then(|| next.clone())
+        })
     }
 
     /// Binds what is now determined: indices by an equation, positions whose indices are all known.

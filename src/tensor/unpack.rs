@@ -22,9 +22,13 @@ impl Tensor {
     /// fill are left out when their value is zero.
     ///
     /// # Errors
-    /// [`Code::Property`] if the index arrays are malformed; [`Code::NotPackable`] if the relation
+    /// [`Code::Property`] if the index arrays break a declared property; [`Code::NotPackable`] if the relation
     /// leaves a position unbounded.
     pub fn entries(&self) -> Result<Entries> {
+        // Broken segments could name more positions than there is time for.
+        if !self.is_validated() {
+            self.check_properties()?;
+        }
         let layout = self.layout();
         let scope = self.scope()?;
         let value = ValueIndex::new(&scope, layout)?;

@@ -42,6 +42,17 @@ impl Tensor {
         data_checks(self.layout()).iter().try_for_each(|check| self.check(&scope, check))
     }
 
+    /// Only the conditions on sizes and single elements, e.g. that a matrix is square.
+    ///
+    /// # Errors
+    /// As [`Tensor::validate`].
+    pub(super) fn check_ground(&self) -> Result<()> {
+        let scope = self.scope()?;
+        let checks = data_checks(self.layout());
+        let mut ground = checks.iter().filter(|c| matches!(c, Check::Ground { .. }));
+        ground.try_for_each(|check| self.check(&scope, check))
+    }
+
     fn check(&self, scope: &Scope<'_>, check: &Check) -> Result<()> {
         match check {
             Check::Length { array, len } => self.length(scope, array, len),

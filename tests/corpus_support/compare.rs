@@ -1,49 +1,158 @@
 //! Every kernel against the dense interpreter.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use indexmap::IndexMap;
+use siskin::diagnostic::Code;
 use siskin::emit::{counted_fields, index_type};
 use siskin::formula::Name;
+use siskin::layout::Layout;
 use siskin::program::{Extents, OracleTensor, Program, interpret, resolve};
 use siskin::tensor::{self, IndexData, IndexType, PackOptions, Tensor, Values};
 
 use super::library::RawArray;
+use super::variants::{Entry, VARIANTS, Variant};
 use super::{Case, Data, Entries, Library, Made, layout_of};
 
-/// Coordinates and a value.
-type Entry = (Vec<usize>, f64);
+/// One set of data, with what is known of it.
+struct Prepared<'a> {
+    program: &'a Program,
+    data: &'a Data,
+    extents: Extents,
+    /// The entries of every input in each variant.
+    entries: IndexMap<Name, Vec<(Variant, Vec<Entry>)>>,
+    /// Expected results, by the variant of each input.
+    expected: HashMap<Vec<Variant>, Vec<f64>>,
+    /// Packed inputs by tensor and layout; `None` if the layout holds no variant.
+    packed: HashMap<(Name, String), Option<(Variant, Tensor)>>,
+}
 
 /// Runs every kernel on all data; the number of runs.
 pub fn compare(case: &Case, kernels: &[Made], library: &Library) -> Result<usize, String> {
     let program = Program::parse(&case.expression).map_err(|e| format!("{e:#?}"))?;
     let mut runs = 0;
     let mut nonzero = 0;
+    // For each shape, the kernels that ran on data of it.
+    let mut shapes: IndexMap<&str, Vec<bool>> = IndexMap::new();
     for data in &case.data {
-        let entries = entries(&program, data)?;
-        let (extents, expected) = oracle(&program, data, &entries)?;
-        nonzero += expected.iter().filter(|v| **v != 0.0).count();
+        let mut prepared = Prepared::new(&program, data)?;
+        let mut ran =
+            data.shape.as_deref().map(|s| shapes.entry(s).or_insert(vec![false; kernels.len()]));
         for (k, made) in kernels.iter().enumerate() {
             let about = |e: String| {
                 let nests = made.planned.statements.iter().map(|s| s.nest.to_string());
                 let nests: Vec<String> = nests.collect();
                 format!("{}, data `{}`: {e}\n{}", made.label, data.name, nests.join("\n"))
             };
-            let inputs = match pack(made, data, &entries) {
-                Ok(inputs) => inputs,
-                // A format for triangles, say, cannot hold everything.
-                Err(e) if e.contains("NotPackable") => continue,
-                Err(e) => return Err(about(e)),
+            let Some((variants, inputs)) = prepared.inputs(made).map_err(&about)? else {
+                continue;
             };
-            let got = run(made, k, library, &inputs, &extents).map_err(about)?;
+            let expected = prepared.expected(variants)?;
+            nonzero += expected.iter().filter(|v| **v != 0.0).count();
+            let got = run(made, k, library, &inputs, &prepared.extents).map_err(about)?;
             if got != expected {
                 return Err(about(format!("expected {expected:?}\n     got {got:?}")));
             }
             runs += 1;
+            if let Some(ran) = &mut ran {
+                ran[k] = true;
+            }
         }
     }
     if nonzero == 0 {
         return Err("all results are zero".into());
     }
+    for (shape, ran) in shapes {
+        if let Some(k) = ran.iter().position(|ran| !ran) {
+            return Err(format!("{} ran on no data of shape `{shape}`", kernels[k].label));
+        }
+    }
     Ok(runs)
+}
+
+impl<'a> Prepared<'a> {
+    fn new(program: &'a Program, data: &'a Data) -> Result<Prepared<'a>, String> {
+        let stated = data.extents.iter().map(|(i, n)| (Name::from(i.as_str()), *n)).collect();
+        let extents = resolve(program, &dims_of(data), &stated).map_err(|e| format!("{e:#?}"))?;
+        let mut variants = IndexMap::new();
+        for (tensor, list) in entries(program, data)? {
+            let dims = &data.dims[&*tensor];
+            let of = |v: Variant| Some((v, v.of(dims, &list)?));
+            variants.insert(tensor, VARIANTS.into_iter().filter_map(of).collect());
+        }
+        let (expected, packed) = (HashMap::new(), HashMap::new());
+        Ok(Prepared { program, data, extents, entries: variants, expected, packed })
+    }
+
+    /// Every input in its layout, in the first variant that the layout holds.
+    #[allow(clippy::type_complexity)]
+    fn inputs(
+        &mut self,
+        made: &Made,
+    ) -> Result<Option<(Vec<Variant>, IndexMap<Name, Tensor>)>, String> {
+        let (mut variants, mut inputs) = (Vec::new(), IndexMap::new());
+        for (name, entries) in &self.entries {
+            let layout = layout_of(made, name);
+            let key = (name.clone(), layout.name.clone());
+            if !self.packed.contains_key(&key) {
+                let packed = pack(&layout, &self.data.dims[&**name], entries);
+                let packed = packed.map_err(|e| format!("{name}: {e}"))?;
+                self.packed.insert(key.clone(), packed);
+            }
+            let Some((variant, tensor)) = &self.packed[&key] else { return Ok(None) };
+            variants.push(*variant);
+            inputs.insert(name.clone(), tensor.clone());
+        }
+        Ok(Some((variants, inputs)))
+    }
+
+    /// What the dense interpreter says of these variants of the inputs.
+    fn expected(&mut self, variants: Vec<Variant>) -> Result<Vec<f64>, String> {
+        if let Some(known) = self.expected.get(&variants) {
+            return Ok(known.clone());
+        }
+        let mut tensors: IndexMap<Name, OracleTensor> = IndexMap::new();
+        for ((tensor, lists), variant) in self.entries.iter().zip(&variants) {
+            let (_, list) = lists.iter().find(|(v, _)| v == variant).expect("a known variant");
+            let dims = self.data.dims[&**tensor].clone();
+            let mut values = vec![0.0; dims.iter().product()];
+            for (at, value) in list {
+                let place = at.iter().zip(&dims).fold(0, |place, (c, extent)| place * extent + c);
+                values[place] += value;
+            }
+            tensors.insert(tensor.clone(), OracleTensor { dims, values });
+        }
+        let result =
+            interpret(self.program, &tensors, &self.extents).map_err(|e| format!("{e:#?}"))?;
+        self.expected.insert(variants, result.clone());
+        Ok(result)
+    }
+}
+
+fn dims_of(data: &Data) -> IndexMap<Name, Vec<usize>> {
+    data.dims.iter().map(|(t, d)| (Name::from(t.as_str()), d.clone())).collect()
+}
+
+/// The first variant that the layout holds.
+fn pack(
+    layout: &Arc<Layout>,
+    dims: &[usize],
+    variants: &[(Variant, Vec<Entry>)],
+) -> Result<Option<(Variant, Tensor)>, String> {
+    for (variant, list) in variants {
+        let points: Vec<(&[usize], f64)> = list.iter().map(|(at, v)| (&at[..], *v)).collect();
+        let entries = tensor::Entries::from_points(dims, &points).map_err(|e| format!("{e:#?}"))?;
+        match tensor::pack(layout, &entries, &PackOptions::default()) {
+            Ok(mut packed) => {
+                packed.validate().map_err(|e| format!("{variant:?}: {e:#?}"))?;
+                return Ok(Some((*variant, packed)));
+            }
+            Err(e) if e.code == Code::NotPackable => {}
+            Err(e) => return Err(format!("{variant:?}: {e:#?}")),
+        }
+    }
+    Ok(None)
 }
 
 /// The entries of every input, in the order in which they are given.
@@ -88,50 +197,6 @@ fn entries(program: &Program, data: &Data) -> Result<IndexMap<Name, Vec<Entry>>,
             },
         };
         out.insert(tensor, list);
-    }
-    Ok(out)
-}
-
-fn oracle(
-    program: &Program,
-    data: &Data,
-    entries: &IndexMap<Name, Vec<Entry>>,
-) -> Result<(Extents, Vec<f64>), String> {
-    let dims: IndexMap<Name, Vec<usize>> =
-        data.dims.iter().map(|(t, d)| (Name::from(t.as_str()), d.clone())).collect();
-    let stated = data.extents.iter().map(|(i, n)| (Name::from(i.as_str()), *n)).collect();
-    let extents = resolve(program, &dims, &stated).map_err(|e| format!("{e:#?}"))?;
-    let mut tensors: IndexMap<Name, OracleTensor> = IndexMap::new();
-    for (tensor, list) in entries {
-        let dims = dims.get(tensor).cloned().unwrap_or_default();
-        let mut values = vec![0.0; dims.iter().product()];
-        for (at, value) in list {
-            let place = at.iter().zip(&dims).fold(0, |place, (c, extent)| place * extent + c);
-            values[place] += value;
-        }
-        tensors.insert(tensor.clone(), OracleTensor { dims, values });
-    }
-    let expected = interpret(program, &tensors, &extents).map_err(|e| format!("{e:#?}"))?;
-    Ok((extents, expected))
-}
-
-/// Every input in its layout, with the element types of the kernel.
-fn pack(
-    made: &Made,
-    data: &Data,
-    entries: &IndexMap<Name, Vec<Entry>>,
-) -> Result<IndexMap<Name, Tensor>, String> {
-    let mut out = IndexMap::new();
-    for (name, list) in entries {
-        let dims = data.dims.get(&**name).cloned().unwrap_or_default();
-        let points: Vec<(&[usize], f64)> = list.iter().map(|(at, v)| (&at[..], *v)).collect();
-        let entries =
-            tensor::Entries::from_points(&dims, &points).map_err(|e| format!("{e:#?}"))?;
-        let layout = layout_of(made, name);
-        let mut packed = tensor::pack(&layout, &entries, &PackOptions::default())
-            .map_err(|e| format!("{name}: {e:#?}"))?;
-        packed.validate().map_err(|e| format!("{name}: {e:#?}"))?;
-        out.insert(name.clone(), packed);
     }
     Ok(out)
 }

@@ -21,11 +21,21 @@ pub struct Library {
     _folder: tempfile::TempDir,
 }
 
+/// Which function of the modules is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Face {
+    /// The entry, which trusts its arguments.
+    Entry,
+    /// The safe function, which checks them, on what the entry would have passed on.
+    Safe,
+}
+
+const UNCHECKED: &str = "kernel_unchecked(";
 const ENTRY: &str = "pub unsafe extern \"C\" fn siskin_kernel(";
 
 impl Library {
     /// Compiles with warnings denied and every debug assertion checked.
-    pub fn compile(kernels: &[Made]) -> Result<Library, String> {
+    pub fn compile(kernels: &[Made], face: Face) -> Result<Library, String> {
         let mut source = String::new();
         let mut arms = String::new();
         for (k, made) in kernels.iter().enumerate() {
@@ -33,10 +43,18 @@ impl Library {
                 return Err(format!("no entry in\n{}", made.text));
             }
             // A plain function, so that a failed assertion can be caught on this side.
-            let text = made
-                .text
-                .replace("#[unsafe(no_mangle)]", "")
-                .replace(ENTRY, "pub unsafe fn siskin_kernel(");
+            let mut text = made.text.replace("#[unsafe(no_mangle)]", "");
+            let at = text.find(ENTRY).unwrap_or_default();
+            let entry = text.split_off(at).replace(ENTRY, "pub unsafe fn siskin_kernel(");
+            let entry = entry.replacen("RawArray) {", "RawArray) -> bool {", 1);
+            let (before, rest) = entry.split_once(UNCHECKED).ok_or("no call in the entry")?;
+            let (arguments, after) = rest.split_once(");").ok_or("no call in the entry")?;
+            let call = match face {
+                Face::Entry => format!("{UNCHECKED}{arguments});\ntrue"),
+                Face::Safe => format!("kernel({arguments}).is_ok()"),
+            };
+            let entry = format!("{before}{call}{after}");
+            let text = text + &entry;
             let _ = writeln!(source, "pub mod k{k} {{\n{text}\n}}");
             let _ = writeln!(
                 arms,
@@ -50,7 +68,11 @@ impl Library {
                  kernel: usize, sizes: *const usize, arrays: *const u8,
              ) -> i32 {{
                  let run = || unsafe {{ match kernel {{ {arms} _ => unreachable!() }} }};
-                 std::panic::catch_unwind(run).is_err() as i32
+                 match std::panic::catch_unwind(run) {{
+                     Ok(true) => 0,
+                     Ok(false) => 1,
+                     Err(_) => 2,
+                 }}
              }}"
         );
         let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
@@ -80,7 +102,7 @@ impl Library {
         Ok(Library { library, _folder: folder })
     }
 
-    /// Runs a kernel; an error is a failed assertion.
+    /// Runs a kernel; an error is a failed assertion or a refusal.
     ///
     /// # Safety
     /// The arguments are those of the kernel's entry.
@@ -90,10 +112,28 @@ impl Library {
         sizes: &[usize],
         arrays: &[RawArray],
     ) -> Result<(), String> {
+        match unsafe { self.call(kernel, sizes, arrays) }? {
+            true => Ok(()),
+            false => Err("the kernel refuses its arguments".to_string()),
+        }
+    }
+
+    /// Runs a kernel: whether it took its arguments. An error is a failed assertion.
+    ///
+    /// # Safety
+    /// The number and the types of the arguments are those of the kernel's entry; if the library is
+    /// one of entries, the arguments are valid too.
+    pub unsafe fn call(
+        &self,
+        kernel: usize,
+        sizes: &[usize],
+        arrays: &[RawArray],
+    ) -> Result<bool, String> {
         let dispatch = unsafe { self.library.get::<Dispatch>("dispatch") };
         let dispatch = dispatch.map_err(|e| e.to_string())?;
         match unsafe { dispatch(kernel, sizes.as_ptr(), arrays.as_ptr()) } {
-            0 => Ok(()),
+            0 => Ok(true),
+            1 => Ok(false),
             _ => Err("an assertion of the kernel failed".to_string()),
         }
     }

@@ -1,7 +1,11 @@
 //! Reading a case, making its kernels, compiling them together, and comparing their results.
 
+// Each test is its own crate and uses a part of this.
+#![allow(dead_code)]
+
 mod compare;
 mod library;
+pub mod variants;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,23 +16,30 @@ use siskin::Kernel;
 use siskin::emit::IndexWidth;
 use siskin::formula::Name;
 use siskin::kernel::Planned;
-use siskin::layout::Layout;
+use siskin::layout::{Layout, shipped};
+use siskin::program::Program;
 use siskin::tensor::ValueType;
 
+#[allow(unused_imports)]
 pub use compare::compare;
-pub use library::Library;
+#[allow(unused_imports)]
+pub use library::{Face, Library, RawArray};
 
 /// What a corpus file says.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
     pub expression: String,
-    /// Layouts to try for each tensor; all combinations are. `run-length` is `tests/layouts/rle.toml`.
+    /// Layouts to try for each tensor; all combinations are. `@even` is `tests/layouts/even.toml`;
+    /// `shipped` stands for every shipped layout of the tensor's rank.
     #[serde(default)]
     pub layouts: BTreeMap<String, Vec<String>>,
     /// Loop orders to try, besides the default one; every layout must allow them.
     #[serde(default)]
     pub orders: Vec<String>,
+    /// Templates to force together, each on its position, besides all of them alone.
+    #[serde(default)]
+    pub finds: Vec<BTreeMap<String, String>>,
     #[serde(default)]
     pub data: Vec<Data>,
 }
@@ -38,6 +49,8 @@ pub struct Case {
 #[serde(deny_unknown_fields)]
 pub struct Data {
     pub name: String,
+    /// Sets of the same shape: every kernel must run on at least one of them.
+    pub shape: Option<String>,
     pub dims: BTreeMap<String, Vec<usize>>,
     /// Extents that no tensor gives.
     #[serde(default)]
@@ -64,15 +77,29 @@ pub struct Made {
 }
 
 impl Case {
+    /// A case without data.
+    pub fn of(expression: &str, layouts: BTreeMap<String, Vec<String>>) -> Case {
+        let expression = expression.to_string();
+        Case { expression, layouts, orders: Vec::new(), finds: Vec::new(), data: Vec::new() }
+    }
+
     pub fn read(path: &Path) -> Result<Case, String> {
         let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
         toml::from_str(&text).map_err(|e| e.to_string())
     }
 
     /// All choices of one layout for each tensor.
-    fn combinations(&self) -> Vec<Vec<(String, String)>> {
+    fn combinations(&self) -> Result<Vec<Vec<(String, String)>>, String> {
+        let program = Program::parse(&self.expression).map_err(|e| format!("{e:#?}"))?;
+        let ranks = program.tensors();
         let mut out = vec![Vec::new()];
         for (tensor, layouts) in &self.layouts {
+            let rank = *ranks.get(tensor.as_str()).ok_or_else(|| format!("no tensor {tensor}"))?;
+            let expanded = |l: &String| match l.as_str() {
+                SHIPPED => shipped_of_rank(rank),
+                _ => vec![l.clone()],
+            };
+            let layouts: Vec<String> = layouts.iter().flat_map(expanded).collect();
             out = layouts
                 .iter()
                 .flat_map(|l| {
@@ -84,8 +111,19 @@ impl Case {
                 })
                 .collect();
         }
-        out
+        Ok(out)
     }
+}
+
+/// Stands for every shipped layout.
+const SHIPPED: &str = "shipped";
+
+/// The shipped layouts that a tensor of this rank may have.
+fn shipped_of_rank(rank: usize) -> Vec<String> {
+    let fits = |name: &String| Layout::named_for_rank(name, rank).is_ok();
+    let names: Vec<String> = shipped().into_iter().map(|(name, _)| name).filter(fits).collect();
+    assert!(names.len() > 3, "rank {rank}: {names:?}");
+    names
 }
 
 /// The text of a layout as the library takes it.
@@ -107,7 +145,7 @@ pub fn kernels(case: &Case) -> Result<Vec<Made>, String> {
     ]
     .into_iter()
     .cycle();
-    for combination in case.combinations() {
+    for combination in case.combinations()? {
         let shown: Vec<String> = combination.iter().map(|(t, l)| format!("{t}={l}")).collect();
         for order in std::iter::once("").chain(case.orders.iter().map(String::as_str)) {
             let order: Vec<&str> = order.split(',').filter(|n| !n.is_empty()).collect();
@@ -127,6 +165,14 @@ pub fn kernels(case: &Case) -> Result<Vec<Made>, String> {
                 }
                 Ok(())
             };
+            for finds in &case.finds {
+                let mut kernel = kernel.clone();
+                for (position, template) in finds {
+                    kernel = kernel.find(Some(position), template);
+                }
+                let planned = kernel.plan().map_err(|e| format!("{label} {finds:?}: {e:#?}"))?;
+                add(&format!("{finds:?}"), planned)?;
+            }
             // Every template with all others left as they are, and the automatic choice.
             add("automatic", planned.clone())?;
             for s in 0..planned.statements.len() {

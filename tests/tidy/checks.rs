@@ -96,6 +96,7 @@ pub const NAME_EXEMPTIONS: &[(&str, &str, &str)] = &[
     ("src/tensor/npz.rs", "csr", "SciPy's file format has names of its own"),
     ("src/tensor/npz.rs", "csc", "SciPy's file format has names of its own"),
     ("src/layout/property/mod.rs", "range", "a kind of properties"),
+    ("src/tensor/npz.rs", "dia", "SciPy's file format has names of its own"),
     (
         "src/synth/template.rs",
         "closed-form",

@@ -365,7 +365,10 @@ impl Code<'_> {
             Step::Check(c) => format!("if {} {{\n{inner}}}\n", self.constraint(c)),
             Step::Solve { variable, value } => {
                 let name = &self.names[variable];
-                let value = self.integer(&Arith::from_affine(value));
+                let value = match Arith::from_affine(value) {
+                    Arith::Int(n) => format!("{n}_i64"),
+                    value => self.integer(&value),
+                };
                 let used = if mentions(inner, name) { name.as_str() } else { "_" };
                 format!("let {used} = {value};\n{inner}")
             }
@@ -392,6 +395,9 @@ impl Code<'_> {
                         b.coefficient.saturating_neg()
                     ),
                 });
+                // Between two literals nothing else says what type the variable has.
+                let typed = last.parse::<i64>().is_ok() && first.parse::<i64>().is_ok();
+                let last = if typed { format!("{last}_i64") } else { last };
                 let used = if mentions(inner, name) { name.as_str() } else { "_" };
                 format!("for {used} in {first}..={last} {{\n{inner}}}\n")
             }

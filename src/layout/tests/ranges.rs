@@ -25,7 +25,7 @@ fn set(layout: &Layout, names: &[(&str, &str)]) -> Set {
 #[test]
 fn ranges_and_offsets_below_a_list_are_stored_diagonals() {
     let levels = Layout::named("list(), range(i), offset(j)").unwrap();
-    let whole = Layout::named("tests/layouts/dia.toml").unwrap();
+    let whole = Layout::named("layouts/dia.toml").unwrap();
     let names = [("offset1", "offset"), ("P0", "D")];
     let (a, b) = (set(&levels, &names), set(&whole, &[]));
     assert!(a.is_subset(&b) && b.is_subset(&a), "{}\n{}", levels.relation, whole.relation);
@@ -96,7 +96,7 @@ fn mistakes_in_a_level_are_named() {
         let e = layout(&good.replace(from, to)).unwrap_err();
         assert!(e.message.contains(message), "{to}: {e}");
     }
-    let whole = std::fs::read_to_string("tests/layouts/dia.toml").unwrap();
+    let whole = std::fs::read_to_string("layouts/dia.toml").unwrap();
     let e = super::from_toml(&whole.replace("[index.offset]", "[index.offset]\nouter = true"));
     assert!(e.unwrap_err().message.contains("`outer` belongs to levels"));
 }

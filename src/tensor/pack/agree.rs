@@ -10,6 +10,23 @@ use super::super::entries::Entries;
 use super::super::tensor::Tensor;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
+/// What the layout asks of sizes: a symmetric matrix, say, has as many columns as rows.
+///
+/// # Errors
+/// [`Code::NotPackable`] with the condition that does not hold.
+pub(super) fn sizes(tensor: &Tensor) -> Result<()> {
+    tensor.check_ground().map_err(|e| {
+        let name = &tensor.layout().name;
+        let dims: Vec<String> = tensor.dims().iter().map(usize::to_string).collect();
+        Diagnostic::new(
+            Code::NotPackable,
+            format!("layout `{name}` cannot hold a tensor of {}", dims.join(" × ")),
+        )
+        .note(e.message)
+        .help("choose a layout for these extents")
+    })
+}
+
 /// # Errors
 /// [`Code::NotPackable`] with the coordinates and both values.
 pub(super) fn check(tensor: &Tensor, given: &Entries) -> Result<()> {

@@ -74,6 +74,7 @@ impl Plan {
             packer.arrays,
             values,
         )?;
+        agree::sizes(&tensor)?;
         if self.verify {
             agree::check(&tensor, entries)?;
         }
