@@ -25,8 +25,11 @@ use siskin::tensor::{
 use support::variants::{Entry, VARIANTS};
 use support::{Case, Face, Library, Made, RawArray, kernels, layout_of};
 
+/// A statement, and the layouts of its tensors besides `A`.
+type Statement = (&'static str, &'static [(&'static str, &'static str)]);
+
 /// Kernels of each rank: the corrupted `A` is walked by the first and searched by the others.
-const KERNELS: [&[(&str, &[(&str, &str)])]; 3] = [
+const KERNELS: [&[Statement]; 3] = [
     &[("a[] += A[i] * x[i]", &[("x", "dense")]), ("a[] += x[i] * A[i]", &[("x", "sparse")])],
     &[
         ("y[i] += A[i,j] * x[j]", &[("x", "dense")]),
