@@ -334,7 +334,7 @@ mod diagonals {
     use super::*;
 
     const LEVELS: &str = "list(), range(i), offset(j)";
-    const DECLARED: &str = "tests/layouts/dia.toml";
+    const DECLARED: &str = "layouts/dia.toml";
 
     #[test]
     fn by_levels_they_pack_as_by_one_relation() {
