@@ -18,6 +18,10 @@ use siskin::kernel::{Call, CompiledKernel};
 use siskin::tensor::{Entries, IndexData, PackOptions, Values, pack};
 use siskin::{Kernel, Layout, Tensor};
 
+/// As the `siskin` command has it.
+#[global_allocator]
+static ALLOCATOR: siskin::tensor::HugePages = siskin::tensor::HugePages;
+
 const TURNS: usize = 9;
 
 fn packed(layout: &str, dims: &[usize], columns: Vec<Vec<u32>>, values: Vec<f64>) -> Tensor {
@@ -98,8 +102,8 @@ fn main() {
 
 fn threads() {
     println!("{:<34} {:>10} {:>10} {:>8}", "two threads", "1 (ms)", "2 (ms)", "speed-up");
-    let tensor = random("csf", &[200, 200, 5000], 1_000_000, 1);
-    let (b, c) = (dense(&[200, 32], 2), dense(&[5000, 32], 3));
+    let tensor = random("csf", &[100, 100, 10_000], 1_000_000, 1);
+    let (b, c) = (dense(&[100, 32], 2), dense(&[10_000, 32], 3));
     let sparse_rows = random("dcsr", &[400_000, 400_000], 4_000_000, 4);
     let columns = random("csc", &[400_000, 400_000], 4_000_000, 4);
     let x = dense(&[400_000], 5);
