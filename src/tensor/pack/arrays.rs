@@ -147,7 +147,7 @@ impl<'a> Packer<'a> {
             } else {
                 columns
             };
-            let slots = slots(here, args, &shape)?;
+            let slots = slots(here, args, &shape)?.into_owned();
             let values = self.functions[&function_name(name, args)].clone();
             if let Some(filled) = self.scatter(&target, &slots, &values, &|_| true)? {
                 self.arrays.insert(name.clone(), filled);

@@ -2,30 +2,31 @@
 //!
 //! In: one column for each argument, and the extents. Out: the column of element numbers.
 
+use std::borrow::Cow;
+
 use super::columns::{Column, Columns};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Affine;
 
 /// The linear element numbers of an array's arguments.
-pub(super) fn slots<'a>(
-    columns: &Columns<'a>,
+pub(super) fn slots<'c, 'a>(
+    columns: &'c Columns<'a>,
     args: &[Affine],
     shape: &[i64],
-) -> Result<Column<'a>> {
-    let args: Result<Vec<Column<'a>>> =
-        args.iter().map(|a| Ok(columns.eval(a)?.into_owned())).collect();
+) -> Result<Cow<'c, Column<'a>>> {
+    let args: Result<Vec<Cow<'c, Column<'a>>>> = args.iter().map(|a| columns.eval(a)).collect();
     linear(args?, shape, columns.len, "an index array")
 }
 
-/// Row-major linearisation.
-pub(super) fn linear<'a>(
-    columns: Vec<Column<'a>>,
+/// Row-major linearisation. A single column is its own.
+pub(super) fn linear<'c, 'a>(
+    columns: Vec<Cow<'c, Column<'a>>>,
     shape: &[i64],
     n: usize,
     what: &str,
-) -> Result<Column<'a>> {
+) -> Result<Cow<'c, Column<'a>>> {
     let mut columns = columns.into_iter().zip(shape);
-    let Some((first, _)) = columns.next() else { return Ok(Column::constant(0)) };
+    let Some((first, _)) = columns.next() else { return Ok(Cow::Owned(Column::constant(0))) };
     columns.try_fold(first, |outer, (inner, &extent)| {
         let bound = |a: i64, b: i64| a.checked_mul(extent).and_then(|x| x.checked_add(b));
         let ends = bound(outer.least, inner.least).zip(bound(outer.most, inner.most));
@@ -47,6 +48,6 @@ pub(super) fn linear<'a>(
             }
         }
         let numbers = (0..n).map(|k| outer.get(k) * extent + inner.get(k)).collect();
-        Ok(Column::of_i64(numbers, least, most))
+        Ok(Cow::Owned(Column::of_i64(numbers, least, most)))
     })
 }

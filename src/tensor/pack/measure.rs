@@ -55,7 +55,7 @@ impl<'a> Packer<'a> {
             match &measure.what {
                 Measured::Element(call) => {
                     let (target, shape) = self.target(&call.array)?;
-                    let at = slots(columns, &call.args, &shape)?;
+                    let at = slots(columns, &call.args, &shape)?.into_owned();
                     let slot = |k: usize| store::element(&target, at.get(k));
                     let otherwise = target.fill.unwrap_or(0);
                     let numbers = measure.extremes(columns, target.len, slot, otherwise)?;
@@ -66,7 +66,7 @@ impl<'a> Packer<'a> {
                 }
                 Measured::Length(start) => {
                     let (target, shape) = self.target(&start.array)?;
-                    let at = slots(columns, &start.args, &shape)?;
+                    let at = slots(columns, &start.args, &shape)?.into_owned();
                     let slot = |k: usize| store::element(&target, at.get(k) + 1).map(|at| at - 1);
                     let segments = target.len.saturating_sub(1);
                     let mut lengths = measure.extremes(columns, segments, slot, 0)?;

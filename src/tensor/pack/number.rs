@@ -27,7 +27,7 @@ pub(super) struct Numbering<'a> {
     pub opens: Option<Vec<bool>>,
     /// Number of positions.
     pub total: usize,
-    /// Number of positions of the largest group.
+    /// Number of positions of the largest group; of all, where numbers do not start again.
     pub largest: usize,
     /// All elements of the key array, where groups were completed.
     pub completed: Option<Vec<i64>>,
@@ -50,11 +50,19 @@ impl Separation {
             Some(breaks) => breaks[k],
             None => splits(self.position, k),
         };
-        let all_open = (0..n).all(is_open);
-        if all_open && self.restart.is_none() {
-            let position = Column::counting(n);
-            return Numbering { position, opens: None, total: n, largest: n, completed: None };
+        if self.restart.is_none() {
+            return Numbering::across(match (breaks, self.position) {
+                (Some(breaks), _) => breaks.to_vec(),
+                (None, Some(keys)) => {
+                    let mut opens: Vec<bool> =
+                        first_difference.iter().map(|&d| usize::from(d) < keys).collect();
+                    opens.iter_mut().take(1).for_each(|open| *open = true);
+                    opens
+                }
+                (None, None) => vec![true; n],
+            });
         }
+        let all_open = (0..n).all(is_open);
         let first = self.restart.unwrap_or(0);
         let (mut total, mut largest, mut in_group) = (0usize, 0usize, 0usize);
         let mut numbers: Vec<u32> = Vec::with_capacity(n);
@@ -71,8 +79,7 @@ impl Separation {
             }
             opens.push(open);
             // At most as many as there are entries, which are counted in 32 bits.
-            let number = if self.restart.is_some() { in_group } else { total };
-            numbers.push(number.saturating_sub(1) as u32);
+            numbers.push(in_group.saturating_sub(1) as u32);
         }
         let most = numbers.iter().max().map_or(0, |&m| i64::from(m));
         let position = match first {
@@ -88,6 +95,25 @@ impl Separation {
 }
 
 impl Numbering<'_> {
+    /// Numbers that go on from group to group.
+    fn across(opens: Vec<bool>) -> Self {
+        let n = opens.len();
+        if opens.iter().all(|&open| open) {
+            let position = Column::counting(n);
+            return Numbering { position, opens: None, total: n, largest: n, completed: None };
+        }
+        // At most as many as there are entries, which are counted in 32 bits.
+        let mut total = 0u32;
+        let number = |&open: &bool| {
+            total += u32::from(open);
+            total.wrapping_sub(1)
+        };
+        let numbers: Vec<u32> = opens.iter().map(number).collect();
+        let position = Column::of_u32(numbers, 0, i64::from(total.saturating_sub(1)));
+        let total = total as usize;
+        Numbering { position, opens: Some(opens), total, largest: total, completed: None }
+    }
+
     pub fn opens(&self, k: usize) -> bool {
         self.opens.as_ref().is_none_or(|opens| opens[k])
     }
@@ -126,7 +152,7 @@ mod tests {
         let across = Separation { position: Some(2), group: Some(1), restart: None };
         let numbers = across.number(&first_difference, None);
         let found: Vec<i64> = (0..4).map(|k| numbers.position.get(k)).collect();
-        assert_eq!((found, numbers.total, numbers.largest), (vec![0, 0, 1, 2], 3, 2));
+        assert_eq!((found, numbers.total, numbers.largest), (vec![0, 0, 1, 2], 3, 3));
         let within = Separation { restart: Some(0), ..across };
         let numbers = within.number(&first_difference, None);
         let found: Vec<i64> = (0..4).map(|k| numbers.position.get(k)).collect();

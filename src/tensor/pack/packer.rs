@@ -252,9 +252,10 @@ impl<'a> Packer<'a> {
         if keys.len() > 250 {
             return Err(refused(self.layout, "it has too many levels"));
         }
-        let sorted = sort::sort(keys, n);
+        let mut sorted = sort::sort(keys, n);
 
         let needed = self.needed(run, last);
+        let has_intervals = run.levels.iter().any(|&k| self.plan.levels[k].interval.is_some());
         let mut columns =
             Columns { len: n, named: IndexMap::new(), sizes: self.columns.sizes.clone() };
         for (name, column) in &self.columns.named {
@@ -265,7 +266,11 @@ impl<'a> Packer<'a> {
             let at = run.keys.iter().position(|k| *k == SortKey::Expression(this.clone()));
             let column = match (&sorted.order, at) {
                 (None, _) => column.clone(),
-                (Some(_), Some(at)) => sorted.columns[at].clone(),
+                // A run of intervals looks at its columns again.
+                (Some(_), Some(at)) if has_intervals => sorted.columns[at].clone(),
+                (Some(_), Some(at)) => {
+                    std::mem::replace(&mut sorted.columns[at], Column::constant(0))
+                }
                 (Some(order), None) => column.gather(order),
             };
             columns.named.insert(name.clone(), column);
@@ -312,7 +317,8 @@ impl<'a> Packer<'a> {
                 let table = probing::Tables::new(self.layout, this, &sizes.0)?;
                 table.place(&mut numbering, &key_columns[&(level, key)], &starts, n)?;
             }
-            columns.named.insert(this.position.clone(), numbering.position.clone());
+            let position = std::mem::replace(&mut numbering.position, Column::constant(0));
+            columns.named.insert(this.position.clone(), position);
             self.fill_arrays(level, &numbering, &columns, &key_columns)?;
         }
         if !last {
@@ -429,12 +435,14 @@ impl<'a> Packer<'a> {
         let len = scope.value(&layout.value.len).and_then(|n| usize::try_from(n).ok());
         let shape: Option<Vec<i64>> = layout.value.shape.iter().map(|e| scope.value(e)).collect();
         let (Some(len), Some(shape)) = (len, shape) else { return Err(sizes()) };
-        let subscripts: Result<Vec<Column<'_>>> = layout
+        let affine: Vec<_> = layout.value.index.iter().map(|e| e.to_affine()).collect();
+        let subscripts: Result<Vec<Cow<'_, Column<'a>>>> = layout
             .value
             .index
             .iter()
-            .map(|e| match e.to_affine() {
-                Ok(e) if !e.has_calls() => Ok(columns.eval(&e)?.into_owned()),
+            .zip(&affine)
+            .map(|(e, affine)| match affine {
+                Ok(e) if !e.has_calls() => columns.eval(e),
                 _ => {
                     let numbers: Option<Vec<i64>> = (0..columns.len)
                         .map(|k| {
@@ -444,7 +452,7 @@ impl<'a> Packer<'a> {
                         .collect();
                     let mut column = Column::of_i64(numbers.ok_or_else(sizes)?, 0, 0);
                     column.tighten(columns.len);
-                    Ok(column)
+                    Ok(Cow::Owned(column))
                 }
             })
             .collect();
@@ -457,9 +465,12 @@ impl<'a> Packer<'a> {
                 Some(order) => given.gather(order),
             });
         }
-        let outside = (0..columns.len)
-            .map(|k| offsets.get(k))
-            .find(|&offset| usize::try_from(offset).map_or(true, |at| at >= len));
+        let is_outside = |offset: i64| usize::try_from(offset).map_or(true, |at| at >= len);
+        let outside = match is_outside(offsets.least) || is_outside(offsets.most) {
+            true => (0..columns.len).map(|k| offsets.get(k)).find(|&offset| is_outside(offset)),
+            // The interval of all offsets says enough.
+            false => None,
+        };
         if let Some(offset) = outside {
             return Err(refused(
                 layout,

@@ -62,13 +62,17 @@ pub(super) fn group_counts(
 ) -> Result<Vec<u64>> {
     let mut counts = vec![0u64; groups];
     let mut outside = None;
-    let mut add = |slot: i64| match usize::try_from(slot).ok().and_then(|s| counts.get_mut(s)) {
-        Some(count) => *count += 1,
-        None => outside = Some(slot),
-    };
+    let mut add =
+        |slot: i64, more: u64| match usize::try_from(slot).ok().and_then(|s| counts.get_mut(s)) {
+            Some(count) => *count += more,
+            None => outside = Some(slot),
+        };
     match (&slots.data, &numbering.opens) {
-        (Data::U32(v), None) => v.iter().for_each(|&slot| add(i64::from(slot))),
-        _ => (0..n).filter(|&k| numbering.opens(k)).for_each(|k| add(slots.get(k))),
+        (Data::U32(v), None) => v.iter().for_each(|&slot| add(i64::from(slot), 1)),
+        (Data::U32(v), Some(opens)) => {
+            v.iter().zip(opens).for_each(|(&slot, &open)| add(i64::from(slot), u64::from(open)));
+        }
+        _ => (0..n).filter(|&k| numbering.opens(k)).for_each(|k| add(slots.get(k), 1)),
     }
     match outside {
         Some(slot) => Err(no_element(target, slot)),
