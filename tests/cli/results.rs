@@ -193,6 +193,11 @@ fn layouts_are_listed_and_described() {
     assert!(sandbox.done(&["layouts", "[i,j] dense(j), dense(i)"]).contains("rank 2"));
     let json = sandbox.json(&["layouts", "bcsr(2,3)", "--json"]);
     assert_eq!(json["rank"], 2);
+    // How entries are packed is part of the description.
+    let packing = "\npacking\n  sort by (floor(i/2), floor(j/3))\n  p0 = floor(i/2)\n";
+    assert!(sandbox.done(&["layouts", "bcsr(2,3)"]).contains(packing));
+    let explained = ["explain", SPMSPV, "-f", "A=bcsr(2,3)", "--stage", "layout"];
+    assert!(sandbox.done(&explained).contains(packing));
 }
 
 #[test]
