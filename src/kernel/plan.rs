@@ -14,7 +14,9 @@ use crate::layout::{DefaultFor, Layout, share};
 use crate::program::Program;
 use crate::prover::{Prover, Z3Prover};
 use crate::scan::{Nest, scan};
-use crate::synth::{Find, Plan, Sizes, Verdict, cheapest, synthesize, templates, tile_guards};
+use crate::synth::{
+    Find, Plan, Refutation, Sizes, Verdict, cheapest, synthesize, templates, tile_guards,
+};
 use crate::tensor::ValueType;
 
 /// Everything that decides a kernel.
@@ -256,17 +258,19 @@ fn forced(request: &Request, find: &Find) -> Result<Option<Plan>> {
         Verdict::Proved(plan) => Ok(Some(plan.clone())),
         verdict => {
             let proved: Vec<&str> = find.plans().map(|p| p.template.name.as_str()).collect();
-            let mut d = Diagnostic::new(
+            let refused = Diagnostic::new(
                 Code::Find,
                 format!("template `{name}` is not proved for {}", find.problem.describe()),
-            )
-            .note(verdict.to_string());
-            if let Verdict::Refuted(r) = verdict
-                && let Some(model) = &r.counterexample
-            {
-                d = d.note(format!("counterexample: {model}"));
-            }
-            Err(d.help(format!("proved here: {}", proved.join(", "))))
+            );
+            let refused = match verdict {
+                // A note of its own is easier to read.
+                Verdict::Refuted(r @ Refutation { counterexample: Some(model), .. }) => {
+                    let reason = Refutation { counterexample: None, ..r.clone() };
+                    refused.note(reason.to_string()).note(format!("counterexample: {model}"))
+                }
+                _ => refused.note(verdict.to_string()),
+            };
+            Err(refused.help(format!("proved here: {}", proved.join(", "))))
         }
     }
 }
