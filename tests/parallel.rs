@@ -15,7 +15,7 @@ fn scrambled(k: usize) -> usize {
 fn tensor(layout: &str, dims: &[usize], sparsity: usize, seed: usize) -> Tensor {
     let len: usize = dims.iter().product();
     let stored: Vec<usize> =
-        (0..len).filter(|k| scrambled(k + seed * 7919) % sparsity == 0).collect();
+        (0..len).filter(|k| scrambled(k + seed * 7919).is_multiple_of(sparsity)).collect();
     let coords = (0..dims.len())
         .map(|d| {
             let inner: usize = dims[d + 1..].iter().product();
