@@ -121,12 +121,7 @@ fn is_transitive(
     let keep = |property: Option<usize>| property.is_none_or(|k| k < number);
     let halves = Formula::and([to_between(q, premise), to_between(p, premise)]);
     let mut proves = |facts: &[Formula], claim: &Formula| {
-        let mut all = facts.to_vec();
-        all.push(claim.clone().not());
-        let instances = theory.instances(&all, &|law| keep(law.property));
-        all.extend(theory.base.iter().cloned());
-        all.extend(instances);
-        prover.is_unsat(&all)
+        theory.proves_by(&|law| keep(law.property), facts, claim, prover)
     };
     let mut induction = facts.clone();
     induction.extend([to_between(q, conclusion), to_between(p, conclusion)]);

@@ -145,9 +145,20 @@ impl<'l> Theory<'l> {
 
     /// Whether the declaration, `facts` and the negation of `claim` have no model.
     pub fn proves(&self, facts: &[Formula], claim: &Formula, prover: &mut dyn Prover) -> bool {
+        self.proves_by(&|_| true, facts, claim, prover)
+    }
+
+    /// [`Theory::proves`] by the laws that `keep`.
+    pub fn proves_by(
+        &self,
+        keep: &dyn Fn(&Law) -> bool,
+        facts: &[Formula],
+        claim: &Formula,
+        prover: &mut dyn Prover,
+    ) -> bool {
         let mut all = facts.to_vec();
         all.push(claim.clone().not());
-        let instances = self.instances(&all, &|_| true);
+        let instances = self.instances(&all, keep);
         all.extend(self.base.iter().cloned());
         all.extend(instances);
         prover.is_unsat(&all)

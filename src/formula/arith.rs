@@ -200,40 +200,40 @@ impl Arith {
         }
     }
 
-    /// Calls `f` on every variable.
-    /// The expression and all its parts, those in calls left out.
-    pub fn parts(&self) -> Vec<&Arith> {
-        let mut out = vec![self];
+    /// The two sides of an operation.
+    pub fn operands(&self) -> Option<(&Arith, &Arith)> {
         match self {
-            Arith::Int(_) | Arith::Var(_) | Arith::Call(..) => {}
+            Arith::Int(_) | Arith::Var(_) | Arith::Call(..) => None,
             Arith::Add(a, b)
             | Arith::Sub(a, b)
             | Arith::Mul(a, b)
             | Arith::Div(a, b)
             | Arith::Mod(a, b)
             | Arith::Min(a, b)
-            | Arith::Max(a, b) => {
-                out.extend(a.parts());
-                out.extend(b.parts());
-            }
+            | Arith::Max(a, b) => Some((a, b)),
+        }
+    }
+
+    /// The expression and all its parts, those in calls left out.
+    pub fn parts(&self) -> Vec<&Arith> {
+        let mut out = vec![self];
+        if let Some((a, b)) = self.operands() {
+            out.extend(a.parts());
+            out.extend(b.parts());
         }
         out
     }
 
+    /// Calls `f` on every variable.
     pub fn visit_vars(&self, f: &mut impl FnMut(&Name)) {
         match self {
-            Arith::Int(_) => {}
             Arith::Var(n) => f(n),
             Arith::Call(_, args) => args.iter().for_each(|a| a.visit_vars(f)),
-            Arith::Add(a, b)
-            | Arith::Sub(a, b)
-            | Arith::Mul(a, b)
-            | Arith::Div(a, b)
-            | Arith::Mod(a, b)
-            | Arith::Min(a, b)
-            | Arith::Max(a, b) => {
-                a.visit_vars(f);
-                b.visit_vars(f);
+            _ => {
+                if let Some((a, b)) = self.operands() {
+                    a.visit_vars(f);
+                    b.visit_vars(f);
+                }
             }
         }
     }

@@ -486,21 +486,12 @@ pub(super) fn starts_upper_case(name: &str) -> bool {
 
 /// Calls `f` on the name and arity of every call.
 pub(super) fn visit_calls(arith: &Arith, f: &mut impl FnMut(&Name, usize)) {
-    match arith {
-        Arith::Int(_) | Arith::Var(_) => {}
-        Arith::Call(name, args) => {
-            args.iter().for_each(|a| visit_calls(a, f));
-            f(name, args.len());
-        }
-        Arith::Add(a, b)
-        | Arith::Sub(a, b)
-        | Arith::Mul(a, b)
-        | Arith::Div(a, b)
-        | Arith::Mod(a, b)
-        | Arith::Min(a, b)
-        | Arith::Max(a, b) => {
-            visit_calls(a, f);
-            visit_calls(b, f);
-        }
+    if let Arith::Call(name, args) = arith {
+        args.iter().for_each(|a| visit_calls(a, f));
+        f(name, args.len());
+    }
+    if let Some((a, b)) = arith.operands() {
+        visit_calls(a, f);
+        visit_calls(b, f);
     }
 }

@@ -62,7 +62,6 @@ impl Separation {
                 (None, None) => vec![true; n],
             });
         }
-        let all_open = (0..n).all(is_open);
         let first = self.restart.unwrap_or(0);
         let (mut total, mut largest, mut in_group) = (0usize, 0usize, 0usize);
         let mut numbers: Vec<u32> = Vec::with_capacity(n);
@@ -89,7 +88,7 @@ impl Separation {
                 Column::of_i64(shifted, first, first + most)
             }
         };
-        let opens = (!all_open).then_some(opens);
+        let opens = opens.contains(&false).then_some(opens);
         Numbering { position, opens, total, largest, completed: None }
     }
 }

@@ -16,7 +16,7 @@ use super::derive::{function_name, refused};
 use super::linear::linear;
 use super::number::{self, Separation};
 use super::pieces::pieces;
-use super::plan::{Interval, Level, Order, Plan, Position, Role, SortKey};
+use super::plan::{Interval, Order, Plan, Position, Role, SortKey};
 use super::probing;
 use super::sort::{self, Key, Sorted};
 use super::store::Scatter;
@@ -50,8 +50,7 @@ impl Plan {
             )
             .help("at most 4294967295 entries can be packed at once"));
         }
-        let one_value = |level: &Level| level.interval.as_ref().is_some_and(|i| i.equal_values);
-        let summed = self.levels.iter().any(one_value).then(|| number::summed(entries));
+        let summed = self.has_equal_values().then(|| number::summed(entries));
         let summed = summed.transpose()?;
         let packed = summed.as_ref().unwrap_or(entries);
         let mut packer = Packer::new(self, layout, packed, options)?;
@@ -485,9 +484,8 @@ impl<'a> Packer<'a> {
             )
             .help("choose a sparser layout"));
         };
-        let one_value = |level: &Level| level.interval.as_ref().is_some_and(|i| i.equal_values);
         match &self.pieces {
-            None if self.plan.levels.iter().any(one_value) => {
+            None if self.plan.has_equal_values() => {
                 accumulate::equal(&mut values, &offsets, given, order);
             }
             None => accumulate::all(&mut values, &offsets, given, order)?,

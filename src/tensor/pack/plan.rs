@@ -247,6 +247,11 @@ impl Plan {
                 .any(|arg| self.numbered_in(arg).is_some_and(|outer| self.is_entry_level(outer)))
     }
 
+    /// Whether one value serves all entries of an interval.
+    pub(super) fn has_equal_values(&self) -> bool {
+        self.levels.iter().any(|l| l.interval.as_ref().is_some_and(|i| i.equal_values))
+    }
+
     /// Every array with each of its roles.
     pub(super) fn roles(&self) -> impl Iterator<Item = (&Name, &Role)> {
         self.arrays.iter().flat_map(|(name, roles)| roles.iter().map(move |role| (name, role)))
