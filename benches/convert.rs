@@ -13,7 +13,8 @@ use std::time::Instant;
 
 use common::random::Random;
 use siskin::layout::Layout;
-use siskin::tensor::{Entries, IndexData, PackOptions, Values, pack};
+use siskin::packing::{PackOptions, pack};
+use siskin::tensor::{Entries, IndexData, Values};
 
 /// As the `siskin` command has it; NumPy asks for huge pages too.
 #[global_allocator]

@@ -15,7 +15,8 @@ use common::compare::verdict;
 use common::random::Random;
 use indexmap::IndexMap;
 use siskin::kernel::{Call, CompiledKernel};
-use siskin::tensor::{Entries, IndexData, PackOptions, Values, pack};
+use siskin::packing::{PackOptions, pack};
+use siskin::tensor::{Entries, IndexData, Values};
 use siskin::{Kernel, Layout, Tensor};
 
 /// As the `siskin` command has it.

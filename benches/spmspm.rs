@@ -19,7 +19,8 @@ use indexmap::IndexMap;
 use siskin::Kernel;
 use siskin::diagnostic::Code;
 use siskin::layout::Layout;
-use siskin::tensor::{Entries, IndexData, PackOptions, Tensor, pack};
+use siskin::packing::{PackOptions, pack};
+use siskin::tensor::{Entries, IndexData, Tensor};
 
 #[path = "common/merges.rs"]
 #[allow(dead_code)]

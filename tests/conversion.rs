@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use siskin::diagnostic::Code;
 use siskin::layout::{Layout, LayoutSpec, shipped};
-use siskin::tensor::{Entries, PackOptions, convert, pack};
+use siskin::packing::{PackOptions, convert, pack};
+use siskin::tensor::Entries;
 
 /// Coordinates of a tensor of that rank with extents that no block divides.
 fn data_sets(rank: usize) -> Vec<(Vec<usize>, Vec<Vec<usize>>)> {

@@ -18,10 +18,9 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use siskin::emit::{counted_fields, index_type};
 use siskin::formula::{Arith, Formula, Name};
 use siskin::layout::{Layout, PropertyKind, shipped};
+use siskin::packing::{IndexWidth, PackOptions, pack};
 use siskin::prover::Model;
-use siskin::tensor::{
-    Entries, IndexData, IndexType, IndexWidth, PackOptions, Tensor, ValueType, Values, pack,
-};
+use siskin::tensor::{Entries, IndexData, IndexType, Tensor, ValueType, Values};
 use support::variants::{Entry, VARIANTS};
 use support::{Case, Face, Library, Made, RawArray, kernels, layout_of};
 

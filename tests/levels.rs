@@ -8,7 +8,8 @@ use siskin::diagnostic::{Code, Result};
 use siskin::formula::Name;
 use siskin::layout::probing::{home_slot, misplaced};
 use siskin::layout::{Layout, LayoutSpec};
-use siskin::tensor::{Entries, IndexData, IndexWidth, PackOptions, Plan, Tensor, Values, pack};
+use siskin::packing::{IndexWidth, PackOptions, Plan, pack};
+use siskin::tensor::{Entries, IndexData, Tensor, Values};
 
 fn of(text: &str, rank: usize) -> Arc<Layout> {
     Arc::new(match text.contains("relation") {

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use siskin::diagnostic::Code;
 use siskin::layout::{Layout, LayoutSpec};
-use siskin::tensor::{
-    Entries, IndexData, IndexType, IndexWidth, PackOptions, Plan, Tensor, Values, convert, pack,
-};
+use siskin::packing::{IndexWidth, PackOptions, Plan, convert, pack};
+use siskin::tensor::{Entries, IndexData, IndexType, Tensor, Values};
 
 /// Layouts that a user might declare, beyond the shipped ones.
 mod declared {

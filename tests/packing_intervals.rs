@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use siskin::diagnostic::Code;
 use siskin::layout::{Layout, LayoutSpec};
-use siskin::tensor::{Entries, IndexData, PackOptions, Tensor, pack};
+use siskin::packing::{PackOptions, pack};
+use siskin::tensor::{Entries, IndexData, Tensor};
 
 fn layout(name: &str) -> Arc<Layout> {
     Arc::new(Layout::named(name).unwrap())

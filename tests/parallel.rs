@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use siskin::tensor::{Entries, IndexData, PackOptions, Values, pack};
+use siskin::packing::{PackOptions, pack};
+use siskin::tensor::{Entries, IndexData, Values};
 use siskin::{Kernel, Layout, Tensor};
 
 /// A deterministic scramble of the numbers below 2^32.

@@ -6,10 +6,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use siskin::diagnostic::{Code, Diagnostic};
-use siskin::tensor::{
-    DenseArray, EXTENSIONS, Entries, File, IndexData, Loaded, ReadOptions, ValueType, Values, read,
-    write,
-};
+use siskin::files::{EXTENSIONS, File, Loaded, ReadOptions, read, write};
+use siskin::tensor::{DenseArray, Entries, IndexData, ValueType, Values};
 
 /// Writes `text` to a file of this name and reads it.
 fn read_text(name: &str, text: &[u8], options: &ReadOptions<'_>) -> Result<File, Box<Diagnostic>> {

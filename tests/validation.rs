@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use siskin::diagnostic::{Code, Result};
 use siskin::formula::Name;
 use siskin::layout::{Layout, LayoutSpec};
-use siskin::tensor::{Entries, IndexData, PackOptions, Tensor, Values, pack};
+use siskin::packing::{PackOptions, pack};
+use siskin::tensor::{Entries, IndexData, Tensor, Values};
 
 /// A tensor of the given parts, validated. `crd=0,3` sets an index array of `u32`, or of `i32` if
 /// a number is negative.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use siskin::tensor::{ReadOptions, read};
+use siskin::files::{ReadOptions, read};
 
 use super::random::Random;
 

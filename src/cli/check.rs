@@ -6,8 +6,9 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::json;
 use siskin::diagnostic::{Code, Diagnostic, Result};
+use siskin::files::holds_arrays;
 use siskin::layout::LayoutSpec;
-use siskin::tensor::{Tensor, holds_arrays};
+use siskin::tensor::Tensor;
 
 use super::tensor_argument::FileArgument;
 use super::{Output, data, layouts, print, run};

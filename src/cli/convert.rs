@@ -5,8 +5,9 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::json;
 use siskin::diagnostic::{Code, Diagnostic, Result};
+use siskin::files::{self, Loaded};
 use siskin::layout::Layout;
-use siskin::tensor::{self, Loaded, Tensor};
+use siskin::tensor::Tensor;
 
 use super::options::numbers_of;
 use super::tensor_argument::FileArgument;
@@ -37,7 +38,7 @@ impl Convert {
     pub fn execute(&self) -> Output {
         let from = FileArgument::parse(&self.input)?;
         let to = FileArgument::parse(&self.output)?;
-        tensor::check_writable(&to.path)?;
+        files::check_writable(&to.path)?;
         let dims = match &self.dims {
             Some(text) => Some(numbers_of(text, 0, text)?),
             None => None,
@@ -50,7 +51,7 @@ impl Convert {
             loaded = data::to_file(&packed)?;
             shown = Some(packed);
         }
-        tensor::write(&to.path, &loaded)?;
+        files::write(&to.path, &loaded)?;
         let layout = shown.as_ref().map(|t| t.layout().name.clone());
         if self.json {
             return Ok(json!({

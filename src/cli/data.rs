@@ -10,11 +10,13 @@ use indexmap::IndexMap;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::emit::IndexWidth;
+use siskin::files::{self, Loaded, ReadOptions};
 use siskin::formula::Name;
 use siskin::kernel::index_width;
 use siskin::layout::{DefaultFor, Layout};
+use siskin::packing::{self, PackOptions};
 use siskin::program::Program;
-use siskin::tensor::{self, Loaded, PackOptions, ReadOptions, Tensor, ValueType};
+use siskin::tensor::{Tensor, ValueType};
 
 use super::options::{KernelOptions, StatedExtents};
 use super::tensor_argument::{FileArgument, named};
@@ -141,11 +143,11 @@ pub fn default_role(data: &Loaded) -> DefaultFor {
 /// Entries of `data` in a layout.
 pub fn pack(layout: &Arc<Layout>, data: Loaded, width: Option<IndexWidth>) -> Result<Tensor> {
     let index_width = match width {
-        None => tensor::IndexWidth::Auto,
-        Some(IndexWidth::U32) => tensor::IndexWidth::U32,
-        Some(IndexWidth::U64) => tensor::IndexWidth::U64,
+        None => packing::IndexWidth::Auto,
+        Some(IndexWidth::U32) => packing::IndexWidth::U32,
+        Some(IndexWidth::U64) => packing::IndexWidth::U64,
     };
-    tensor::pack(layout, &data.into_entries(), &PackOptions { index_width })
+    packing::pack(layout, &data.into_entries(), &PackOptions { index_width })
 }
 
 /// The data with `rank` dimensions: a matrix of one row or column may be a vector.
@@ -179,7 +181,7 @@ pub fn load(
         bar.set_position(done);
     };
     let options = ReadOptions { dims, value_type, progress: Some(&progress) };
-    let file = tensor::read(path, &options);
+    let file = files::read(path, &options);
     if let Some(bar) = bar.borrow().as_ref() {
         bar.finish_and_clear();
     }

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use siskin::diagnostic::{Code, Diagnostic};
 use siskin::layout::{Layout, LayoutSpec, shipped, shipped_levels};
-use siskin::tensor::Plan;
+use siskin::packing::Plan;
 
 use super::Output;
 

@@ -7,10 +7,12 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Value, json};
 use siskin::diagnostic::{Code, Diagnostic, Result};
+use siskin::files::{self, Loaded};
 use siskin::kernel::{CompiledKernel, Kernel};
 use siskin::layout::Layout;
+use siskin::packing::{self, PackOptions};
 use siskin::program::Program;
-use siskin::tensor::{self, Loaded, Tensor, Values};
+use siskin::tensor::{Tensor, Values};
 
 use super::data::{self, Inputs};
 use super::options::KernelOptions;
@@ -212,7 +214,7 @@ fn one<'a>(texts: &[&'a String]) -> Result<Option<&'a str>> {
 impl Target {
     fn parse(text: &str, rank: usize) -> Result<Target> {
         let file = FileArgument::parse(text)?;
-        tensor::check_writable(&file.path)?;
+        files::check_writable(&file.path)?;
         let layout = match file.layout {
             None => OutputLayout::Default,
             Some(layout) if layout.starts_with("shares(") => OutputLayout::Shared(layout),
@@ -225,11 +227,11 @@ impl Target {
     fn write(&self, result: Tensor) -> Result<Tensor> {
         let result = match &self.layout {
             OutputLayout::Asked(layout) => {
-                tensor::convert(&result, layout, &tensor::PackOptions::default())?
+                packing::convert(&result, layout, &PackOptions::default())?
             }
             OutputLayout::Default | OutputLayout::Shared(_) => result,
         };
-        tensor::write(&self.path, &data::to_file(&result)?)?;
+        files::write(&self.path, &data::to_file(&result)?)?;
         Ok(result)
     }
 }

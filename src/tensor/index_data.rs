@@ -228,7 +228,7 @@ impl IndexData {
 
     /// Appends a coordinate (at most `i64::MAX`), widening the whole array to `U64` if needed.
     #[inline]
-    pub(super) fn push_coordinate(&mut self, coordinate: u64) {
+    pub(crate) fn push_coordinate(&mut self, coordinate: u64) {
         if let IndexData::U32(v) = self
             && let Ok(narrow) = u32::try_from(coordinate)
         {
@@ -242,7 +242,7 @@ impl IndexData {
     }
 
     /// Makes a `U32` (or any) array `U64`.
-    pub(super) fn widen(&mut self) {
+    pub(crate) fn widen(&mut self) {
         if !matches!(self, IndexData::U64(_)) {
             *self = IndexData::U64(self.iter_i64().map(|x| x as u64).collect());
         }

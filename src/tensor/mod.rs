@@ -1,59 +1,56 @@
-//! Tensors as data: values, index arrays, lists of entries, dense arrays, and the files that hold
-//! them.
+//! Tensors as data: values, index arrays, lists of entries, dense arrays, and tensors stored in a
+//! declared layout.
 //!
-//! In: a path ([`read`]), in Matrix Market (`.mtx`), FROSTT (`.tns`), NumPy (`.npy`) or SciPy
-//! (`.npz`) format, each also gzipped (`.gz`). Out: [`Loaded`] data — [`Entries`] from a sparse
-//! file, a [`DenseArray`] from a dense one — which [`write()`] puts into a file of any of these
-//! formats again. [`pack`] stores entries in a declared layout as a [`Tensor`], which
-//! [`Tensor::entries`] decodes and [`Tensor::validate`] checks.
+//! In: arrays that somebody made — a file (`files`), packing (`packing`), a caller. Out: a
+//! [`Tensor`], whose arrays [`Tensor::validate`] compares with what the layout declares, and which
+//! [`Tensor::entries`] and [`Tensor::dense`] read back. Nothing here trusts an array that was not
+//! validated.
+//!
+//! Two rows by compressed rows, `{ [p0, p1] -> [i, j] : … pos(p0) <= p1 < pos(p0 + 1) and
+//! j = crd(p1) }`, read back and checked:
 //!
 //! ```
-//! use siskin::tensor::{Entries, Loaded, ReadOptions, Values};
-//! let dir = tempfile::tempdir().unwrap();
-//! let path = dir.path().join("a.mtx");
-//! let a = Entries::from_points(&[2, 3], &[(&[0, 1], 5.0), (&[1, 2], 7.5)]).unwrap();
-//! siskin::tensor::write(&path, &Loaded::Entries(a.clone())).unwrap();
-//! let text = std::fs::read_to_string(&path).unwrap();
-//! assert_eq!(text, "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 2 5.0\n2 3 7.5\n");
-//! let read = siskin::tensor::read(&path, &ReadOptions::default()).unwrap();
-//! assert_eq!(read.loaded, Loaded::Entries(a));
+//! use std::sync::Arc;
+//! use indexmap::IndexMap;
+//! use siskin::layout::Layout;
+//! use siskin::tensor::{Entries, Tensor};
+//! let csr = Arc::new(Layout::named("csr").unwrap());
+//! let stored = |crd: Vec<u32>| {
+//!     let pos = vec![0u32, 2, 3];
+//!     let arrays = IndexMap::from([("pos".into(), pos.into()), ("crd".into(), crd.into())]);
+//!     Tensor::new(csr.clone(), vec![2, 3], &IndexMap::new(), arrays, vec![1.0, 2.0, 3.0].into())
+//! };
+//! let mut a = stored(vec![0, 2, 1]).unwrap();
+//! a.validate().unwrap();
+//! let points: [(&[usize], f64); 3] = [(&[0, 0], 1.0), (&[0, 2], 2.0), (&[1, 1], 3.0)];
+//! assert_eq!(a.entries().unwrap(), Entries::from_points(&[2, 3], &points).unwrap());
+//!
+//! let error = stored(vec![2, 0, 1]).unwrap().validate().unwrap_err();
+//! assert_eq!(
+//!     error.message,
+//!     "crd is not strictly increasing within a segment of pos: crd(0) = 2, crd(1) = 0 in segment 0"
+//! );
 //! ```
 
-mod arrays_file;
-mod convert;
 mod dense;
 mod disorder;
 mod entries;
-mod file;
-mod from_file;
 mod huge_pages;
 mod index_data;
-mod lines;
-mod loaded;
-mod mtx;
-mod mtx_header;
-mod npy;
-mod npy_header;
-mod npz;
-mod pack;
 mod points;
-mod stored_zip;
 #[allow(clippy::module_inception)]
 mod tensor;
-mod tns;
 mod unpack;
 mod validate;
 mod values;
-mod words;
 
-pub use arrays_file::holds_arrays;
-pub use convert::convert;
 pub use dense::{DenseArray, element_count};
 pub use entries::Entries;
-pub use file::{EXTENSIONS, File, ReadOptions, check_writable, read, write};
 pub use huge_pages::HugePages;
 pub use index_data::{IndexData, IndexType};
-pub use loaded::Loaded;
-pub use pack::{IndexWidth, PackOptions, Plan, pack};
 pub use tensor::Tensor;
 pub use values::{Element, Position, ValueType, Values};
+
+pub(crate) use points::{Scope, holds};
+pub(crate) use tensor::{extents, known_sizes, rank_differs, shape};
+pub(crate) use values::{exact_integer, with_values};

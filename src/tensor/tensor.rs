@@ -147,7 +147,7 @@ impl Tensor {
     }
 }
 
-pub(super) fn rank_differs(layout: &Layout, rank: usize) -> Box<Diagnostic> {
+pub(crate) fn rank_differs(layout: &Layout, rank: usize) -> Box<Diagnostic> {
     Diagnostic::new(
         Code::Shape,
         format!("layout `{}` is of rank {}, the tensor of rank {rank}", layout.name, layout.rank()),
@@ -164,12 +164,12 @@ fn no_shape(array: &IndexArray) -> Box<Diagnostic> {
 }
 
 /// The row-major extents of an array, as far as the known sizes give them.
-pub(super) fn shape(scope: &Scope<'_>, array: &IndexArray) -> Option<Vec<i64>> {
+pub(crate) fn shape(scope: &Scope<'_>, array: &IndexArray) -> Option<Vec<i64>> {
     array.shape.iter().map(|e| scope.value(e).filter(|&n| n >= 0)).collect()
 }
 
 /// Extent parameters and their values.
-pub(super) fn extents(layout: &Layout, dims: &[usize]) -> Result<IndexMap<Name, i64>> {
+pub(crate) fn extents(layout: &Layout, dims: &[usize]) -> Result<IndexMap<Name, i64>> {
     layout
         .extents()
         .into_iter()
@@ -213,7 +213,7 @@ fn sizes(
 
 /// The sizes that can be computed from the given counts and arrays, and the definitions of those
 /// that cannot.
-pub(super) fn known_sizes<'a>(
+pub(crate) fn known_sizes<'a>(
     layout: &'a Layout,
     dims: &[usize],
     counts: &IndexMap<Name, i64>,

@@ -46,7 +46,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::validate`].
-    pub(super) fn check_ground(&self) -> Result<()> {
+    pub(crate) fn check_ground(&self) -> Result<()> {
         let scope = self.scope()?;
         let checks = data_checks(self.layout());
         let mut ground = checks.iter().filter(|c| matches!(c, Check::Ground { .. }));

@@ -88,7 +88,7 @@ macro_rules! with_values {
         }
     };
 }
-pub(super) use with_values;
+pub(crate) use with_values;
 
 /// A Rust type that is a [`ValueType`].
 pub trait Element: Copy + Default + PartialEq + fmt::Debug + Send + Sync + 'static {
@@ -301,7 +301,7 @@ impl Values {
 
     /// Negates element `k` (`Bool`: leaves it); false if the result overflows. Panics if
     /// `k >= len`.
-    pub(super) fn negate(&mut self, k: usize) -> bool {
+    pub(crate) fn negate(&mut self, k: usize) -> bool {
         match self {
             Values::F64(v) => v[k] = -v[k],
             Values::F32(v) => v[k] = -v[k],
@@ -313,7 +313,7 @@ impl Values {
     }
 
     /// Appends the last element again. Panics if empty.
-    pub(super) fn push_last_again(&mut self) {
+    pub(crate) fn push_last_again(&mut self) {
         with_values!(self, v => v.push(v[v.len() - 1]));
     }
 
@@ -384,7 +384,7 @@ impl Values {
 }
 
 /// `x` as `i64` if it is an integer in range.
-pub(super) fn exact_integer(x: f64) -> Option<i64> {
+pub(crate) fn exact_integer(x: f64) -> Option<i64> {
     // -2⁶³ and 2⁶³ are floats; every integral float between converts exactly.
     let in_range = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&x);
     (in_range && x.fract() == 0.0).then_some(x as i64)

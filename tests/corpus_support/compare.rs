@@ -8,8 +8,9 @@ use siskin::diagnostic::Code;
 use siskin::emit::{counted_fields, index_type};
 use siskin::formula::Name;
 use siskin::layout::Layout;
+use siskin::packing::{self, PackOptions};
 use siskin::program::{Extents, OracleTensor, Program, interpret, resolve};
-use siskin::tensor::{self, IndexData, IndexType, PackOptions, Tensor, Values};
+use siskin::tensor::{self, IndexData, IndexType, Tensor, Values};
 
 use super::library::RawArray;
 use super::variants::{Entry, VARIANTS, Variant};
@@ -143,7 +144,7 @@ fn pack(
     for (variant, list) in variants {
         let points: Vec<(&[usize], f64)> = list.iter().map(|(at, v)| (&at[..], *v)).collect();
         let entries = tensor::Entries::from_points(dims, &points).map_err(|e| format!("{e:#?}"))?;
-        match tensor::pack(layout, &entries, &PackOptions::default()) {
+        match packing::pack(layout, &entries, &PackOptions::default()) {
             Ok(mut packed) => {
                 packed.validate().map_err(|e| format!("{variant:?}: {e:#?}"))?;
                 return Ok(Some((*variant, packed)));

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::values::{Values, exact_integer};
+use crate::tensor::{Values, exact_integer};
 
 /// What is wrong with the next word.
 #[derive(Clone, Debug, PartialEq, Eq)]

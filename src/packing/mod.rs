@@ -18,6 +18,7 @@ mod arrays;
 mod bounds;
 mod columns;
 mod complete;
+mod convert;
 mod derive;
 mod intervals;
 mod inverse;
@@ -34,12 +35,11 @@ mod store;
 
 use std::sync::Arc;
 
-use super::entries::Entries;
-use super::index_data::IndexType;
-use super::tensor::Tensor;
 use crate::diagnostic::Result;
 use crate::layout::Layout;
+use crate::tensor::{Entries, IndexType, Tensor};
 
+pub use convert::convert;
 pub use plan::Plan;
 
 /// Width of the elements of index arrays. Arrays that may hold negative numbers are signed.
@@ -80,7 +80,8 @@ pub struct PackOptions {
 /// ```
 /// use std::sync::Arc;
 /// use siskin::layout::Layout;
-/// use siskin::tensor::{Entries, IndexData, PackOptions, pack};
+/// use siskin::packing::{PackOptions, pack};
+/// use siskin::tensor::{Entries, IndexData};
 /// let layout = Arc::new(Layout::named("csr").unwrap());
 /// let a = Entries::from_points(&[2, 3], &[(&[1, 2], 5.0), (&[1, 0], 7.5)]).unwrap();
 /// let packed = pack(&layout, &a, &PackOptions::default()).unwrap();

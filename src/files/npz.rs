@@ -7,16 +7,13 @@ use std::io::{Read, Seek, Write};
 
 use npyz::npz::NpzArchive;
 
-use super::dense::DenseArray;
-use super::entries::Entries;
 use super::file::Written;
-use super::index_data::IndexData;
 use super::loaded::Loaded;
 use super::npy;
 use super::npy_header::bad;
 use super::stored_zip::StoredZip;
-use super::values::Values;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::tensor::{DenseArray, Entries, IndexData, Values};
 
 /// Reads a sparse array. Explicit zeros are kept, except in `bsr` and `dia`, where they are the
 /// padding of blocks and diagonals.

@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::super::values::{Values, with_values};
 use super::columns::{Column, Data};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::tensor::{Values, with_values};
 
 /// Numbers that are added up; the second component tells that the sum overflowed.
 trait Sum: Copy {

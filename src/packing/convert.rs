@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::pack::{PackOptions, Plan, pack};
-use super::tensor::Tensor;
+use super::{PackOptions, Plan, pack};
 use crate::diagnostic::Result;
 use crate::layout::Layout;
+use crate::tensor::Tensor;
 
 /// The tensor in another layout: its entries, packed. Zeros that the source layout stores only
 /// because it must (blocks, padding, dense dimensions) are dropped.

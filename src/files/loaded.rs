@@ -1,9 +1,7 @@
 //! What a file turned out to hold: entries or a dense array.
 
-use super::dense::DenseArray;
-use super::entries::Entries;
-use super::values::{ValueType, Values};
 use crate::diagnostic::Result;
+use crate::tensor::{DenseArray, Entries, ValueType, Values};
 
 /// The content of a file, in the form the file has.
 #[derive(Clone, Debug, PartialEq)]

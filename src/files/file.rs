@@ -12,9 +12,9 @@ use flate2::write::GzEncoder;
 
 use super::lines::{Lines, read_failed};
 use super::loaded::Loaded;
-use super::values::ValueType;
 use super::{mtx, npy, npz, tns};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::tensor::ValueType;
 
 /// The extensions that are understood; `.gz` may follow each.
 pub const EXTENSIONS: [&str; 4] = [".mtx", ".tns", ".npy", ".npz"];

@@ -18,8 +18,7 @@ use super::store::{self, Scatter, Target};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Name};
 use crate::layout::{PropertyKind, checks};
-use crate::tensor::index_data::IndexData;
-use crate::tensor::tensor::{known_sizes, shape};
+use crate::tensor::{IndexData, known_sizes, shape};
 
 impl<'a> Packer<'a> {
     /// Gives the parameters that count this level their values, and checks that its numbers fit.

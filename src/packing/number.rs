@@ -3,10 +3,10 @@
 //! In: for each entry, the first sort key that differs from the entry before. Out: each entry's
 //! position, and which entries are the first at theirs.
 
-use super::super::entries::Entries;
 use super::columns::Column;
 use super::sort::{self, Key};
 use crate::diagnostic::Result;
+use crate::tensor::Entries;
 
 /// What separates the positions of a level, and its groups, in the sorted entries.
 #[derive(Clone, Copy, Debug)]

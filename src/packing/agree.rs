@@ -6,9 +6,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::super::entries::Entries;
-use super::super::tensor::Tensor;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::tensor::{Entries, Tensor};
 
 /// What the layout asks of sizes: a symmetric matrix, say, has as many columns as rows.
 ///

@@ -2,11 +2,11 @@
 //!
 //! In: the role of an array, and the columns of its arguments. Out: its elements.
 
-use super::super::index_data::{IndexData, IndexType};
 use super::columns::{Column, Data};
 use super::number::Numbering;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
+use crate::tensor::{IndexData, IndexType};
 
 /// The array that is being filled.
 pub(super) struct Target<'a> {

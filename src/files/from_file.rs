@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::file::{ReadOptions, read};
 use super::loaded::Loaded;
-use super::pack::{PackOptions, pack};
-use super::tensor::Tensor;
 use crate::diagnostic::Result;
 use crate::layout::Layout;
+use crate::packing::{PackOptions, pack};
+use crate::tensor::Tensor;
 
 impl Tensor {
     /// The data of a tensor file, to be packed: `Tensor::read("a.mtx")?.pack(&layout)?`. For more

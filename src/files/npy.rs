@@ -5,13 +5,12 @@
 
 use std::io::{self, Read, Write};
 
-use super::dense::{DenseArray, element_count};
 use super::file::Written;
 use super::lines::read_failed;
 use super::loaded::Loaded;
 use super::npy_header::{self, ElementType, NpyHeader, bad};
-use super::values::{ValueType, Values};
 use crate::diagnostic::{Diagnostic, Result};
+use crate::tensor::{DenseArray, ValueType, Values, element_count};
 
 /// Bytes decoded at once; a multiple of every element size.
 const CHUNK: usize = 64 * 1024;

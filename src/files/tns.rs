@@ -5,15 +5,13 @@
 
 use std::io::{self, Read, Write};
 
-use super::entries::Entries;
 use super::file::{ReadOptions, Room, Written};
-use super::index_data::{IndexData, IndexType};
 use super::lines::{Line, Lines};
 use super::loaded::Loaded;
 use super::mtx::{bad_coordinate, bad_value};
-use super::values::{ValueType, Values, with_values};
 use super::words::{Words, value_text};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::tensor::{Entries, IndexData, IndexType, ValueType, Values, with_values};
 
 /// What comments begin with.
 const COMMENT: u8 = b'#';

@@ -21,7 +21,7 @@ use crate::diagnostic::Result;
 use crate::formula::{Affine, Arith};
 use crate::layout::Layout;
 use crate::layout::checks::{Check, checks};
-use crate::tensor::tensor::known_sizes;
+use crate::tensor::known_sizes;
 
 impl Plan {
     /// Finds the levels whose groups have to be completed: their size is fixed, and nothing says

@@ -23,11 +23,9 @@ use super::store::Scatter;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Name};
 use crate::layout::{Layout, checks};
-use crate::tensor::Tensor;
-use crate::tensor::entries::Entries;
-use crate::tensor::index_data::{IndexData, IndexType};
-use crate::tensor::tensor::{extents, known_sizes, rank_differs};
-use crate::tensor::values::Values;
+use crate::tensor::{
+    Entries, IndexData, IndexType, Tensor, Values, extents, known_sizes, rank_differs,
+};
 
 impl Plan {
     /// Packs entries by this plan, which must be that of `layout`.

@@ -7,7 +7,7 @@ use super::columns::Columns;
 use super::plan::Plan;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::layout::Layout;
-use crate::tensor::entries::Entries;
+use crate::tensor::Entries;
 
 /// The piece of each entry, `None` if all belong to the first.
 ///

@@ -12,7 +12,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Call, Name};
 use crate::layout::probing::home_slot;
 use crate::layout::{Layout, PropertyKind};
-use crate::tensor::points::Scope;
+use crate::tensor::Scope;
 
 /// The key of a position that is the slot of a hash table, if it is one.
 ///

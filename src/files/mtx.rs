@@ -6,16 +6,13 @@
 
 use std::io::{self, Read, Write};
 
-use super::dense::DenseArray;
-use super::entries::Entries;
 use super::file::{ReadOptions, Room, Written};
-use super::index_data::{IndexData, IndexType};
 use super::lines::{Line, Lines};
 use super::loaded::Loaded;
 use super::mtx_header::{self, Field, Header, Storage, Symmetry};
-use super::values::{ValueType, Values, with_values};
 use super::words::{Fault, Words, value_text};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::tensor::{DenseArray, Entries, IndexData, IndexType, ValueType, Values, with_values};
 
 /// The shortest line of an entry: `1 1` and its end.
 const SHORTEST_ENTRY: u64 = 4;

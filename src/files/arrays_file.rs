@@ -12,16 +12,13 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use npyz::npz::NpzArchive;
 
-use super::dense::DenseArray;
-use super::index_data::IndexData;
 use super::npy;
 use super::npy_header::bad;
 use super::stored_zip::StoredZip;
-use super::tensor::Tensor;
-use super::values::Values;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::layout::Layout;
+use crate::tensor::{DenseArray, IndexData, Tensor, Values};
 
 const SHAPE: &str = "shape";
 
@@ -148,7 +145,8 @@ fn integers<R: Read + Seek>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::{Entries, PackOptions, pack};
+    use crate::packing::{PackOptions, pack};
+    use crate::tensor::Entries;
 
     fn packed() -> Tensor {
         let layout = Arc::new(Layout::named("csr").unwrap());

@@ -8,12 +8,11 @@ use std::borrow::Cow;
 
 use indexmap::IndexMap;
 
-use super::super::index_data::IndexData;
-use super::super::points::holds;
 use super::derive::call_name;
 use super::inverse::Form;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Atom, Constraint, Name};
+use crate::tensor::{IndexData, holds};
 
 /// Integers, one for each entry, and an interval that holds them all.
 #[derive(Clone, Debug)]
