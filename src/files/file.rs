@@ -10,30 +10,18 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-use super::lines::{Lines, read_failed};
+use super::lines::{Lines, Room, read_failed};
 use super::loaded::Loaded;
+use super::options::ReadOptions;
+use super::written::{WriteFailure, Written};
 use super::{mtx, npy, npz, tns};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::tensor::ValueType;
 
 /// The extensions that are understood; `.gz` may follow each.
 pub const EXTENSIONS: [&str; 4] = [".mtx", ".tns", ".npy", ".npz"];
 
 /// Bytes between two reports of progress.
 const REPORT_EVERY: u64 = 1 << 20;
-
-/// How to read a file.
-#[derive(Clone, Default)]
-pub struct ReadOptions<'a> {
-    /// The extents, for formats that do not hold them (`.tns`). For the others a check; one extent
-    /// makes a matrix of one row or column a vector.
-    pub dims: Option<Vec<usize>>,
-    /// The type to read values as; by default what the file has (`.mtx`: `f64`, or `i64` for
-    /// `integer`; `.tns`: `f64`).
-    pub value_type: Option<ValueType>,
-    /// Called now and then with the bytes of the file read so far, and their total.
-    pub progress: Option<&'a dyn Fn(u64, u64)>,
-}
 
 /// What was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,19 +63,6 @@ impl Format {
                     EXTENSIONS.join(", ")
                 ))
             })
-    }
-}
-
-/// How large a text can be, so that a wrong count in it does not reserve memory for nothing.
-#[derive(Clone, Copy)]
-pub(super) struct Room {
-    pub text_bytes: u64,
-}
-
-impl Room {
-    /// At most `count` items of at least `shortest` bytes.
-    pub fn plausible(self, count: usize, shortest: u64) -> usize {
-        count.min(usize::try_from(self.text_bytes / shortest + 1).unwrap_or(usize::MAX))
     }
 }
 
@@ -201,26 +176,6 @@ impl Seek for Counted<'_> {
         self.file.seek(to)
     }
 }
-
-/// Why something was not written: the data do not fit the format, or the disk failed.
-pub(super) enum WriteFailure {
-    Refused(Box<Diagnostic>),
-    Io(io::Error),
-}
-
-impl From<Box<Diagnostic>> for WriteFailure {
-    fn from(diagnostic: Box<Diagnostic>) -> Self {
-        WriteFailure::Refused(diagnostic)
-    }
-}
-
-impl From<io::Error> for WriteFailure {
-    fn from(error: io::Error) -> Self {
-        WriteFailure::Io(error)
-    }
-}
-
-pub(super) type Written = Result<(), WriteFailure>;
 
 /// Refuses a path whose extension is not that of a tensor file, before any work is done for it.
 ///

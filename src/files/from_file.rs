@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::file::{ReadOptions, read};
+use super::file::read;
 use super::loaded::Loaded;
+use super::options::ReadOptions;
 use crate::diagnostic::Result;
 use crate::layout::Layout;
 use crate::packing::{PackOptions, pack};

@@ -12,6 +12,19 @@ const WINDOW: usize = 256 * 1024;
 /// Longer "lines" are binary data or damage; this bounds the memory they take.
 const LONGEST_LINE: usize = 1024 * 1024;
 
+/// How large a text can be, so that a wrong count in it does not reserve memory for nothing.
+#[derive(Clone, Copy)]
+pub(super) struct Room {
+    pub text_bytes: u64,
+}
+
+impl Room {
+    /// At most `count` items of at least `shortest` bytes.
+    pub fn plausible(self, count: usize, shortest: u64) -> usize {
+        count.min(usize::try_from(self.text_bytes / shortest + 1).unwrap_or(usize::MAX))
+    }
+}
+
 /// A stream of lines.
 pub(super) struct Lines<'a, R> {
     source: R,

@@ -40,10 +40,13 @@ mod mtx_header;
 mod npy;
 mod npy_header;
 mod npz;
+mod options;
 mod stored_zip;
 mod tns;
 mod words;
+mod written;
 
 pub use arrays_file::holds_arrays;
-pub use file::{EXTENSIONS, File, ReadOptions, check_writable, read, write};
+pub use file::{EXTENSIONS, File, check_writable, read, write};
 pub use loaded::Loaded;
+pub use options::ReadOptions;

@@ -6,11 +6,12 @@
 
 use std::io::{self, Read, Write};
 
-use super::file::{ReadOptions, Room, Written};
-use super::lines::{Line, Lines};
+use super::lines::{Line, Lines, Room};
 use super::loaded::Loaded;
 use super::mtx_header::{self, Field, Header, Storage, Symmetry};
+use super::options::ReadOptions;
 use super::words::{Fault, Words, value_text};
+use super::written::Written;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::tensor::{DenseArray, Entries, IndexData, IndexType, ValueType, Values, with_values};
 

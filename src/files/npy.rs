@@ -5,10 +5,10 @@
 
 use std::io::{self, Read, Write};
 
-use super::file::Written;
 use super::lines::read_failed;
 use super::loaded::Loaded;
 use super::npy_header::{self, ElementType, NpyHeader, bad};
+use super::written::Written;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::tensor::{DenseArray, ValueType, Values, element_count};
 

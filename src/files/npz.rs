@@ -7,11 +7,11 @@ use std::io::{Read, Seek, Write};
 
 use npyz::npz::NpzArchive;
 
-use super::file::Written;
 use super::loaded::Loaded;
 use super::npy;
 use super::npy_header::bad;
 use super::stored_zip::StoredZip;
+use super::written::Written;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::tensor::{DenseArray, Entries, IndexData, Values};
 

@@ -5,11 +5,12 @@
 
 use std::io::{self, Read, Write};
 
-use super::file::{ReadOptions, Room, Written};
-use super::lines::{Line, Lines};
+use super::lines::{Line, Lines, Room};
 use super::loaded::Loaded;
 use super::mtx::{bad_coordinate, bad_value};
+use super::options::ReadOptions;
 use super::words::{Words, value_text};
+use super::written::Written;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::tensor::{Entries, IndexData, IndexType, ValueType, Values, with_values};
 

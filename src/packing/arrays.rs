@@ -7,13 +7,13 @@ use std::borrow::Cow;
 
 use indexmap::IndexMap;
 
-use super::columns::{Column, Columns};
-use super::derive::{function_name, refused};
+use super::columns::{Column, Columns, function_name};
 use super::linear::slots;
 use super::number::Numbering;
 use super::packer::Packer;
 use super::plan::{Count, Role};
 use super::probing;
+use super::refusal::refused;
 use super::store::{self, Scatter, Target};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Name};

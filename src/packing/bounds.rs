@@ -3,8 +3,8 @@
 //! In: the constraints of a piece. Out: [`Bounds`]: between two elements of a segment array, between
 //! the elements of two arrays, below a count, or below a size.
 
-use super::derive::refused;
 use super::plan::Role;
+use super::refusal::refused;
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Atom, Call, Constraint, Name, Relop};
 use crate::layout::Layout;

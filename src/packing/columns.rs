@@ -8,10 +8,9 @@ use std::borrow::Cow;
 
 use indexmap::IndexMap;
 
-use super::derive::call_name;
 use super::inverse::Form;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Affine, Atom, Constraint, Name};
+use crate::formula::{Affine, Atom, Call, Constraint, Name};
 use crate::tensor::{IndexData, holds};
 
 /// Integers, one for each entry, and an interval that holds them all.
@@ -94,6 +93,16 @@ impl<'a> Column<'a> {
             _ => {}
         }
     }
+}
+
+/// The name of the column that holds the values of a call.
+pub(super) fn call_name(call: &Call) -> Name {
+    Name::from(Atom::Call(call.clone()).to_string())
+}
+
+/// [`call_name`] of `array(args)`.
+pub(super) fn function_name(array: &Name, args: &[Affine]) -> Name {
+    call_name(&Call { array: array.clone(), args: args.to_vec() })
 }
 
 /// Named columns of `len` entries, and sizes.

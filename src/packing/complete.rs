@@ -12,11 +12,11 @@ use std::borrow::Cow;
 use indexmap::IndexMap;
 
 use super::columns::{Column, Columns};
-use super::derive::refused;
 use super::linear::slots;
 use super::number::Numbering;
 use super::packer::Packer;
 use super::plan::{Count, Order, Plan, Role};
+use super::refusal::refused;
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Arith};
 use crate::layout::Layout;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{PackOptions, Plan, pack};
+use super::options::PackOptions;
+use super::pack::pack;
+use super::plan::Plan;
 use crate::diagnostic::Result;
 use crate::layout::Layout;
 use crate::tensor::Tensor;

@@ -1,18 +1,20 @@
 //! From a declaration to its packing plan.
 //!
-//! In: a [`Layout`]. Out: a [`Plan`], or [`Code::NotPackable`] naming the index array (or the
-//! position) that the relation leaves undetermined and saying what it lacks.
+//! In: a [`Layout`]. Out: a [`Plan`], or a refusal naming the index array (or the position) that the
+//! relation leaves undetermined and saying what it lacks.
 
 use indexmap::IndexMap;
 
 use super::bounds::{Bounds, of_position};
+use super::columns::call_name;
 use super::intervals;
 use super::inverse::{Form, Inverse, calls};
 use super::order;
 use super::plan::{Count, Forms, Interval, Level, Measure, Measured, Order, Plan, Position, Role};
 use super::probing;
+use super::refusal::refused;
 use crate::check::refuse_contradiction;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Arith, Atom, Call, Constraint, Name, Relop};
 use crate::layout::{IndexArray, Layout};
 
@@ -20,21 +22,13 @@ impl Plan {
     /// Derives the packing plan of a layout from its relation and properties.
     ///
     /// # Errors
-    /// [`Code::NotPackable`] if an index array is neither a count, nor a coordinate, nor otherwise
-    /// determined by the coordinates; the message names it. [`Code::Contradiction`] if the declared
+    /// `Code::NotPackable` if an index array is neither a count, nor a coordinate, nor otherwise
+    /// determined by the coordinates; the message names it. `Code::Contradiction` if the declared
     /// properties contradict each other.
     pub fn of(layout: &Layout) -> Result<Plan> {
         refuse_contradiction(layout)?;
         Derivation::new(layout)?.plan()
     }
-}
-
-/// An error about `layout`.
-pub(super) fn refused(layout: &Layout, what: impl std::fmt::Display) -> Box<Diagnostic> {
-    Diagnostic::new(
-        Code::NotPackable,
-        format!("layout `{}` cannot be packed from its declaration: {what}", layout.name),
-    )
 }
 
 /// A determined call with its functions, one for each piece.
@@ -445,16 +439,6 @@ fn apart(a: &Role, b: &Role) -> bool {
         _ => false,
     };
     args(a).into_iter().zip(args(b)).any(differ)
-}
-
-/// The name of the column that holds the values of a call.
-pub(super) fn call_name(call: &Call) -> Name {
-    Name::from(Atom::Call(call.clone()).to_string())
-}
-
-/// [`call_name`] of `array(args)`.
-pub(super) fn function_name(array: &Name, args: &[Affine]) -> Name {
-    call_name(&Call { array: array.clone(), args: args.to_vec() })
 }
 
 /// Positions that are functions of other undetermined ones, e.g. `p1 = p0`.

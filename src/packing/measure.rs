@@ -4,8 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::columns::{Column, Columns};
-use super::derive::call_name;
+use super::columns::{Column, Columns, call_name};
 use super::linear::slots;
 use super::packer::Packer;
 use super::plan::{Measure, Measured, Position};

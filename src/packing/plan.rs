@@ -4,7 +4,7 @@ use std::fmt;
 
 use indexmap::IndexMap;
 
-use super::derive::function_name;
+use super::columns::function_name;
 use super::inverse::Form;
 use crate::formula::{Affine, Arith, Atom, Call, Constraint, Name};
 

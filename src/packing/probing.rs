@@ -5,9 +5,9 @@
 //! the coordinates makes equal entries pack to equal bytes.
 
 use super::columns::Column;
-use super::derive::refused;
 use super::number::Numbering;
 use super::plan::Level;
+use super::refusal::refused;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Call, Name};
 use crate::layout::probing::home_slot;
