@@ -3,6 +3,8 @@
 
 #[path = "tidy/checks.rs"]
 mod checks;
+#[path = "tidy/imports.rs"]
+mod imports;
 #[path = "tidy/lexer.rs"]
 mod lexer;
 
@@ -83,7 +85,52 @@ fn no_complaints(complaints: Vec<String>) {
 
 #[test]
 fn modules_use_only_what_comes_before_them() {
-    no_complaints(sources().iter().flat_map(|(p, s)| checks::dependencies(p, s)).collect());
+    let all = files("src", &["rs"]);
+    no_complaints(
+        all.iter().flat_map(|(p, text)| checks::dependencies(p, &Source::new(text))).collect(),
+    );
+}
+
+#[test]
+fn tests_benchmarks_and_examples_use_modules_that_are_open_to_them() {
+    let outside: Vec<(String, String)> =
+        rust_files().into_iter().filter(|(p, _)| !p.starts_with("src/")).collect();
+    assert!(outside.len() > 20);
+    no_complaints(
+        outside
+            .iter()
+            .flat_map(|(p, text)| checks::outside_dependencies(p, &Source::new(text)))
+            .collect(),
+    );
+}
+
+#[test]
+fn the_table_of_modules_goes_one_way() {
+    no_complaints(checks::table_cycles(checks::MAY_USE));
+}
+
+#[test]
+fn no_two_files_need_each_other() {
+    let sources = sources();
+    let arrows: usize = imports::graph(&sources).values().map(|uses| uses.len()).sum();
+    assert!(arrows > sources.len(), "{arrows} arrows: were the imports found?");
+    no_complaints(checks::file_cycles(&sources));
+}
+
+#[test]
+fn every_exemption_from_the_rule_of_cycles_is_needed() {
+    assert!(checks::CYCLES.iter().all(|(_, reason)| !reason.is_empty()));
+    no_complaints(checks::mended_cycles(&sources()));
+}
+
+#[test]
+fn nothing_stray_lies_at_the_root() {
+    let entries = fs::read_dir(root()).expect("the root");
+    let names: Vec<String> = entries
+        .map(|e| e.expect("a readable folder").file_name().to_string_lossy().into_owned())
+        .collect();
+    assert!(names.iter().any(|name| name == "Cargo.toml"));
+    no_complaints(checks::stray_files(names.iter().map(String::as_str)));
 }
 
 #[test]
@@ -167,6 +214,99 @@ mod on_bad_snippets {
             Source::new("use crate::formula::Name;\nuse crate::{diagnostic::Code, emit::{A, B}};");
         let complaints = checks::dependencies("src/scan/x.rs", &bad);
         assert_eq!(complaints, ["src/scan/x.rs:2: `scan` may not use `emit`"]);
+    }
+
+    #[test]
+    fn an_arrow_counts_also_as_a_path_from_outside_and_in_a_test() {
+        let bad = Source::new("use siskin::kernel::Kernel;\nfn f() { siskin::cli::main() }");
+        assert_eq!(
+            checks::dependencies("src/scan/x.rs", &bad),
+            [
+                "src/scan/x.rs:1: `scan` may not use `kernel`",
+                "src/scan/x.rs:2: `scan` may not use `cli`"
+            ]
+        );
+        let bad = Source::new("#[cfg(test)]\nmod tests { use crate::kernel::Kernel; }");
+        assert_eq!(checks::dependencies("src/scan/x.rs", &bad).len(), 1);
+        let bad = Source::new("use siskin::synth::X;\nuse siskin::{Kernel, layout::Layout};");
+        assert_eq!(
+            checks::outside_dependencies("examples/x.rs", &bad),
+            ["examples/x.rs:1: may not use `synth`"]
+        );
+        assert!(checks::outside_dependencies("tests/x.rs", &bad).is_empty());
+        assert_eq!(checks::outside_dependencies("demos/x.rs", &bad).len(), 1);
+        let gone = Source::new("use siskin::tensors::X;");
+        assert_eq!(checks::outside_dependencies("tests/x.rs", &gone).len(), 1);
+    }
+
+    #[test]
+    fn modules_that_may_use_each_other_are_seen() {
+        let table: [(&str, &[&str]); 3] = [("a", &["b"]), ("b", &["c"]), ("c", &[])];
+        assert!(checks::table_cycles(&table).is_empty());
+        let table: [(&str, &[&str]); 3] = [("a", &["b"]), ("b", &["a"]), ("c", &[])];
+        assert_eq!(checks::table_cycles(&table).len(), 2);
+    }
+
+    fn crate_of(files: &[(&str, &str)]) -> Vec<(String, Source)> {
+        files.iter().map(|(path, text)| (path.to_string(), Source::new(text))).collect()
+    }
+
+    #[test]
+    fn files_that_need_each_other_are_seen_through_re_exports_and_by_any_path() {
+        // `a` takes from `b` what `mod.rs` passes on.
+        for (a, b) in [
+            ("use super::B;", "use super::a::A;"),
+            ("use crate::x::B;", "fn f() -> crate::x::a::A {}"),
+            ("use crate::{x::{self, b::{B as C}}, y};", "use super::{a};"),
+        ] {
+            let sources = crate_of(&[
+                ("src/lib.rs", "pub mod x;"),
+                ("src/x/mod.rs", "mod a;\nmod b;\npub use b::B;\npub(crate) use self::a::A;"),
+                ("src/x/a.rs", a),
+                ("src/x/b.rs", b),
+            ]);
+            assert_eq!(
+                checks::file_cycles(&sources),
+                ["2 files need each other: src/x/a.rs:1 -> src/x/b.rs:1 -> src/x/a.rs"],
+                "{a} {b}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_and_its_mod_rs_need_each_other_if_each_uses_the_other() {
+        let with = |module: &str, a: &str| {
+            checks::file_cycles(&crate_of(&[
+                ("src/lib.rs", "pub mod x;"),
+                ("src/x/mod.rs", module),
+                ("src/x/a.rs", a),
+            ]))
+            .len()
+        };
+        assert_eq!(with("mod a;\npub use a::f;\npub struct X;", "use super::X;\npub fn f() {}"), 0);
+        assert_eq!(
+            with("mod a;\npub use a::f;\npub fn g() { f() }\npub struct X;", "use super::X;"),
+            1
+        );
+        assert_eq!(with("mod a;\npub fn g() { a::f() }\npub struct X;", "use super::X;"), 1);
+        assert_eq!(with("mod a;\npub fn g() { a::f() }", "pub fn f() {}"), 0);
+    }
+
+    #[test]
+    fn imports_of_tests_and_of_other_crates_make_no_cycle() {
+        let sources = crate_of(&[
+            ("src/lib.rs", "pub mod x;"),
+            ("src/x/mod.rs", "mod a;\nmod b;"),
+            ("src/x/a.rs", "use super::b::B;\nuse other::x::b::B;"),
+            ("src/x/b.rs", "use other::x::a::A;\n#[cfg(test)]\nmod tests { use crate::x::a::A; }"),
+        ]);
+        assert!(checks::file_cycles(&sources).is_empty());
+        assert_eq!(imports::graph(&sources)["src/x/a.rs"].len(), 1);
+    }
+
+    #[test]
+    fn an_output_left_at_the_root_is_seen() {
+        assert_eq!(checks::stray_files(["Cargo.toml", "C=shares", "a.mtx"]).len(), 2);
     }
 
     #[test]

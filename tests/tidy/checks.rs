@@ -1,5 +1,6 @@
 //! The rules, each a function from one file to complaints.
 
+use super::imports::{self, paths};
 use super::lexer::Source;
 
 /// Which modules each module may name. Data flows one way, from `layout` to `exec`; what is not
@@ -109,6 +110,88 @@ pub const NAME_EXEMPTIONS: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// Files outside the library, by the beginning of their paths, and the modules that they may name as
+/// `siskin::…`; `None`: all that the library has.
+pub const OUTSIDE: &[(&str, Option<&[&str]>)] = &[
+    // What a reader of the examples shall need to know.
+    (
+        "examples/",
+        Some(&["diagnostic", "kernel", "layout", "tensor", "packing", "files", "program"]),
+    ),
+    ("benches/", None),
+    ("tests/", None),
+];
+
+/// Files that still need each other: all the files of one cycle, and why. A file leaves its list
+/// with the last cycle that it is in; no file may be added.
+pub const CYCLES: &[(&[&str], &str)] = &[
+    (
+        &["src/check/contradiction.rs", "src/check/report.rs", "src/check/small.rs"],
+        "a report prints what the searches found, and they make its parts",
+    ),
+    (
+        &[
+            "src/cli/bench.rs",
+            "src/cli/check.rs",
+            "src/cli/convert.rs",
+            "src/cli/data.rs",
+            "src/cli/emit.rs",
+            "src/cli/explain.rs",
+            "src/cli/layouts.rs",
+            "src/cli/mod.rs",
+            "src/cli/options.rs",
+            "src/cli/run.rs",
+            "src/cli/smt.rs",
+        ],
+        "what commands share stands in mod.rs, which also lists them",
+    ),
+    (
+        &["src/emit/find.rs", "src/emit/nest.rs", "src/emit/parallel.rs"],
+        "text of loops is made while they are walked; it ends with the typed tree of code",
+    ),
+    (
+        &["src/iterspace/compose.rs", "src/iterspace/transform.rs"],
+        "composition applies transformations to the type that it defines",
+    ),
+    (
+        &["src/layout/level_form.rs", "src/layout/specialise.rs"],
+        "specialising reads a level's form, which is specialised as it is read",
+    ),
+    (
+        &["src/synth/prove.rs", "src/synth/state_indices.rs"],
+        "state indices are found by proofs, which are about a state",
+    ),
+];
+
+/// What may lie at the root of the repository. Anything else is the output of somebody's command.
+pub const AT_ROOT: &[&str] = &[
+    ".ci",
+    ".git",
+    ".gitignore",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "Makefile",
+    "README.md",
+    "benches",
+    "build.rs",
+    "examples",
+    "layouts",
+    "rustfmt.toml",
+    "scripts",
+    "src",
+    "target",
+    "templates",
+    "tests",
+    // In an unpacked crate.
+    ".cargo-ok",
+    ".cargo_vcs_info.json",
+    "Cargo.toml.orig",
+];
+
 /// Crates that only one module may name: the type would leak otherwise.
 pub const WRAPPED: &[(&str, &str)] = &[("isl_rs", "src/isl/"), ("z3", "src/prover/")];
 
@@ -122,39 +205,18 @@ pub fn module_of(path: &str) -> Option<&str> {
     (name != "lib" && name != "main").then_some(name)
 }
 
-/// Every `crate::name`, also in `crate::{a, b::c}`, with its line.
+/// Every module named by a path from the crate's root, as the library (`crate::`) and everything
+/// outside it (`siskin::`) write it, with its line.
 pub fn crate_uses(code: &str) -> Vec<(usize, String)> {
-    let mut out = Vec::new();
-    for (at, word) in code.match_indices("crate::") {
-        let line = code[..at].matches('\n').count() + 1;
-        let rest = &code[at + word.len()..];
-        let name = |text: &str| -> String {
-            text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
-        };
-        match rest.strip_prefix('{') {
-            None => out.push((line, name(rest))),
-            Some(list) => {
-                let mut depth = 0;
-                let mut item = String::new();
-                for c in list.chars() {
-                    match c {
-                        '{' => depth += 1,
-                        '}' if depth == 0 => break,
-                        '}' => depth -= 1,
-                        ',' if depth == 0 => out.push((line, name(&std::mem::take(&mut item)))),
-                        _ => {}
-                    }
-                    if depth == 0 && c != ',' {
-                        item.push(c);
-                    }
-                }
-                out.push((line, name(&item)));
-            }
-        }
-    }
-    // The crate's own re-exports begin with a capital letter; they stand for no module.
-    out.retain(|(_, name)| name.starts_with(|c: char| c.is_lowercase()));
-    out
+    let mut uses: Vec<(usize, String)> = paths(code, &["crate", "siskin"])
+        .into_iter()
+        .filter_map(|(line, path)| Some((line, path.get(1)?.clone())))
+        // The crate's own re-exports begin with a capital letter; they stand for no module.
+        .filter(|(_, name)| name.starts_with(|c: char| c.is_lowercase()))
+        .collect();
+    // `crate::emit::{A, B}` is one use.
+    uses.dedup();
+    uses
 }
 
 pub fn dependencies(path: &str, source: &Source) -> Vec<String> {
@@ -164,10 +226,73 @@ pub fn dependencies(path: &str, source: &Source) -> Vec<String> {
             "{path}: module `{module}` is not in the table of tests/tidy/checks.rs"
         )];
     };
-    crate_uses(&source.code)
+    crate_uses(&source.with_tests)
         .into_iter()
         .filter(|(_, used)| used != module && !allowed.contains(&used.as_str()))
         .map(|(line, used)| format!("{path}:{line}: `{module}` may not use `{used}`"))
+        .collect()
+}
+
+/// Tests, benchmarks and examples name modules of the library that exist, and only those that
+/// [`OUTSIDE`] allows.
+pub fn outside_dependencies(path: &str, source: &Source) -> Vec<String> {
+    let Some((_, allowed)) = OUTSIDE.iter().find(|(folder, _)| path.starts_with(folder)) else {
+        return vec![format!("{path}: its folder is not in the table of tests/tidy/checks.rs")];
+    };
+    let may_use = |name: &str| match allowed {
+        Some(allowed) => allowed.contains(&name),
+        // The commands are no part of the library.
+        None => name != "cli" && MAY_USE.iter().any(|(module, _)| *module == name),
+    };
+    paths(&source.with_tests, &["siskin"])
+        .into_iter()
+        .filter_map(|(line, path)| Some((line, path.get(1)?.clone())))
+        .filter(|(_, name)| name.starts_with(|c: char| c.is_lowercase()) && !may_use(name))
+        .map(|(line, used)| format!("{path}:{line}: may not use `{used}`"))
+        .collect()
+}
+
+/// Modules that the table lets use each other, directly or not.
+pub fn table_cycles(table: &[(&str, &[&str])]) -> Vec<String> {
+    let mut open: Vec<&(&str, &[&str])> = table.iter().collect();
+    while let Some(free) =
+        open.iter().position(|(_, uses)| !open.iter().any(|(name, _)| uses.contains(name)))
+    {
+        open.remove(free);
+    }
+    open.into_iter().map(|(name, _)| format!("`{name}` may use what uses it")).collect()
+}
+
+/// Files that need each other; each is to be understood without those that build on it.
+pub fn file_cycles(sources: &[(String, Source)]) -> Vec<String> {
+    let graph = imports::graph(sources);
+    let exempt =
+        |group: &[&str]| CYCLES.iter().any(|(files, _)| group.iter().all(|f| files.contains(f)));
+    imports::cycles(&graph)
+        .iter()
+        .filter(|group| !exempt(group))
+        .map(|group| imports::shown(&graph, group))
+        .collect()
+}
+
+/// Exemptions from [`file_cycles`] whose cycle is gone.
+pub fn mended_cycles(sources: &[(String, Source)]) -> Vec<String> {
+    let graph = imports::graph(sources);
+    let groups = imports::cycles(&graph);
+    let in_cycle = |file: &str| groups.iter().any(|group| group.contains(&file));
+    CYCLES
+        .iter()
+        .flat_map(|(files, _)| files.iter())
+        .filter(|file| !in_cycle(file))
+        .map(|file| format!("{file} is in no cycle any more: strike it from CYCLES"))
+        .collect()
+}
+
+pub fn stray_files<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    names
+        .into_iter()
+        .filter(|name| !AT_ROOT.contains(name))
+        .map(|name| format!("{name}: does not belong at the root of the repository"))
         .collect()
 }
 

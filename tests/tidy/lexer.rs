@@ -5,6 +5,8 @@ pub struct Source {
     /// The text with the inside of literals, comments and test modules turned to spaces; newlines
     /// stay, so that lines can be counted.
     pub code: String,
+    /// The same with the test modules.
+    pub with_tests: String,
     /// String literals outside test modules: line (from 1) and content.
     pub strings: Vec<(usize, String)>,
     /// Modules declared as `#[cfg(test)] mod name;`: their files are tests as a whole.
@@ -13,7 +15,7 @@ pub struct Source {
 
 impl Source {
     pub fn new(text: &str) -> Source {
-        let (mut code, literals) = blank_literals(text);
+        let (code, literals) = blank_literals(text);
         let mut test_files = Vec::new();
         let mut ranges = Vec::new();
         let mut from = 0;
@@ -48,8 +50,9 @@ impl Source {
             .enumerate()
             .map(|(at, b)| if b != b'\n' && is_test(at) { b' ' } else { b })
             .collect();
-        code = String::from_utf8(blanked).expect("literals and comments held all other bytes");
-        Source { code, strings, test_files }
+        let with_tests = code;
+        let code = String::from_utf8(blanked).expect("literals and comments held all other bytes");
+        Source { code, with_tests, strings, test_files }
     }
 }
 
