@@ -148,7 +148,7 @@ fn expected(a: &Tensor, b: &Tensor) -> Vec<f64> {
         let entries = t.entries().expect("a valid tensor");
         let mut out: BTreeMap<usize, Vec<(usize, f64)>> = BTreeMap::new();
         for k in 0..entries.len() {
-            let (at, value) = (entries.point(k), entries.values.get_f64(k));
+            let (at, value) = (entries.point(k), entries.values().get_f64(k));
             if value != 0.0 {
                 out.entry(at[0]).or_default().push((at[1], value));
             }

@@ -31,7 +31,7 @@ fn data_sets(rank: usize) -> Vec<(Vec<usize>, Vec<Vec<usize>>)> {
 fn nonzeros(entries: &Entries) -> BTreeMap<Vec<usize>, f64> {
     let mut out = BTreeMap::new();
     for k in 0..entries.len() {
-        *out.entry(entries.point(k)).or_default() += entries.values.get_f64(k);
+        *out.entry(entries.point(k)).or_default() += entries.values().get_f64(k);
     }
     out.retain(|_, value| *value != 0.0);
     out

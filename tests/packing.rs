@@ -290,7 +290,7 @@ fn layouts(rank: usize) -> Vec<Arc<Layout>> {
 fn sums(entries: &Entries) -> BTreeMap<Vec<usize>, f64> {
     let mut out = BTreeMap::new();
     for k in 0..entries.len() {
-        *out.entry(entries.point(k)).or_insert(0.0) += entries.values.get_f64(k);
+        *out.entry(entries.point(k)).or_insert(0.0) += entries.values().get_f64(k);
     }
     out.retain(|_, v| *v != 0.0);
     out
@@ -303,7 +303,7 @@ fn entries(dims: &[usize], points: &[Vec<usize>]) -> Entries {
 }
 
 fn packed(layout: &Arc<Layout>, entries: &Entries) -> Tensor {
-    let context = || format!("{} of extents {:?}", layout.name, entries.dims);
+    let context = || format!("{} of extents {:?}", layout.name, entries.dims());
     let mut tensor = pack(layout, entries, &PackOptions::default())
         .unwrap_or_else(|e| panic!("{}: {e}", context()));
     tensor.validate().unwrap_or_else(|e| panic!("{}: {e}\n{tensor:?}", context()));

@@ -38,7 +38,7 @@ fn triples(loaded: &Loaded) -> Vec<(usize, usize, f64)> {
     (0..entries.len())
         .map(|k| {
             let point = entries.point(k);
-            (point[0], point[1], entries.values.get_f64(k))
+            (point[0], point[1], entries.values().get_f64(k))
         })
         .collect()
 }
@@ -93,7 +93,7 @@ mod matrix_market {
     fn arrays_are_stored_by_columns_and_triangles_are_unpacked() {
         let values = |text: &str| {
             let Loaded::Dense(array) = mtx(text).unwrap().loaded else { panic!("not dense") };
-            array.values
+            array.into_values()
         };
         assert_eq!(
             values("%%MatrixMarket matrix array real general\n2 3\n1\n2\n3\n4\n5\n6\n"),
@@ -250,11 +250,11 @@ mod frostt {
     fn coordinates_beyond_32_bits_take_64() {
         let file = tns("1 4294967296 1\n").unwrap();
         let Loaded::Entries(entries) = file.loaded else { panic!("not entries") };
-        assert_eq!(entries.coords[1], IndexData::U32(vec![u32::MAX]));
+        assert_eq!(entries.coords()[1], IndexData::U32(vec![u32::MAX]));
         let file = tns("1 1 1\n1 4294967297 1\n").unwrap();
         let Loaded::Entries(entries) = file.loaded else { panic!("not entries") };
-        assert_eq!(entries.coords[0], IndexData::U64(vec![0, 0]));
-        assert_eq!(entries.coords[1], IndexData::U64(vec![0, 1 << 32]));
+        assert_eq!(entries.coords()[0], IndexData::U64(vec![0, 0]));
+        assert_eq!(entries.coords()[1], IndexData::U64(vec![0, 1 << 32]));
     }
 
     #[test]
@@ -329,12 +329,12 @@ mod numpy {
             array
         };
         let fortran = dense("fortran_f8.npy");
-        assert_eq!(fortran.dims, [2, 3]);
-        assert_eq!(fortran.values, Values::F64(vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0]));
-        assert_eq!(dense("big_endian_i2.npy").values, Values::I32(vec![0, 1, 2, 3, 4, 5]));
+        assert_eq!(fortran.dims(), [2, 3]);
+        assert_eq!(fortran.values(), &Values::F64(vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0]));
+        assert_eq!(dense("big_endian_i2.npy").values(), &Values::I32(vec![0, 1, 2, 3, 4, 5]));
         let cube = dense("bool_3d.npy");
-        assert_eq!(cube.dims, [1, 2, 2]);
-        assert_eq!(cube.values, Values::Bool(vec![true, false, false, true]));
+        assert_eq!(cube.dims(), [1, 2, 2]);
+        assert_eq!(cube.values(), &Values::Bool(vec![true, false, false, true]));
     }
 
     #[test]

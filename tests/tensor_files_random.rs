@@ -38,10 +38,9 @@ fn entries(rank: usize) -> impl Strategy<Value = Entries> {
     (dims, 0usize..12).prop_flat_map(|(dims, n)| {
         let columns: Vec<_> =
             dims.iter().map(|&extent| prop::collection::vec(0..extent as u32, n)).collect();
-        (Just(dims), columns, values(n)).prop_map(|(dims, columns, values)| Entries {
-            dims,
-            coords: columns.into_iter().map(IndexData::U32).collect(),
-            values,
+        (Just(dims), columns, values(n)).prop_map(|(dims, columns, values)| {
+            let coords = columns.into_iter().map(IndexData::U32).collect();
+            Entries::new(dims, coords, values).unwrap()
         })
     })
 }

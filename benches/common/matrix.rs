@@ -86,11 +86,13 @@ impl Matrix {
     fn read(path: &Path) -> Matrix {
         let file = read(path, &ReadOptions::default()).expect("a readable matrix");
         let entries = file.loaded.into_entries();
-        let [rows, columns] = entries.dims[..] else { panic!("{}: not a matrix", path.display()) };
+        let [rows, columns] = entries.dims()[..] else {
+            panic!("{}: not a matrix", path.display())
+        };
         let list = (0..entries.len())
             .map(|k| {
-                let (i, j) = (entries.coords[0].get(k), entries.coords[1].get(k));
-                (i as u32, j as u32, entries.values.get_f64(k))
+                let (i, j) = (entries.coords()[0].get(k), entries.coords()[1].get(k));
+                (i as u32, j as u32, entries.values().get_f64(k))
             })
             .collect();
         let name = path.file_name().expect("a file").to_string_lossy();

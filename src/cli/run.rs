@@ -295,12 +295,12 @@ impl Summary {
 /// The elements of a small tensor, a line for each row.
 fn whole(t: &Tensor) -> String {
     let Ok(Loaded::Dense(array)) = data::to_file(t) else { return String::new() };
-    let n = array.values.len();
+    let n = array.values().len();
     if n == 0 || n > PRINTED_WHOLE {
         return String::new();
     }
-    let row = array.dims.last().copied().unwrap_or(1).max(1);
-    let texts: Vec<String> = (0..n).map(|k| element(&array.values, k)).collect();
+    let row = array.dims().last().copied().unwrap_or(1).max(1);
+    let texts: Vec<String> = (0..n).map(|k| element(array.values(), k)).collect();
     let width = texts.iter().map(String::len).max().unwrap_or(0);
     let mut out = String::new();
     for line in texts.chunks(row) {

@@ -67,7 +67,7 @@ impl Tensor {
                 };
             }
         }
-        let values = member(&mut archive, &name, &layout.value.name)?.values;
+        let values = member(&mut archive, &name, &layout.value.name)?.into_values();
         Tensor::new(layout.clone(), dims, &counted, arrays, values)
             .map_err(|e| e.note(format!("in `{name}`")))
     }
@@ -131,7 +131,7 @@ fn integers<R: Read + Seek>(
     name: &str,
     key: &str,
 ) -> Result<Vec<i64>> {
-    match member(archive, name, key)?.values {
+    match member(archive, name, key)?.into_values() {
         Values::I64(v) => Ok(v),
         Values::I32(v) => Ok(v.into_iter().map(i64::from).collect()),
         other => Err(bad(

@@ -26,15 +26,15 @@ impl Loaded {
     /// Extent of each dimension.
     pub fn dims(&self) -> &[usize] {
         match self {
-            Loaded::Entries(entries) => &entries.dims,
-            Loaded::Dense(array) => &array.dims,
+            Loaded::Entries(entries) => entries.dims(),
+            Loaded::Dense(array) => array.dims(),
         }
     }
 
     pub fn values(&self) -> &Values {
         match self {
-            Loaded::Entries(entries) => &entries.values,
-            Loaded::Dense(array) => &array.values,
+            Loaded::Entries(entries) => entries.values(),
+            Loaded::Dense(array) => array.values(),
         }
     }
 
@@ -72,12 +72,8 @@ impl Loaded {
     /// Those of [`Values::convert`].
     pub fn into_type(self, value_type: ValueType) -> Result<Loaded> {
         Ok(match self {
-            Loaded::Entries(e) => {
-                Loaded::Entries(Entries { values: e.values.into_type(value_type)?, ..e })
-            }
-            Loaded::Dense(a) => {
-                Loaded::Dense(DenseArray { values: a.values.into_type(value_type)?, ..a })
-            }
+            Loaded::Entries(entries) => Loaded::Entries(entries.into_type(value_type)?),
+            Loaded::Dense(array) => Loaded::Dense(array.into_type(value_type)?),
         })
     }
 
@@ -85,20 +81,14 @@ impl Loaded {
     /// data come back unchanged in `Err`.
     #[allow(clippy::result_large_err)] // not an error: the caller goes on with it
     pub fn into_vector(self) -> std::result::Result<Loaded, Loaded> {
-        let kept = match *self.dims() {
-            [_, 1] => 0,
-            [1, _] => 1,
+        let dropped = match *self.dims() {
+            [_, 1] => 1,
+            [1, _] => 0,
             _ => return Err(self),
         };
         Ok(match self {
-            Loaded::Entries(mut entries) => {
-                entries.dims = vec![entries.dims[kept]];
-                entries.coords = vec![entries.coords.swap_remove(kept)];
-                Loaded::Entries(entries)
-            }
-            Loaded::Dense(array) => {
-                Loaded::Dense(DenseArray { dims: vec![array.dims[kept]], values: array.values })
-            }
+            Loaded::Entries(entries) => Loaded::Entries(entries.without_dimension(dropped)),
+            Loaded::Dense(array) => Loaded::Dense(array.without_dimension(dropped)),
         })
     }
 }

@@ -172,7 +172,7 @@ impl Coordinates {
                  such a matrix should be given; it is mirrored like the others"
             ));
         }
-        Ok(Entries { dims: vec![m, n], coords: vec![rows, columns], values })
+        Ok(Entries::from_checked(vec![m, n], vec![rows, columns], values))
     }
 
     #[inline]
@@ -295,7 +295,7 @@ fn read_array<R: Read>(
 
 /// The full matrix of a lower triangle given column by column, without the diagonal when `skew`.
 fn unpack_triangle(n: usize, lower: &Values, skew: bool) -> Result<DenseArray> {
-    let mut array = DenseArray::zeros(&[n, n], lower.value_type())?;
+    let mut values = DenseArray::zeros(&[n, n], lower.value_type())?.into_values();
     let mut upper = lower.clone();
     if skew && !(0..upper.len()).all(|k| upper.negate(k)) {
         return Err(Diagnostic::new(
@@ -307,10 +307,10 @@ fn unpack_triangle(n: usize, lower: &Values, skew: bool) -> Result<DenseArray> {
     let below = usize::from(skew);
     let places = (0..n).flat_map(|j| (j + below..n).map(move |i| (i, j)));
     for (k, (i, j)) in places.enumerate() {
-        array.values.set_from(j * n + i, &upper, k);
-        array.values.set_from(i * n + j, lower, k);
+        values.set_from(j * n + i, &upper, k);
+        values.set_from(i * n + j, lower, k);
     }
-    Ok(array)
+    DenseArray::new(vec![n, n], values)
 }
 
 /// Writes a matrix, `general`: entries in coordinate format, a dense array in array format. A
@@ -353,12 +353,12 @@ fn write_entries(
     columns: usize,
 ) -> io::Result<()> {
     // A pattern has no way to say `false`.
-    let pattern = entries.values.as_slice::<bool>().is_some_and(|v| v.iter().all(|&x| x));
-    let field = if pattern { "pattern" } else { field_of(entries.values.value_type()) };
+    let pattern = entries.values().as_slice::<bool>().is_some_and(|v| v.iter().all(|&x| x));
+    let field = if pattern { "pattern" } else { field_of(entries.values().value_type()) };
     writeln!(out, "%%MatrixMarket matrix coordinate {field} general")?;
     writeln!(out, "{rows} {columns} {}", entries.len())?;
-    let at = |d: usize, k: usize| entries.coords.get(d).map_or(0, |column| column.get(k)) + 1;
-    with_values!(&entries.values, v => {
+    let at = |d: usize, k: usize| entries.coords().get(d).map_or(0, |column| column.get(k)) + 1;
+    with_values!(entries.values(), v => {
         for (k, &value) in v.iter().enumerate() {
             if pattern {
                 writeln!(out, "{} {}", at(0, k), at(1, k))?;
@@ -376,9 +376,9 @@ fn write_array(
     rows: usize,
     columns: usize,
 ) -> io::Result<()> {
-    writeln!(out, "%%MatrixMarket matrix array {} general", field_of(array.values.value_type()))?;
+    writeln!(out, "%%MatrixMarket matrix array {} general", field_of(array.values().value_type()))?;
     writeln!(out, "{rows} {columns}")?;
-    with_values!(&array.values, v => {
+    with_values!(array.values(), v => {
         for j in 0..columns {
             for i in 0..rows {
                 writeln!(out, "{}", value_text(v[i * columns + j]))?;

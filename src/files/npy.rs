@@ -180,7 +180,7 @@ pub(super) fn write(out: &mut dyn Write, data: &Loaded) -> Written {
             &converted
         }
     };
-    Ok(write_array(out, &array.dims, &array.values)?)
+    Ok(write_array(out, array.dims(), array.values())?)
 }
 
 /// Writes header and elements.

@@ -37,9 +37,9 @@ pub(super) fn read<R: Read + Seek>(source: R, name: &str) -> Result<Entries> {
         .map(|&n| usize::try_from(n).map_err(|_| bad(name, format!("extent {n} in `shape`"))))
         .collect::<Result<_>>()?;
     let data = members.array("data")?;
-    let entries = match (format.as_str(), dims.as_slice()) {
+    let Parts { coords, values } = match (format.as_str(), dims.as_slice()) {
         ("coo", _) => members.coordinates(&dims, data)?,
-        ("csr", &[n]) => without_first_dimension(members.compressed(&[1, n], data, 1)?),
+        ("csr", &[n]) => members.compressed(&[1, n], data, 1)?.without_first_dimension(),
         ("csr", &[_, _]) => members.compressed(&dims, data, 1)?,
         ("csc", &[_, _]) => members.compressed(&dims, data, 0)?,
         ("bsr", &[_, _]) => members.blocks(&dims, data)?,
@@ -52,21 +52,27 @@ pub(super) fn read<R: Read + Seek>(source: R, name: &str) -> Result<Entries> {
                 .help("convert it first: `scipy.sparse.save_npz(file, a.tocoo())`"));
         }
     };
-    Entries::new(entries.dims, entries.coords, entries.values)
-        .map_err(|error| error.note(format!("in `{name}`")))
+    Entries::new(dims, coords, values).map_err(|error| error.note(format!("in `{name}`")))
+}
+
+/// Coordinates and values as they stand in the archive; [`Entries::new`] checks them.
+struct Parts {
+    coords: Vec<IndexData>,
+    values: Values,
+}
+
+impl Parts {
+    /// A vector that was read as a matrix of one row.
+    fn without_first_dimension(mut self) -> Parts {
+        self.coords.remove(0);
+        self
+    }
 }
 
 /// The arrays in an archive.
 struct Members<'a, R: Read + Seek> {
     archive: NpzArchive<R>,
     name: &'a str,
-}
-
-/// A vector that was read as a matrix of one row.
-fn without_first_dimension(mut row: Entries) -> Entries {
-    row.dims.remove(0);
-    row.coords.remove(0);
-    row
 }
 
 impl<R: Read + Seek> Members<'_, R> {
@@ -97,11 +103,9 @@ impl<R: Read + Seek> Members<'_, R> {
 
     /// The elements of an integer vector.
     fn integers(&self, key: &str, array: DenseArray) -> Result<Vec<i64>> {
-        match (array.dims.as_slice(), array.values) {
-            ([_], Values::I64(v)) => Ok(v),
-            ([_], Values::I32(v)) => Ok(v.into_iter().map(i64::from).collect()),
-            _ => Err(self.contradiction(&format!("`{key}` is not a vector of integers"))),
-        }
+        let is_vector = array.dims().len() == 1;
+        let numbers = if is_vector { flat_integers(array) } else { None };
+        numbers.ok_or_else(|| self.contradiction(&format!("`{key}` is not a vector of integers")))
     }
 
     fn vector(&mut self, key: &str) -> Result<Vec<i64>> {
@@ -115,13 +119,13 @@ impl<R: Read + Seek> Members<'_, R> {
     }
 
     /// `coo`: `row` and `col`, or `coords` with one row per dimension.
-    fn coordinates(&mut self, dims: &[usize], data: DenseArray) -> Result<Entries> {
-        let n = data.values.len();
+    fn coordinates(&mut self, dims: &[usize], data: DenseArray) -> Result<Parts> {
+        let n = data.values().len();
         let coords = if self.archive.array_names().any(|found| found == "coords") {
             let all = self.array("coords")?;
-            let fits = all.dims == [dims.len(), n];
-            let flat = DenseArray { dims: vec![all.values.len()], values: all.values };
-            let flat = self.integers("coords", flat)?;
+            let fits = all.dims() == [dims.len(), n];
+            let flat = flat_integers(all)
+                .ok_or_else(|| self.contradiction("`coords` is not a vector of integers"))?;
             if !fits {
                 return Err(self.contradiction("`coords` does not fit `shape` and `data`"));
             }
@@ -129,7 +133,7 @@ impl<R: Read + Seek> Members<'_, R> {
         } else {
             vec![IndexData::I64(self.vector("row")?), IndexData::I64(self.vector("col")?)]
         };
-        Ok(Entries { dims: dims.to_vec(), coords, values: data.values })
+        Ok(Parts { coords, values: data.into_values() })
     }
 
     /// Reads `indptr` and `indices`: the segments of `outer` rows (or columns) and the coordinate
@@ -152,10 +156,10 @@ impl<R: Read + Seek> Members<'_, R> {
     }
 
     /// `csr` (`inner` is dimension 1) and `csc` (0).
-    fn compressed(&mut self, dims: &[usize], data: DenseArray, inner: usize) -> Result<Entries> {
+    fn compressed(&mut self, dims: &[usize], data: DenseArray, inner: usize) -> Result<Parts> {
         let outer = 1 - inner;
-        let (pointers, mut indices) = self.segments(dims[outer], data.values.len())?;
-        let mut values = data.values;
+        let (pointers, mut indices) = self.segments(dims[outer], data.values().len())?;
+        let mut values = data.into_values();
         let used = pointers[dims[outer]] as usize;
         indices.truncate(used);
         if values.len() > used {
@@ -169,12 +173,12 @@ impl<R: Read + Seek> Members<'_, R> {
         if inner == 0 {
             coords.swap(0, 1);
         }
-        Ok(Entries { dims: dims.to_vec(), coords, values })
+        Ok(Parts { coords, values })
     }
 
     /// `bsr`: dense blocks of one size.
-    fn blocks(&mut self, dims: &[usize], data: DenseArray) -> Result<Entries> {
-        let &[n_blocks, height, width] = data.dims.as_slice() else {
+    fn blocks(&mut self, dims: &[usize], data: DenseArray) -> Result<Parts> {
+        let &[n_blocks, height, width] = data.dims() else {
             return Err(self.contradiction("`data` is not an array of blocks"));
         };
         if height == 0
@@ -194,18 +198,18 @@ impl<R: Read + Seek> Members<'_, R> {
                         let at = (block * height + i) * width + j;
                         // An absurd index stays out of range, which is found at the end.
                         let column = index.saturating_mul(width as i64).saturating_add(j as i64);
-                        kept.push(&data.values, at, (r * height + i) as i64, column);
+                        kept.push(data.values(), at, (r * height + i) as i64, column);
                     }
                 }
             }
         }
-        Ok(kept.entries(dims, &data.values))
+        Ok(kept.parts(data.values()))
     }
 
     /// `dia`: row `d` of `data` is the diagonal at offset `offsets[d]`, aligned by columns.
-    fn diagonals(&mut self, dims: &[usize], data: DenseArray) -> Result<Entries> {
+    fn diagonals(&mut self, dims: &[usize], data: DenseArray) -> Result<Parts> {
         let offsets = self.vector("offsets")?;
-        let &[n_diagonals, length] = data.dims.as_slice() else {
+        let &[n_diagonals, length] = data.dims() else {
             return Err(self.contradiction("`data` is not an array of diagonals"));
         };
         if offsets.len() != n_diagonals {
@@ -218,11 +222,19 @@ impl<R: Read + Seek> Members<'_, R> {
                 if let Some(row) = row
                     && usize::try_from(row).is_ok_and(|row| row < dims[0])
                 {
-                    kept.push(&data.values, d * length + j, row, j as i64);
+                    kept.push(data.values(), d * length + j, row, j as i64);
                 }
             }
         }
-        Ok(kept.entries(dims, &data.values))
+        Ok(kept.parts(data.values()))
+    }
+}
+
+fn flat_integers(array: DenseArray) -> Option<Vec<i64>> {
+    match array.into_values() {
+        Values::I64(v) => Some(v),
+        Values::I32(v) => Some(v.into_iter().map(i64::from).collect()),
+        _ => None,
     }
 }
 
@@ -243,9 +255,9 @@ impl Kept {
         }
     }
 
-    fn entries(self, dims: &[usize], values: &Values) -> Entries {
+    fn parts(self, values: &Values) -> Parts {
         let coords = vec![IndexData::I64(self.rows), IndexData::I64(self.columns)];
-        Entries { dims: dims.to_vec(), coords, values: values.gather(&self.at) }
+        Parts { coords, values: values.gather(&self.at) }
     }
 }
 
@@ -272,9 +284,9 @@ pub(super) fn write(out: &mut dyn Write, data: &Loaded) -> Written {
     };
     let mut archive = StoredZip::new(out);
     // The same integer type for both, as SciPy has it.
-    let narrow = entries.dims.iter().all(|&n| i32::try_from(n).is_ok());
+    let narrow = entries.dims().iter().all(|&n| i32::try_from(n).is_ok());
     let n = [entries.len()];
-    for (key, column) in ["row", "col"].iter().zip(&entries.coords) {
+    for (key, column) in ["row", "col"].iter().zip(entries.coords()) {
         let column = if narrow {
             Values::I32(column.iter_i64().map(|c| c as i32).collect())
         } else {
@@ -285,9 +297,9 @@ pub(super) fn write(out: &mut dyn Write, data: &Loaded) -> Written {
     let mut format = super::npy_header::bytes("|S3", &[])?;
     format.extend(b"coo");
     archive.add("format.npy", &format)?;
-    let shape = Values::I64(entries.dims.iter().map(|&n| n as i64).collect());
+    let shape = Values::I64(entries.dims().iter().map(|&n| n as i64).collect());
     archive.add("shape.npy", &member(&[2], &shape)?)?;
-    archive.add("data.npy", &member(&n, &entries.values)?)?;
+    archive.add("data.npy", &member(&n, entries.values())?)?;
     Ok(archive.finish()?)
 }
 

@@ -153,7 +153,7 @@ impl Found {
         if IndexType::for_extents(&dims) == IndexType::U64 {
             self.coords.iter_mut().for_each(IndexData::widen);
         }
-        Entries { dims, coords: self.coords, values: self.values }
+        Entries::from_checked(dims, self.coords, self.values)
     }
 }
 
@@ -175,9 +175,9 @@ pub(super) fn write(out: &mut dyn Write, data: &Loaded) -> Written {
 }
 
 fn write_entries(out: &mut dyn Write, entries: &Entries) -> io::Result<()> {
-    with_values!(&entries.values, v => {
+    with_values!(entries.values(), v => {
         for (k, &value) in v.iter().enumerate() {
-            for column in &entries.coords {
+            for column in entries.coords() {
                 write!(out, "{} ", column.get(k) + 1)?;
             }
             writeln!(out, "{}", value_text(value))?;

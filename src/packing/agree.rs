@@ -32,10 +32,10 @@ pub(super) fn check(tensor: &Tensor, given: &Entries) -> Result<()> {
     let stored = tensor.entries()?;
     let mut difference: FxHashMap<Vec<usize>, (f64, f64)> = FxHashMap::default();
     for k in 0..given.len() {
-        difference.entry(given.point(k)).or_default().0 += given.values.get_f64(k);
+        difference.entry(given.point(k)).or_default().0 += given.values().get_f64(k);
     }
     for k in 0..stored.len() {
-        difference.entry(stored.point(k)).or_default().1 += stored.values.get_f64(k);
+        difference.entry(stored.point(k)).or_default().1 += stored.values().get_f64(k);
     }
     // NaN equals itself here: it is the same datum.
     let differs = |(a, b): &(f64, f64)| a != b && !(a.is_nan() && b.is_nan());

@@ -38,7 +38,7 @@ impl<'a> Packer<'a> {
         }
         let this = &self.plan.levels[level];
         let Some(size) = &this.size else { return Ok(()) };
-        let (scope, _) = known_sizes(self.layout, &self.entries.dims, &self.counts, &self.arrays)?;
+        let (scope, _) = known_sizes(self.layout, self.entries.dims(), &self.counts, &self.arrays)?;
         let Some(bound) = scope.value(&Arith::from_affine(size)) else { return Ok(()) };
         let needed = this.first + numbering.largest.min(numbering.total) as i64;
         if numbering.total > 0 && needed > bound {
@@ -177,7 +177,7 @@ impl<'a> Packer<'a> {
     /// Type, length and extents of an array.
     pub(super) fn target(&self, name: &'a Name) -> Result<(Target<'a>, Vec<i64>)> {
         let array = &self.layout.arrays[name];
-        let (scope, _) = known_sizes(self.layout, &self.entries.dims, &self.counts, &self.arrays)?;
+        let (scope, _) = known_sizes(self.layout, self.entries.dims(), &self.counts, &self.arrays)?;
         let len = scope.value(&array.len).and_then(|len| usize::try_from(len).ok());
         let (Some(len), Some(shape)) = (len, shape(&scope, array)) else {
             return Err(refused(

@@ -118,7 +118,7 @@ impl<'a> Packer<'a> {
     /// The least and the greatest number that the key array of a level may hold.
     fn key_range(&self, level: usize) -> Result<Option<(i64, i64)>> {
         let array = &self.plan.levels[level].keys[0].array;
-        let (scope, _) = known_sizes(self.layout, &self.entries.dims, &self.counts, &self.arrays)?;
+        let (scope, _) = known_sizes(self.layout, self.entries.dims(), &self.counts, &self.arrays)?;
         let range = checks(self.layout).into_iter().find_map(|check| match check {
             Check::Range { array: of, lower: Some(lower), upper: Some(upper) } if of == *array => {
                 Some((lower, upper))

@@ -19,10 +19,10 @@ pub fn convert(tensor: &Tensor, to: &Arc<Layout>, options: &PackOptions) -> Resu
     // A layout that cannot be packed may still be read; keep what it stores.
     let fills = Plan::of(tensor.layout()).is_ok_and(|plan| plan.fills());
     if fills {
-        let kept: Vec<usize> = (0..entries.len()).filter(|&k| !entries.values.is_zero(k)).collect();
+        let kept: Vec<usize> =
+            (0..entries.len()).filter(|&k| !entries.values().is_zero(k)).collect();
         if kept.len() < entries.len() {
-            entries.coords = entries.coords.iter().map(|c| c.gather(&kept)).collect();
-            entries.values = entries.values.gather(&kept);
+            entries = entries.gather(&kept);
         }
     }
     pack(to, &entries, options)

@@ -6,7 +6,7 @@
 use super::columns::Column;
 use super::sort::{self, Key};
 use crate::diagnostic::Result;
-use crate::tensor::Entries;
+use crate::tensor::{Entries, Values};
 
 /// What separates the positions of a level, and its groups, in the sorted entries.
 #[derive(Clone, Copy, Debug)]
@@ -120,24 +120,24 @@ impl Numbering<'_> {
 
 /// The entries sorted by coordinates, those of equal coordinates added up.
 pub(super) fn summed(entries: &Entries) -> Result<Entries> {
-    let keys = entries.coords.iter().zip(&entries.dims).map(|(coordinates, &extent)| Key {
+    let keys = entries.coords().iter().zip(entries.dims()).map(|(coordinates, &extent)| Key {
         column: Column::coordinates(coordinates, extent),
         decreasing: false,
     });
     let sorted = sort::sort(keys.collect(), entries.len());
     let entry = |k: usize| sorted.order.as_ref().map_or(k, |order| order[k] as usize);
-    let mut out = Entries::empty(&entries.dims, entries.values.value_type());
+    let mut values = Values::empty(entries.values().value_type());
     let mut kept: Vec<u32> = Vec::new();
     for (k, &difference) in sorted.first_difference.iter().enumerate() {
         if k > 0 && usize::from(difference) >= entries.rank() {
-            out.values.add_from(kept.len() - 1, &entries.values, entry(k))?;
+            values.add_from(kept.len() - 1, entries.values(), entry(k))?;
         } else {
-            out.values.push_from(&entries.values, entry(k));
+            values.push_from(entries.values(), entry(k));
             kept.push(entry(k) as u32);
         }
     }
-    out.coords = entries.coords.iter().map(|c| c.gather(&kept)).collect();
-    Ok(out)
+    let coords = entries.coords().iter().map(|c| c.gather(&kept)).collect();
+    Ok(Entries::from_checked(entries.dims().to_vec(), coords, values))
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ impl Plan {
         let values = packer.values(&columns, order.as_deref())?;
         let tensor = Tensor::new(
             layout.clone(),
-            entries.dims.clone(),
+            entries.dims().to_vec(),
             &packer.counts,
             packer.arrays,
             values,
@@ -118,7 +118,7 @@ impl<'a> Packer<'a> {
     /// The values at their offsets.
     fn values(&self, columns: &Columns<'a>, order: Option<&[u32]>) -> Result<Values> {
         let layout = self.layout;
-        let (scope, _) = known_sizes(layout, &self.entries.dims, &self.counts, &self.arrays)?;
+        let (scope, _) = known_sizes(layout, self.entries.dims(), &self.counts, &self.arrays)?;
         let sizes = || {
             refused(layout, "the size of the value array is not known after packing")
                 .help("give `value_shape`")
@@ -148,7 +148,7 @@ impl<'a> Packer<'a> {
             })
             .collect();
         let offsets = linear(subscripts?, &shape, columns.len, "the value array")?;
-        let given = &self.entries.values;
+        let given = self.entries.values();
 
         if matches!(offsets.data, Data::Counting) && len == columns.len && self.pieces.is_none() {
             return Ok(match order {

@@ -50,10 +50,10 @@ impl<'a> Packer<'a> {
         let mut columns = Columns {
             len: entries.len(),
             named: IndexMap::new(),
-            sizes: extents(layout, &entries.dims)?,
+            sizes: extents(layout, entries.dims())?,
         };
         for ((name, data), &extent) in
-            plan.coordinates.iter().zip(&entries.coords).zip(&entries.dims)
+            plan.coordinates.iter().zip(entries.coords()).zip(entries.dims())
         {
             columns.named.insert(name.clone(), Column::coordinates(data, extent));
         }
@@ -129,7 +129,7 @@ impl<'a> Packer<'a> {
                     || !checks::admits_negative(&self.layout.arrays[name])
             }
         });
-        keys && self.entries.dims.iter().all(|&n| u32::try_from(n).is_ok())
+        keys && self.entries.dims().iter().all(|&n| u32::try_from(n).is_ok())
     }
 }
 

@@ -116,7 +116,7 @@ impl<'a> Packer<'a> {
             if let Some(key) = this.probed {
                 let starts = |k: usize| separation.splits_group(&sorted.first_difference, k);
                 let sizes =
-                    known_sizes(self.layout, &self.entries.dims, &self.counts, &self.arrays)?;
+                    known_sizes(self.layout, self.entries.dims(), &self.counts, &self.arrays)?;
                 let table = probing::Tables::new(self.layout, this, &sizes.0)?;
                 table.place(&mut numbering, &key_columns[&(level, key)], &starts, n)?;
             }
@@ -156,7 +156,7 @@ impl<'a> Packer<'a> {
     ) -> Vec<bool> {
         let along = along.map(|at| &sorted.columns[at]);
         let entry = |k: usize| sorted.order.as_ref().map_or(k, |order| order[k] as usize);
-        let values = &self.entries.values;
+        let values = self.entries.values();
         (0..self.entries.len())
             .map(|k| {
                 let apart = sorted.first_difference[k] as usize;

@@ -9,10 +9,8 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 /// Row-major dense array.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DenseArray {
-    /// Extent of each dimension; none for a scalar.
-    pub dims: Vec<usize>,
-    /// As many as the product of the extents; the last coordinate varies fastest.
-    pub values: Values,
+    dims: Vec<usize>,
+    values: Values,
 }
 
 /// Number of elements of a dense array.
@@ -55,6 +53,35 @@ impl DenseArray {
         Ok(DenseArray { dims, values })
     }
 
+    /// Extent of each dimension; none for a scalar.
+    pub fn dims(&self) -> &[usize] {
+        &self.dims
+    }
+
+    /// As many as the product of the extents; the last coordinate varies fastest.
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    pub fn into_values(self) -> Values {
+        self.values
+    }
+
+    /// With values of another type.
+    ///
+    /// # Errors
+    /// Those of [`Values::convert`].
+    pub fn into_type(self, value_type: ValueType) -> Result<DenseArray> {
+        Ok(DenseArray { values: self.values.into_type(value_type)?, ..self })
+    }
+
+    /// Drops a dimension of extent 1.
+    pub(crate) fn without_dimension(mut self, d: usize) -> DenseArray {
+        debug_assert_eq!(self.dims[d], 1);
+        self.dims.remove(d);
+        self
+    }
+
     /// An array of zeros.
     ///
     /// # Errors
@@ -87,14 +114,14 @@ impl DenseArray {
     /// # Errors
     /// [`Code::Shape`] if it does not fit in memory, [`Code::Data`] if an integer sum overflows.
     pub fn from_entries(entries: &Entries) -> Result<DenseArray> {
-        let mut array = DenseArray::zeros(&entries.dims, entries.values.value_type())?;
+        let mut array = DenseArray::zeros(entries.dims(), entries.values().value_type())?;
         for k in 0..entries.len() {
             let at = entries
-                .coords
+                .coords()
                 .iter()
-                .zip(&entries.dims)
+                .zip(entries.dims())
                 .fold(0, |at, (column, extent)| at * extent + column.get(k) as usize);
-            array.values.add_from(at, &entries.values, k)?;
+            array.values.add_from(at, entries.values(), k)?;
         }
         Ok(array)
     }
@@ -121,7 +148,7 @@ impl DenseArray {
         if IndexType::for_extents(&self.dims) == IndexType::U64 {
             coords.iter_mut().for_each(IndexData::widen);
         }
-        Entries { dims: self.dims.clone(), coords, values: self.values.gather(&kept) }
+        Entries::from_checked(self.dims.clone(), coords, self.values.gather(&kept))
     }
 }
 
@@ -168,7 +195,7 @@ mod tests {
         )
         .unwrap();
         let dense = DenseArray::from_entries(&entries).unwrap();
-        assert_eq!(dense.values, Values::F64(vec![0.0, 1.0, 0.0, 0.0, 0.0, 4.5]));
+        assert_eq!(dense.values(), &Values::F64(vec![0.0, 1.0, 0.0, 0.0, 0.0, 4.5]));
         let back = dense.to_entries();
         assert_eq!(back, Entries::from_points(&[2, 3], &[(&[0, 1], 1.0), (&[1, 2], 4.5)]).unwrap());
     }
@@ -195,9 +222,9 @@ mod tests {
         }
         let array = DenseArray::from_column_major(dims.to_vec(), column_major.into()).unwrap();
         let expected = vec![0, 1, 10, 11, 20, 21, 100, 101, 110, 111, 120, 121];
-        assert_eq!(array.values, Values::I32(expected));
+        assert_eq!(array.values(), &Values::I32(expected));
         let empty = DenseArray::from_column_major(vec![2, 0, 2], Values::I32(vec![])).unwrap();
-        assert!(empty.values.is_empty());
+        assert!(empty.values().is_empty());
     }
 
     #[test]

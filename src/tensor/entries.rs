@@ -1,19 +1,17 @@
 //! A tensor as a list of entries: what sparse files hold, and what packing starts from.
 
 use super::index_data::{IndexData, IndexType};
-use super::values::{ValueType, Values};
+use super::values::{Position, ValueType, Values};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// A tensor as a list of entries, as files hold it: coordinates per dimension plus values; any
 /// order, duplicates allowed (they mean their sum), explicit zeros kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entries {
-    /// Extent of each dimension.
-    pub dims: Vec<usize>,
-    /// 0-based coordinates, one array per dimension, each as long as `values`: `U32` when every
-    /// extent is at most 2³², else `U64`.
-    pub coords: Vec<IndexData>,
-    pub values: Values,
+    dims: Vec<usize>,
+    /// Each as long as `values`, its numbers within the extent: packing relies on both.
+    coords: Vec<IndexData>,
+    values: Values,
 }
 
 impl Entries {
@@ -75,6 +73,22 @@ impl Entries {
         Ok(Entries { dims, coords: checked, values })
     }
 
+    /// Entries whose parts the caller has checked as [`Entries::new`] would.
+    pub(crate) fn from_checked(
+        dims: Vec<usize>,
+        coords: Vec<IndexData>,
+        values: Values,
+    ) -> Entries {
+        let index_type = IndexType::for_extents(&dims);
+        debug_assert_eq!(coords.len(), dims.len());
+        debug_assert!(coords.iter().zip(&dims).all(|(column, &extent)| {
+            column.len() == values.len()
+                && column.index_type() == index_type
+                && column.iter_i64().all(|c| usize::try_from(c).is_ok_and(|c| c < extent))
+        }));
+        Entries { dims, coords, values }
+    }
+
     /// `f64` entries from a list of points, for small tensors in code and tests.
     ///
     /// # Errors
@@ -92,6 +106,46 @@ impl Entries {
         }
         let values = Values::F64(points.iter().map(|&(_, value)| value).collect());
         Entries::new(dims.to_vec(), coords.into_iter().map(IndexData::U64).collect(), values)
+    }
+
+    /// Extent of each dimension.
+    pub fn dims(&self) -> &[usize] {
+        &self.dims
+    }
+
+    /// 0-based coordinates, one array per dimension, each with a number for every entry: `U32` when
+    /// every extent is at most 2³², else `U64`.
+    pub fn coords(&self) -> &[IndexData] {
+        &self.coords
+    }
+
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// With values of another type.
+    ///
+    /// # Errors
+    /// Those of [`Values::convert`].
+    pub fn into_type(self, value_type: ValueType) -> Result<Entries> {
+        Ok(Entries { values: self.values.into_type(value_type)?, ..self })
+    }
+
+    /// The entries of these numbers, in this order.
+    pub fn gather<P: Position>(&self, kept: &[P]) -> Entries {
+        Entries {
+            dims: self.dims.clone(),
+            coords: self.coords.iter().map(|column| column.gather(kept)).collect(),
+            values: self.values.gather(kept),
+        }
+    }
+
+    /// Drops a dimension of extent 1, whose coordinates are all 0.
+    pub(crate) fn without_dimension(mut self, d: usize) -> Entries {
+        debug_assert_eq!(self.dims[d], 1);
+        self.dims.remove(d);
+        self.coords.remove(d);
+        self
     }
 
     /// Number of dimensions.
@@ -136,9 +190,9 @@ mod tests {
     #[test]
     fn coordinates_take_the_type_the_extents_need() {
         let small = Entries::from_points(&[5], &[(&[4], 1.0)]).unwrap();
-        assert_eq!(small.coords, [IndexData::U32(vec![4])]);
+        assert_eq!(small.coords(), [IndexData::U32(vec![4])]);
         let large = Entries::from_points(&[5, 1 << 40], &[(&[4, 1 << 39], 1.0)]).unwrap();
-        assert_eq!(large.coords, [IndexData::U64(vec![4]), IndexData::U64(vec![1 << 39])]);
+        assert_eq!(large.coords(), [IndexData::U64(vec![4]), IndexData::U64(vec![1 << 39])]);
         assert_eq!(large.point(0), [4, 1 << 39]);
     }
 }
