@@ -224,6 +224,22 @@ impl Arith {
         out
     }
 
+    /// Calls `f` on the name of every index array that is read.
+    pub fn visit_calls(&self, f: &mut impl FnMut(&Name)) {
+        match self {
+            Arith::Call(array, args) => {
+                f(array);
+                args.iter().for_each(|a| a.visit_calls(f));
+            }
+            _ => {
+                if let Some((a, b)) = self.operands() {
+                    a.visit_calls(f);
+                    b.visit_calls(f);
+                }
+            }
+        }
+    }
+
     /// Calls `f` on every variable.
     pub fn visit_vars(&self, f: &mut impl FnMut(&Name)) {
         match self {

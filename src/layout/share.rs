@@ -73,7 +73,8 @@ pub fn share(input: &Layout, shared: &[Option<usize>]) -> Result<Layout> {
         match from {
             Some(k) => dims.push(input.dims[*k].clone()),
             None => {
-                let (dim, position) = (Name::from(format!("d{d}")), Name::from(format!("q{d}")));
+                let dim = unused(input, format!("d{d}"), Layout::extent_name);
+                let position = unused(input, format!("q{d}"), |position| Name::from(position));
                 let (i, p) = (Affine::var(dim.clone()), Affine::var(position.clone()));
                 let extent = Layout::extent_name(&dim);
                 constraints.push(Constraint::le(Affine::zero(), p.clone()));
@@ -90,42 +91,53 @@ pub fn share(input: &Layout, shared: &[Option<usize>]) -> Result<Layout> {
     for s in shape.iter().skip(1) {
         len = Arith::Mul(Box::new(len), Box::new(s.clone()));
     }
-    let uses_kept_arrays = |a: &Arith| {
-        let mut ok = true;
-        if let Ok(affine) = a.to_affine() {
-            affine.visit_calls(&mut |c| ok &= arrays.contains(&c.array));
-        }
-        ok
+    let params = kept_sizes(input, &dims, &arrays);
+    // What the output does not have: the sizes of other levels, the extents of other indices.
+    let extents: Vec<Name> = dims.iter().map(|d| Layout::extent_name(d)).collect();
+    let has = |n: &Name| params.contains_key(n) || extents.contains(n);
+    let all_sizes: Vec<Name> = input.params.keys().cloned().chain(input.extents()).collect();
+    let lacking = |mentions: &dyn Fn(&Name) -> bool| {
+        all_sizes.iter().find(|&n| !has(n) && mentions(n)).cloned()
     };
-    let all_extents = dims.iter().map(|d| Layout::extent_name(d));
-    let mut assumptions: Vec<Constraint> =
-        all_extents.map(|e| Constraint::le(Affine::zero(), Affine::var(e))).collect();
-    let foreign_extents: Vec<Name> =
-        input.dims.iter().filter(|d| !dims.contains(d)).map(|d| Layout::extent_name(d)).collect();
-    assumptions.extend(
-        input
-            .assumptions
-            .iter()
-            .filter(|c| !foreign_extents.iter().any(|e| c.mentions(e)))
-            .cloned(),
+    let lacks = |c: &Constraint| lacking(&|n| c.mentions(n)).is_some();
+    for c in &constraints {
+        if let Some(size) = lacking(&|n| c.mentions(n)) {
+            return Err(refuse(format!(
+                "`{c}` depends on `{size}`, which the output does not have"
+            )));
+        }
+    }
+    let sizes = shape.iter().chain([&len]).chain(
+        arrays.iter().flat_map(|n| input.arrays[n].shape.iter().chain([&input.arrays[n].len])),
     );
+    for e in sizes {
+        if let Some(size) = lacking(&|n| mentions(e, n)) {
+            return Err(refuse(format!(
+                "the size {e} depends on `{size}`, which the output does not have"
+            )));
+        }
+    }
+    let mut assumptions: Vec<Constraint> =
+        extents.iter().map(|e| Constraint::le(Affine::zero(), Affine::var(e.clone()))).collect();
+    assumptions.extend(input.assumptions.iter().filter(|c| !lacks(c)).cloned());
     assumptions.dedup();
     let properties = input
         .properties
         .iter()
         .filter(|p| {
-            let mut ok = true;
-            p.formula.visit_calls(&mut |c| ok &= arrays.contains(&c.array));
-            ok && !foreign_extents.iter().any(|e| p.formula.free_vars().contains(e))
+            let mut known = true;
+            p.formula.visit_calls(&mut |c| known &= arrays.contains(&c.array));
+            let variables = p.formula.free_vars();
+            known && lacking(&|n| variables.contains(n)).is_none()
         })
         .cloned()
         .collect();
-    let params: IndexMap<Name, Option<Arith>> = input
-        .params
-        .iter()
-        .filter(|(_, definition)| definition.as_ref().is_none_or(uses_kept_arrays))
-        .map(|(n, d)| (n.clone(), d.clone()))
-        .collect();
+    let kept_array = |name: &Name| {
+        let mut array = input.arrays[name].clone();
+        // A bound by another level's size is that level's business.
+        array.range.retain(|c| !lacks(c));
+        (name.clone(), array)
+    };
     Ok(Layout {
         name: format!("shares {}", input.name),
         summary: format!("Values with the sparsity of {}", input.name),
@@ -136,16 +148,55 @@ pub fn share(input: &Layout, shared: &[Option<usize>]) -> Result<Layout> {
         },
         dims,
         value: ValueArray { name: input.value.name.clone(), index, shape, len },
-        arrays: input
-            .arrays
-            .iter()
-            .filter(|(n, _)| arrays.contains(n))
-            .map(|(n, a)| (n.clone(), a.clone()))
-            .collect(),
+        arrays: input.arrays.keys().filter(|n| arrays.contains(n)).map(kept_array).collect(),
         params,
         properties,
         assumptions,
     })
+}
+
+/// The sizes that can be computed from the extents of `dims`, the kept arrays and each other.
+fn kept_sizes(input: &Layout, dims: &[Name], arrays: &[Name]) -> IndexMap<Name, Option<Arith>> {
+    let extents: Vec<Name> = dims.iter().map(|d| Layout::extent_name(d)).collect();
+    let mut kept = input.params.clone();
+    loop {
+        let known: Vec<Name> = kept.keys().chain(&extents).cloned().collect();
+        let before = kept.len();
+        kept.retain(|_, definition| {
+            definition.as_ref().is_none_or(|definition| {
+                let mut computable = true;
+                definition.visit_vars(&mut |n| computable &= known.contains(n));
+                definition.visit_calls(&mut |array| computable &= arrays.contains(array));
+                computable
+            })
+        });
+        if kept.len() == before {
+            return kept;
+        }
+    }
+}
+
+/// `name`, or with underscores appended until neither it nor what is `derived` from it is a name of
+/// the layout.
+fn unused(input: &Layout, mut name: String, derived: impl Fn(&str) -> Name) -> Name {
+    let taken = |n: &Name| {
+        input.dims.contains(n)
+            || input.extents().contains(n)
+            || input.relation.positions.contains(n)
+            || input.params.contains_key(n)
+            || input.arrays.contains_key(n)
+            || input.value.name == *n
+    };
+    while taken(&Name::from(name.as_str())) || taken(&derived(&name)) {
+        name.push('_');
+    }
+    Name::from(name)
+}
+
+fn mentions(e: &Arith, name: &Name) -> bool {
+    let mut found = false;
+    e.visit_vars(&mut |n| found |= n == name);
+    found
 }
 
 /// The position tuple that the kept levels hand on, with its extents: a coordinate array read at
