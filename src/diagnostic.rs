@@ -45,8 +45,10 @@ pub enum Code {
     Data,
     /// A tensor breaks a property its layout declares.
     Property,
-    /// `rustc` is missing or refused the generated module.
+    /// `rustc` is missing, or lacks something (a linker, space on the disk).
     Rustc,
+    /// `rustc` refused a generated module: no input is wrong, the compiler is.
+    RefusedModule,
     /// A command-line option is wrong.
     Usage,
     /// A transformation or a parallel loop that the dependence test refuses.
@@ -54,6 +56,11 @@ pub enum Code {
 }
 
 impl Code {
+    /// True if nothing that the user gave is wrong: Siskin itself is, and should be reported.
+    pub fn is_defect(self) -> bool {
+        matches!(self, Code::RefusedModule)
+    }
+
     /// The stable spelling, e.g. `S0102`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -75,6 +82,7 @@ impl Code {
             Code::Data => "S0501",
             Code::Property => "S0502",
             Code::Rustc => "S0601",
+            Code::RefusedModule => "S0602",
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The command line (design §13): one file per command.
 //!
 //! In: arguments. Out: the exit status. Results go to stdout at the end, all at once; warnings,
-//! progress and diagnostics to stderr. 0: done; 2: the input is wrong; 1: anything else.
+//! progress and diagnostics to stderr. 0: done. 2: the input is wrong, or the machine lacks something
+//! (a file, space, `rustc`); the diagnostic says what to do. 1: Siskin itself failed, or stdout could
+//! not be written; one line says how to reproduce it.
 
 mod bench;
 mod check;
@@ -80,7 +82,13 @@ pub fn main() -> ExitCode {
         Err(diagnostic) => {
             let text = render::diagnostic(&diagnostic, io::stderr().is_terminal());
             let _ = writeln!(io::stderr(), "{text}");
-            ExitCode::from(2)
+            match diagnostic.code.is_defect() {
+                true => {
+                    let _ = writeln!(io::stderr(), "siskin: to reproduce: {}", command_line());
+                    ExitCode::from(1)
+                }
+                false => ExitCode::from(2),
+            }
         }
     }
 }

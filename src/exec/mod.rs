@@ -58,9 +58,10 @@ impl Jit {
     /// Compiles `text` unless the cache has it, and loads it.
     ///
     /// # Errors
-    /// [`Code::Rustc`](crate::diagnostic::Code::Rustc) if the compiler refuses the text, or its
-    /// output cannot be loaded; [`Code::Io`](crate::diagnostic::Code::Io) if there is no room for
-    /// temporary files.
+    /// [`Code::RefusedModule`](crate::diagnostic::Code::RefusedModule) if the compiler refuses the
+    /// text; [`Code::Rustc`](crate::diagnostic::Code::Rustc) if it fails otherwise, or its output
+    /// cannot be loaded; [`Code::Io`](crate::diagnostic::Code::Io) if there is no room for temporary
+    /// files.
     pub fn load(&self, text: &str) -> Result<Built> {
         let start = Instant::now();
         let identity = self.rustc.identity(text);
@@ -160,7 +161,7 @@ mod tests {
     fn a_text_that_rustc_refuses_is_reported_with_its_words() {
         let folder = tempfile::tempdir().unwrap();
         let error = jit(folder.path()).load("fn f() -> u32 { \"no\" }").unwrap_err();
-        assert_eq!(error.code, Code::Rustc);
+        assert_eq!(error.code, Code::RefusedModule);
         assert!(error.notes.iter().any(|n| n.contains("mismatched types")), "{error:?}");
         assert_eq!(fs::read_dir(folder.path()).map(|d| d.count()).unwrap_or(0), 0);
     }

@@ -26,6 +26,9 @@ const FLAGS: &[&str] = &[
     "--color=never",
 ];
 
+/// What the module is called while it is compiled.
+const SOURCE: &str = "kernel.rs";
+
 /// Lines of the compiler's output that a diagnostic shows.
 const SHOWN_LINES: usize = 30;
 
@@ -74,7 +77,8 @@ impl Rustc {
     /// Compiles a module into a library in a new temporary folder.
     ///
     /// # Errors
-    /// [`Code::Rustc`] if the text is refused, [`Code::Io`] if there is no room for it.
+    /// [`Code::RefusedModule`] if the text is wrong, [`Code::Rustc`] if the compiler fails for another
+    /// reason, [`Code::Io`] if there is no room for the text.
     pub fn compile(&self, text: &str) -> Result<BuiltFile> {
         let io = |what: &str, error: std::io::Error| {
             Diagnostic::new(Code::Io, format!("cannot {what}: {error}"))
@@ -84,30 +88,52 @@ impl Rustc {
             .prefix("siskin-")
             .tempdir()
             .map_err(|e| io("make a temporary folder", e))?;
-        fs::write(folder.path().join("kernel.rs"), text)
+        fs::write(folder.path().join(SOURCE), text)
             .map_err(|e| io("write the module for rustc", e))?;
         let library = format!("kernel.{}", std::env::consts::DLL_EXTENSION);
         // Run inside the folder, so that no path of it gets into the library: same text, same bytes.
         let output = Command::new(&self.path)
             .args(FLAGS)
-            .args(["-o", &library, "kernel.rs"])
+            .args(["-o", &library, SOURCE])
             .current_dir(folder.path())
             .stdin(Stdio::null())
             .output()
             .map_err(|e| unusable(&self.path, &e.to_string()))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            let refused = Diagnostic::new(
-                Code::Rustc,
-                format!("`{}` did not compile the kernel ({})", self.path.display(), output.status),
-            );
-            return Err(with_output(refused, &said).help(
-                "if rustc refuses the text, this is a bug in siskin: report it with the module \
-                 that `siskin emit` prints; otherwise see what rustc lacks (a linker, say)",
-            ));
+            let (code, help) = match blames_the_text(&said) {
+                true => (
+                    Code::RefusedModule,
+                    "this is a defect of siskin: please report it; if this rustc is older than 1.88, \
+                     a newer one may accept the module",
+                ),
+                false => (
+                    Code::Rustc,
+                    "the module is not to blame: see what rustc lacks (a linker, memory, space on \
+                     the disk)",
+                ),
+            };
+            let message =
+                format!("`{}` did not compile the kernel ({})", self.path.display(), output.status);
+            let version = self.version.lines().next().unwrap_or_default();
+            let failed = Diagnostic::new(code, message).note(format!("the compiler is {version}"));
+            return Err(with_output(failed, &said).help(help));
+        }
+        if !folder.path().join(&library).is_file() {
+            return Err(unusable(&self.path, "it succeeds, but makes no library")
+                .help("set RUSTC to the path of a `rustc`, or leave it unset"));
         }
         Ok(BuiltFile::new(folder, &library))
     }
+}
+
+/// Whether an error is at a place in the module, or the compiler itself broke over it. What is
+/// missing on the machine has no place there; warnings are switched off.
+fn blames_the_text(said: &str) -> bool {
+    let place = format!("--> {SOURCE}:");
+    said.lines().any(|line| {
+        line.trim_start().starts_with(&place) || line.contains("internal compiler error")
+    })
 }
 
 fn unusable(path: &Path, why: &str) -> Box<Diagnostic> {
