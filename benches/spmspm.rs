@@ -124,11 +124,11 @@ fn measure(a: &Tensor, b: &Tensor) -> Cell {
     let worst = right.iter().zip(found).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
     assert!(worst <= 1e-12 * scale, "{} × {}: {worst}", a.layout().name, b.layout().name);
     let run = least(first, || call.run());
-    let chosen = compiled.planned.statements.iter().flat_map(|s| s.finds.iter().zip(&s.chosen));
+    let chosen = compiled.planned().statements().iter().flat_map(|s| s.finds.iter().zip(&s.chosen));
     let finds: Vec<String> = chosen
         .map(|(find, plan)| format!("{}: {}", find.problem.position, plan.template.name))
         .collect();
-    Cell { run, generate: compiled.generated.as_secs_f64() * 1e3, finds: finds.join(", ") }
+    Cell { run, generate: compiled.generated().as_secs_f64() * 1e3, finds: finds.join(", ") }
 }
 
 /// Milliseconds of the fastest run within the budget.

@@ -20,10 +20,10 @@ fn path() -> PathBuf {
 
 /// What `stage` prints for the kernel of the document.
 fn printed(stage: &str, planned: &Planned) -> String {
-    let statement = &planned.statements[0];
+    let statement = &planned.statements()[0];
     match stage {
         "layout" => Layout::named("csr").expect("a shipped layout").describe(),
-        "program" => planned.program.to_string(),
+        "program" => planned.program().to_string(),
         "space" => statement.space.display(&statement.order.dims).to_string(),
         "nest" => statement.nest.to_string(),
         "proofs" => {

@@ -348,11 +348,11 @@ fn call(
     others: &IndexMap<Name, Tensor>,
 ) -> Result<Option<bool>, String> {
     let planned = &made.planned;
-    let value_type: ValueType = planned.value_type;
+    let value_type: ValueType = planned.value_type();
     let mut indices: Vec<IndexData> = Vec::new();
     let mut values: Vec<Values> = Vec::new();
     let (mut sizes, mut order): (Vec<usize>, Vec<(bool, usize)>) = (Vec::new(), Vec::new());
-    for operand in &planned.statements[0].space.operands {
+    for operand in &planned.statements()[0].space.operands {
         let layout = layout_of(made, &operand.tensor);
         let tensor = others.get(&operand.tensor).unwrap_or(a);
         sizes.extend(tensor.dims());
@@ -363,7 +363,7 @@ fn call(
         }
         for (name, array) in tensor.arrays() {
             let wanted: IndexType =
-                index_type(&layout, name, planned.index_width).parse().map_err(shown)?;
+                index_type(&layout, name, planned.index_width()).parse().map_err(shown)?;
             let Ok(array) = array.convert(wanted) else { return Ok(None) };
             order.push((true, indices.len()));
             indices.push(array);
@@ -385,7 +385,7 @@ fn call(
 /// The tensors of a kernel besides `A`, everything stored.
 fn others_of(made: &Made, side: usize) -> Result<IndexMap<Name, Tensor>, String> {
     let mut out = IndexMap::new();
-    for (name, layout) in made.planned.layouts.iter().filter(|(n, _)| &***n != "A") {
+    for (name, layout) in made.planned.layouts().iter().filter(|(n, _)| &***n != "A") {
         let (dims, points) = grid(layout.rank(), side);
         let points: Vec<(&[usize], f64)> = points.iter().map(|at| (&at[..], 1.0)).collect();
         let entries = Entries::from_points(&dims, &points).map_err(shown)?;

@@ -269,7 +269,7 @@ mod finding {
             kernel = kernel.layout(tensor, layout);
         }
         let planned = kernel.plan().unwrap();
-        let statement = &planned.statements[0];
+        let statement = &planned.statements()[0];
         let finds = statement.finds.iter().zip(&statement.chosen);
         finds
             .map(|(f, chosen)| {

@@ -56,7 +56,7 @@ fn check(
         }
     };
     let planned = kernel(2).plan().unwrap();
-    for statement in &planned.statements {
+    for statement in planned.statements() {
         let parallel = statement.parallel.expect("a parallel loop");
         assert_eq!(parallel.private, expected == Expected::Reassociated);
         assert_eq!(parallel.level, 0, "the outermost loop");

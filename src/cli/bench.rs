@@ -56,6 +56,15 @@ struct Row {
 
 impl Bench {
     pub fn execute(&self) -> Output {
+        // Also what is not a number.
+        if !self.limit.is_sign_positive() || self.limit.is_nan() {
+            return Err(Diagnostic::new(Code::Usage, format!("`--limit {}`", self.limit))
+                .help("the limit is a number of seconds, 0 or more"));
+        }
+        if self.samples == 0 {
+            return Err(Diagnostic::new(Code::Usage, "`--samples 0`")
+                .help("each strategy runs at least once"));
+        }
         let kernel = self.options.kernel(&self.expression)?;
         let program = Program::parse(&self.expression)?;
         let inputs = data::inputs(&program, &self.tensors, &self.options)?;
@@ -69,7 +78,7 @@ impl Bench {
         }
         Ok(match self.options.json {
             true => as_json(&rows).to_string(),
-            false => format!("{}\n{}\n", planned.program, table(&rows)),
+            false => format!("{}\n{}\n", planned.program(), table(&rows)),
         })
     }
 
@@ -107,7 +116,7 @@ impl Bench {
         let limit = Duration::from_secs_f64(self.limit.clamp(0.0, 1e6));
         // The first run warms caches and pages.
         call.run();
-        for _ in 0..self.samples.max(1) {
+        for _ in 0..self.samples {
             row.seconds.push(call.run().as_secs_f64());
             if start.elapsed() > limit {
                 break;
@@ -121,7 +130,7 @@ impl Bench {
 fn strategies(planned: &Planned, kernel: &Kernel) -> Result<Vec<Strategy>> {
     let mut out = vec![Strategy { name: "auto".to_string(), forced: Vec::new(), estimate: 0.0 }];
     let searched = |s: &&siskin::synth::Find| s.plans().count() > 1;
-    let finds = planned.statements.iter().flat_map(|s| s.finds.iter().map(move |f| (s, f)));
+    let finds = planned.statements().iter().flat_map(|s| s.finds.iter().map(move |f| (s, f)));
     let finds: Vec<_> = finds.filter(|(_, f)| searched(f)).collect();
     for (statement, find) in &finds {
         let position = find.problem.position.to_string();
@@ -143,7 +152,7 @@ fn strategies(planned: &Planned, kernel: &Kernel) -> Result<Vec<Strategy>> {
 }
 
 fn templates(compiled: &CompiledKernel) -> Vec<String> {
-    let plans = super::finds::chosen(&compiled.planned);
+    let plans = super::finds::chosen(compiled.planned());
     plans
         .map(|(_, find, plan): (_, _, &Plan)| {
             format!("{}={}", find.problem.position, plan.template.name)

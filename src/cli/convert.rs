@@ -38,7 +38,7 @@ impl Convert {
     pub fn execute(&self) -> Output {
         let from = FileArgument::parse(&self.input)?;
         let to = FileArgument::parse(&self.output)?;
-        files::check_writable(&to.path)?;
+        files::check_writable(&to.path, None)?;
         let dims = match &self.dims {
             Some(text) => Some(numbers_of(text, 0, text)?),
             None => None,
@@ -48,11 +48,11 @@ impl Convert {
         let mut shown = None;
         for layout in [&from.layout, &to.layout].into_iter().flatten() {
             let packed = packed(loaded, layout)?;
-            loaded = data::to_file(&packed)?;
-            shown = Some(packed);
+            shown = Some((packed.layout().name.clone(), run::shape(&packed)));
+            loaded = data::into_file(packed)?;
         }
         files::write(&to.path, &loaded)?;
-        let layout = shown.as_ref().map(|t| t.layout().name.clone());
+        let layout = shown.as_ref().map(|(name, _)| name);
         if self.json {
             return Ok(json!({
                 "input": self.input,
@@ -65,7 +65,7 @@ impl Convert {
             .to_string());
         }
         let what = match &shown {
-            Some(t) => run::shape(t),
+            Some((_, shape)) => shape.clone(),
             None => {
                 let dims: Vec<String> = loaded.dims().iter().map(ToString::to_string).collect();
                 format!("{}, {} stored", dims.join(" × "), loaded.stored())

@@ -1,7 +1,6 @@
 //! Tensor files, in and out.
 
 use std::cell::RefCell;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -140,14 +139,14 @@ pub fn default_role(data: &Loaded) -> DefaultFor {
     }
 }
 
-/// Entries of `data` in a layout.
+/// The data in a layout.
 pub fn pack(layout: &Arc<Layout>, data: Loaded, width: Option<IndexWidth>) -> Result<Tensor> {
     let index_width = match width {
         None => packing::IndexWidth::Auto,
         Some(IndexWidth::U32) => packing::IndexWidth::U32,
         Some(IndexWidth::U64) => packing::IndexWidth::U64,
     };
-    packing::pack(layout, &data.into_entries(), &PackOptions { index_width })
+    data.pack_with(layout, &PackOptions { index_width })
 }
 
 /// The data with `rank` dimensions: a matrix of one row or column may be a vector.
@@ -199,34 +198,18 @@ pub fn load(
 }
 
 /// What a file of a tensor in `layout` holds: an array if the layout has no index arrays.
-pub fn to_file(tensor: &Tensor) -> Result<Loaded> {
+pub fn into_file(tensor: Tensor) -> Result<Loaded> {
     match tensor.layout().arrays.is_empty() {
-        true => Ok(Loaded::Dense(tensor.dense()?)),
+        true => Ok(Loaded::Dense(tensor.into_dense()?)),
         false => Ok(Loaded::Entries(tensor.entries()?)),
     }
 }
 
 /// Writes a text file: complete, or the old one is untouched.
 pub fn write_text(path: &Path, text: &str) -> Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let write = || -> std::io::Result<()> {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".siskin-");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let mut file = builder.tempfile_in(folder)?;
-        file.write_all(text.as_bytes())?;
-        file.persist(path).map_err(|e| e.error)?;
-        Ok(())
-    };
-    write().map_err(|e| {
+    files::check_place(path)?;
+    files::replace(path, |out| out.write_all(text.as_bytes())).map_err(|e: std::io::Error| {
         Diagnostic::new(Code::Io, format!("cannot write `{}`: {e}", path.display()))
-            .help("check that the folder exists, can be written to and has space")
+            .help("check that the folder can be written to and has space")
     })
 }

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 use siskin::diagnostic::{Code, Diagnostic, Result};
+use siskin::files;
 use siskin::kernel::Kernel;
 use siskin::program::Program;
 
 use super::options::KernelOptions;
+use super::run::sharing;
 use super::tensor_argument::named;
 use super::{Output, data, finds};
 
@@ -30,6 +32,14 @@ pub struct Emit {
 
 impl Emit {
     pub fn execute(&self) -> Output {
+        let output = self.output.as_ref().and_then(|path| path.to_str());
+        if let Some((name, layout)) = output.and_then(sharing) {
+            return Err(Diagnostic::new(Code::Usage, "`-o` takes the file of the module")
+                .help(format!("the layout of the result is given by `-f {name}={layout}`")));
+        }
+        if let Some(path) = &self.output {
+            files::check_place(path)?;
+        }
         let kernel = with_formats(&self.options, &self.expression, &self.formats)?;
         let planned = kernel.plan()?;
         let module = planned.render()?;

@@ -107,15 +107,15 @@ impl Explain {
 fn text(planned: &Planned, module: &Module, stage: Stage) -> String {
     match stage {
         Stage::Layout => {
-            let layouts = planned.layouts.iter();
+            let layouts = planned.layouts().iter();
             layouts.map(|(name, l)| format!("{name} is {}\n", super::layouts::text(l))).collect()
         }
         Stage::Space => {
-            let spaces = planned.statements.iter();
+            let spaces = planned.statements().iter();
             spaces.map(|s| format!("{}\n", s.space.display(&s.order.dims))).collect()
         }
         Stage::Nest => planned
-            .statements
+            .statements()
             .iter()
             .map(|s| format!("{}\n", s.nest))
             .collect::<Vec<_>>()
@@ -191,15 +191,15 @@ fn as_json(planned: &Planned, module: &Module, stages: &[(&str, Stage)]) -> Valu
     for (name, stage) in stages {
         let value = match stage {
             Stage::Layout => planned
-                .layouts
+                .layouts()
                 .iter()
                 .map(|(n, l)| (n.to_string(), super::layouts::json(l)))
                 .collect::<serde_json::Map<_, _>>()
                 .into(),
             Stage::Space => {
-                planned.statements.iter().map(|s| json!(s.space.display(&s.order.dims))).collect()
+                planned.statements().iter().map(|s| json!(s.space.display(&s.order.dims))).collect()
             }
-            Stage::Nest => planned.statements.iter().map(|s| json!(s.nest.to_string())).collect(),
+            Stage::Nest => planned.statements().iter().map(|s| json!(s.nest.to_string())).collect(),
             Stage::Proofs => json!({
                 "finds": finds::chosen(planned)
                     .map(|(_, find, plan)| finds::detailed(find, plan))

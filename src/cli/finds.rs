@@ -8,7 +8,7 @@ use siskin::synth::{Find, Plan, Verdict};
 /// Every find with its chosen plan.
 pub fn chosen(planned: &Planned) -> impl Iterator<Item = (&Statement, &Find, &Plan)> {
     planned
-        .statements
+        .statements()
         .iter()
         .flat_map(|s| s.finds.iter().zip(&s.chosen).map(move |(find, plan)| (s, find, plan)))
 }

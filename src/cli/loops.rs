@@ -32,7 +32,7 @@ fn example(conflict: &Conflict) -> String {
 
 pub fn text(planned: &Planned) -> String {
     let mut out = String::new();
-    for statement in &planned.statements {
+    for statement in planned.statements() {
         for (var, kind) in verdicts(statement) {
             match kind {
                 LoopKind::Parallel => out.push_str(&format!("loop {var}: parallel\n")),
@@ -53,7 +53,7 @@ pub fn text(planned: &Planned) -> String {
 }
 
 pub fn json(planned: &Planned) -> Value {
-    let loops = planned.statements.iter().flat_map(verdicts);
+    let loops = planned.statements().iter().flat_map(verdicts);
     loops
         .map(|(var, kind)| match kind {
             LoopKind::Parallel => json!({ "loop": var, "kind": "parallel" }),

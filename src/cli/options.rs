@@ -81,6 +81,9 @@ impl KernelOptions {
     /// The kernel with every option that does not need data.
     pub fn kernel(&self, expression: &str) -> Result<Kernel> {
         self.refuse_unsupported()?;
+        if let Some(path) = &self.save_kernel {
+            siskin::files::check_place(path)?;
+        }
         let mut kernel = Kernel::new(expression).values(self.value_type()?);
         if let Some(width) = self.index_width()? {
             kernel = kernel.index(width);
@@ -143,6 +146,20 @@ impl KernelOptions {
 
     /// What `--dims` states of the tensors and indices of `program`.
     pub fn extents(&self, program: &Program) -> Result<StatedExtents> {
+        for text in &self.fill {
+            let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name.trim());
+            if !program.tensors().contains_key(name) {
+                let known: Vec<String> =
+                    program.tensors().keys().map(ToString::to_string).collect();
+                return Err(wrong(
+                    "--fill",
+                    text,
+                    0,
+                    format!("the expression has no tensor `{name}`"),
+                )
+                .help(format!("its tensors are {}", known.join(", "))));
+            }
+        }
         let mut out = StatedExtents::default();
         for text in &self.dims {
             let Some((name, numbers)) = text.split_once('=') else {
@@ -152,6 +169,10 @@ impl KernelOptions {
             let at = name.len() + 1;
             let dims = numbers_of(text, at, numbers)?;
             let name = Name::from(name.trim());
+            if out.tensors.contains_key(&name) || out.indices.contains_key(&name) {
+                return Err(wrong("--dims", text, 0, format!("`{name}` is given twice"))
+                    .help("state the extents of a name once"));
+            }
             if program.tensors().contains_key(&name) {
                 out.tensors.insert(name, dims);
             } else if program.indices().contains(&name) {

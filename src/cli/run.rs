@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Value, json};
 use siskin::diagnostic::{Code, Diagnostic, Result};
-use siskin::files::{self, Loaded};
+use siskin::files;
 use siskin::kernel::{CompiledKernel, Kernel};
 use siskin::layout::Layout;
 use siskin::packing::{self, PackOptions};
@@ -65,36 +65,41 @@ impl Run {
             kernel = kernel.layout(&program.output.tensor, layout);
         }
         let compiled = kernel.compile()?;
-        self.options.save(&compiled.module.text)?;
+        self.options.save(&compiled.module().text)?;
         let mut call = compiled.call(inputs.by_name(), &inputs.extents.indices)?;
         let seconds = call.run();
         let mut result = call.into_output();
         if let Some(target) = &target {
-            result = target.write(result)?;
+            result = target.convert(result)?;
+        }
+        let about = Summary::of(&result);
+        // What is shown is taken before the result is given away: it may be half of the memory.
+        let whole = if target.is_none() { whole(&result)? } else { String::new() };
+        if let Some(target) = &target {
+            files::write(&target.path, &data::into_file(result)?)?;
         }
         Ok(match self.options.json {
-            true => self.json(&compiled, &inputs, &result, seconds),
-            false => self.summary(&compiled, &inputs, &result, seconds),
+            true => self.json(&compiled, &inputs, &about, seconds),
+            false => self.summary(&compiled, &inputs, &about, &whole, seconds),
         })
     }
 
-    fn json(&self, k: &CompiledKernel, i: &Inputs, result: &Tensor, kernel: Duration) -> String {
+    fn json(&self, k: &CompiledKernel, i: &Inputs, about: &Summary, kernel: Duration) -> String {
         let (rustc, cached) = k.built();
         let (unproved, accesses) = accesses(k);
-        let about = Summary::of(result.values());
-        let name = &*k.planned.program.output.tensor;
+        let name = &*k.planned().program().output.tensor;
         json!({
-            "kernel": k.module.text,
-            "finds": finds::json(&k.planned),
+            "kernel": k.module().text,
+            "finds": finds::json(k.planned()),
             "parallel": parallel(k),
             "accesses": { "proved": accesses - unproved, "checked": unproved },
-            "index": k.planned.index_width.unsigned(),
-            "type": k.planned.value_type.as_str(),
+            "index": k.planned().index_width().unsigned(),
+            "type": k.planned().value_type().as_str(),
             "seconds": {
                 "read": i.read.as_secs_f64(),
                 "pack": i.pack.as_secs_f64(),
                 "validate": i.validate.as_secs_f64(),
-                "generate": k.generated.as_secs_f64(),
+                "generate": k.generated().as_secs_f64(),
                 "rustc": rustc.as_secs_f64(),
                 "kernel": kernel.as_secs_f64(),
             },
@@ -107,9 +112,9 @@ impl Run {
             })).collect::<Vec<_>>(),
             "output": {
                 "name": name,
-                "layout": result.layout().name,
-                "dims": result.dims(),
-                "stored": result.stored(),
+                "layout": about.layout,
+                "dims": about.dims,
+                "stored": about.stored,
                 "nonzero": about.nonzero,
                 "sum": about.sum,
                 "norm": about.norm,
@@ -119,14 +124,21 @@ impl Run {
         .to_string()
     }
 
-    fn summary(&self, k: &CompiledKernel, i: &Inputs, result: &Tensor, kernel: Duration) -> String {
-        let mut out = format!("{}\n", k.planned.program);
+    fn summary(
+        &self,
+        k: &CompiledKernel,
+        i: &Inputs,
+        about: &Summary,
+        whole: &str,
+        kernel: Duration,
+    ) -> String {
+        let mut out = format!("{}\n", k.planned().program());
         for (name, t) in &i.tensors {
             let file = i.files.get(name).map(|p| p.display().to_string()).unwrap_or_default();
             out.push_str(&format!("  {name}: {} from {file}\n", shape(t)));
         }
         out.push_str("proved\n");
-        for (_, find, plan) in finds::chosen(&k.planned) {
+        for (_, find, plan) in finds::chosen(k.planned()) {
             out.push_str(&format!("  {}: {plan}", find.problem.position));
             let others = finds::alternatives(find, plan);
             if !others.is_empty() {
@@ -148,23 +160,19 @@ impl Run {
             time(i.read),
             time(i.pack),
             time(i.validate),
-            time(k.generated),
+            time(k.generated()),
             if cached { "load from the cache" } else { "rustc" },
             time(rustc),
             time(kernel),
         ));
-        let name = &k.planned.program.output.tensor;
-        let about = Summary::of(result.values());
+        let name = &k.planned().program().output.tensor;
         out.push_str(&format!(
             "{name}: {}, {} nonzero, sum {}, norm {}\n",
-            shape(result),
-            about.nonzero,
-            about.sum,
-            about.norm
+            about.shape, about.nonzero, about.sum, about.norm
         ));
         match self.output.iter().find(|text| sharing(text).is_none()) {
             Some(file) => out.push_str(&format!("written to {file}\n")),
-            None => out.push_str(&whole(result)),
+            None => out.push_str(whole),
         }
         out
     }
@@ -195,7 +203,7 @@ enum OutputLayout {
 }
 
 /// The parts of `C=shares(A)`.
-fn sharing(text: &str) -> Option<(&str, &str)> {
+pub fn sharing(text: &str) -> Option<(&str, &str)> {
     text.split_once('=').filter(|(_, layout)| layout.trim().starts_with("shares("))
 }
 
@@ -214,7 +222,7 @@ fn one<'a>(texts: &[&'a String]) -> Result<Option<&'a str>> {
 impl Target {
     fn parse(text: &str, rank: usize) -> Result<Target> {
         let file = FileArgument::parse(text)?;
-        files::check_writable(&file.path)?;
+        files::check_writable(&file.path, Some(rank))?;
         let layout = match file.layout {
             None => OutputLayout::Default,
             Some(layout) if layout.starts_with("shares(") => OutputLayout::Shared(layout),
@@ -223,24 +231,22 @@ impl Target {
         Ok(Target { path: file.path, layout })
     }
 
-    /// Writes the result in the target's layout, and returns it so.
-    fn write(&self, result: Tensor) -> Result<Tensor> {
-        let result = match &self.layout {
-            OutputLayout::Asked(layout) => {
-                packing::convert(&result, layout, &PackOptions::default())?
+    /// The result in the target's layout.
+    fn convert(&self, result: Tensor) -> Result<Tensor> {
+        match &self.layout {
+            OutputLayout::Asked(layout) if layout != result.layout() => {
+                packing::convert(&result, layout, &PackOptions::default())
             }
-            OutputLayout::Default | OutputLayout::Shared(_) => result,
-        };
-        files::write(&self.path, &data::to_file(&result)?)?;
-        Ok(result)
+            _ => Ok(result),
+        }
     }
 }
 
 /// The parallel loops, or `false`.
 fn parallel(k: &CompiledKernel) -> Value {
     let loops: Vec<Value> = k
-        .planned
-        .statements
+        .planned()
+        .statements()
         .iter()
         .filter_map(|s| {
             let p = s.parallel?;
@@ -251,7 +257,7 @@ fn parallel(k: &CompiledKernel) -> Value {
 }
 
 fn accesses(k: &CompiledKernel) -> (usize, usize) {
-    let accesses = &k.module.accesses;
+    let accesses = &k.module().accesses;
     (accesses.iter().filter(|a| !a.proved).count(), accesses.len())
 }
 
@@ -272,42 +278,62 @@ pub fn time(t: Duration) -> String {
     }
 }
 
+/// What is said of a result.
 struct Summary {
+    shape: String,
+    layout: String,
+    dims: Vec<usize>,
+    stored: usize,
     nonzero: usize,
     sum: f64,
     norm: f64,
 }
 
 impl Summary {
-    fn of(values: &Values) -> Summary {
-        let mut out = Summary { nonzero: 0, sum: 0.0, norm: 0.0 };
-        for k in 0..values.len() {
-            let v = values.get_f64(k);
-            out.nonzero += usize::from(v != 0.0);
-            out.sum += v;
-            out.norm += v * v;
+    fn of(t: &Tensor) -> Summary {
+        let (nonzero, sum, squares) = match t.values() {
+            Values::F64(v) => sums(v, |x| x),
+            Values::F32(v) => sums(v, f64::from),
+            Values::I64(v) => sums(v, |x| x as f64),
+            Values::I32(v) => sums(v, f64::from),
+            Values::Bool(v) => sums(v, f64::from),
+        };
+        Summary {
+            shape: shape(t),
+            layout: t.layout().name.clone(),
+            dims: t.dims().to_vec(),
+            stored: t.stored(),
+            nonzero,
+            sum,
+            norm: squares.sqrt(),
         }
-        out.norm = out.norm.sqrt();
-        out
     }
 }
 
-/// The elements of a small tensor, a line for each row.
-fn whole(t: &Tensor) -> String {
-    let Ok(Loaded::Dense(array)) = data::to_file(t) else { return String::new() };
-    let n = array.values().len();
-    if n == 0 || n > PRINTED_WHOLE {
-        return String::new();
+/// How many values are not zero, their sum, and the sum of their squares.
+fn sums<T: Copy>(values: &[T], number: impl Fn(T) -> f64) -> (usize, f64, f64) {
+    values.iter().map(|&x| number(x)).fold((0, 0.0, 0.0), |(nonzero, sum, squares), x| {
+        (nonzero + usize::from(x != 0.0), sum + x, squares + x * x)
+    })
+}
+
+/// The elements of a small tensor, a line for each row. Nothing of a large one is looked at.
+fn whole(t: &Tensor) -> Result<String> {
+    let n = t.dims().iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
+    if !t.layout().arrays.is_empty() || !n.is_some_and(|n| (1..=PRINTED_WHOLE).contains(&n)) {
+        return Ok(String::new());
     }
+    let array = t.dense()?;
     let row = array.dims().last().copied().unwrap_or(1).max(1);
-    let texts: Vec<String> = (0..n).map(|k| element(array.values(), k)).collect();
+    let texts: Vec<String> =
+        (0..array.values().len()).map(|k| element(array.values(), k)).collect();
     let width = texts.iter().map(String::len).max().unwrap_or(0);
     let mut out = String::new();
     for line in texts.chunks(row) {
         let line: Vec<String> = line.iter().map(|t| format!("{t:>width$}")).collect();
         out.push_str(&format!("  {}\n", line.join(" ")));
     }
-    out
+    Ok(out)
 }
 
 fn element(values: &Values, k: usize) -> String {

@@ -13,6 +13,7 @@ use flate2::write::GzEncoder;
 use super::lines::{Lines, Room, read_failed};
 use super::loaded::Loaded;
 use super::options::ReadOptions;
+use super::replace::{check_place, replace};
 use super::written::{WriteFailure, Written};
 use super::{mtx, npy, npz, tns};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -177,12 +178,20 @@ impl Seek for Counted<'_> {
     }
 }
 
-/// Refuses a path whose extension is not that of a tensor file, before any work is done for it.
+/// Refuses a path that no tensor can be written to, before any work is done for it: another extension,
+/// a missing folder, a format that has no tensors of this rank (if it is known).
 ///
 /// # Errors
-/// [`Code::Usage`].
-pub fn check_writable(path: &Path) -> Result<()> {
-    Format::of(path).map(|_| ())
+/// [`Code::Usage`], [`Code::Io`], [`Code::Shape`].
+pub fn check_writable(path: &Path, rank: Option<usize>) -> Result<()> {
+    let (format, _) = Format::of(path)?;
+    check_place(path)?;
+    match (rank, format) {
+        (Some(rank), Format::MatrixMarket) => mtx::check_rank(rank),
+        (Some(rank), Format::Frostt) => tns::check_rank(rank),
+        (Some(rank), Format::Npz) => npz::check_rank(rank),
+        (_, Format::Npy) | (None, _) => Ok(()),
+    }
 }
 
 /// Writes a tensor file; its extension says the format. The same data give the same bytes, and
@@ -194,31 +203,24 @@ pub fn check_writable(path: &Path) -> Result<()> {
 /// [`Code::Shape`] if the format cannot hold a tensor of this rank or size.
 pub fn write(path: &Path, data: &Loaded) -> Result<()> {
     let (format, compressed) = Format::of(path)?;
-    let failed = |error: &io::Error| {
-        Diagnostic::new(Code::Io, format!("cannot write `{}`: {error}", path.display()))
-            .help("check that the folder exists, can be written to and has space")
-    };
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let temporary = temporary_file(folder, path).map_err(|error| failed(&error))?;
-    let mut out = BufWriter::with_capacity(1 << 18, temporary);
-    let emitted = if compressed {
+    check_place(path)?;
+    let written = replace(path, |out| {
+        if !compressed {
+            return emit(format, out, data);
+        }
         // The encoder writes no date and no name, so its bytes depend on the content alone.
-        let encoder = GzEncoder::new(&mut out, Compression::default());
+        let encoder = GzEncoder::new(out, Compression::default());
         let mut buffered = BufWriter::with_capacity(1 << 16, encoder);
-        emit(format, &mut buffered, data).and_then(|()| Ok(buffered.get_mut().try_finish()?))
-    } else {
-        emit(format, &mut out, data)
-    };
-    emitted.map_err(|failure| match failure {
+        emit(format, &mut buffered, data)?;
+        Ok(buffered.get_mut().try_finish()?)
+    });
+    written.map_err(|failure| match failure {
         WriteFailure::Refused(diagnostic) => diagnostic,
-        WriteFailure::Io(error) => failed(&error),
-    })?;
-    let temporary = out.into_inner().map_err(|error| failed(error.error()))?;
-    temporary.persist(path).map_err(|error| failed(&error.error))?;
-    Ok(())
+        WriteFailure::Io(error) => {
+            Diagnostic::new(Code::Io, format!("cannot write `{}`: {error}", path.display()))
+                .help("check that the folder can be written to and has space")
+        }
+    })
 }
 
 fn emit(format: Format, out: &mut dyn Write, data: &Loaded) -> Written {
@@ -229,21 +231,4 @@ fn emit(format: Format, out: &mut dyn Write, data: &Loaded) -> Written {
         Format::Npz => npz::write(out, data)?,
     }
     Ok(out.flush()?)
-}
-
-/// A temporary file with the permissions that the file at `path` has or would get; temporary files
-/// are private otherwise.
-fn temporary_file(folder: &Path, path: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".siskin-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let file = builder.tempfile_in(folder)?;
-    if let Ok(existing) = fs::metadata(path) {
-        file.as_file().set_permissions(existing.permissions())?;
-    }
-    Ok(file)
 }

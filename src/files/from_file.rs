@@ -8,7 +8,7 @@ use super::loaded::Loaded;
 use super::options::ReadOptions;
 use crate::diagnostic::Result;
 use crate::layout::Layout;
-use crate::packing::{PackOptions, pack};
+use crate::packing::{PackOptions, pack, pack_array};
 use crate::tensor::Tensor;
 
 impl Tensor {
@@ -33,6 +33,17 @@ impl Loaded {
             1 => self.into_vector().unwrap_or_else(|other| other),
             _ => self,
         };
-        pack(&Arc::new(layout.clone()), &data.into_entries(), &PackOptions::default())
+        data.pack_with(&Arc::new(layout.clone()), &PackOptions::default())
+    }
+
+    /// The data in a layout of their rank.
+    ///
+    /// # Errors
+    /// Those of [`pack`].
+    pub fn pack_with(self, layout: &Arc<Layout>, options: &PackOptions) -> Result<Tensor> {
+        match self {
+            Loaded::Entries(entries) => pack(layout, &entries, options),
+            Loaded::Dense(array) => pack_array(layout, array, options),
+        }
     }
 }

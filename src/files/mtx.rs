@@ -323,20 +323,26 @@ pub(super) fn write(out: &mut dyn Write, data: &Loaded) -> Written {
         [] => (1, 1),
         [m] => (m, 1),
         [m, n] => (m, n),
-        ref dims => {
-            return Err(Diagnostic::new(
-                Code::Shape,
-                format!("a tensor of rank {} does not fit in a Matrix Market file", dims.len()),
-            )
-            .help("use a .tns or .npy file")
-            .into());
-        }
+        ref dims => return Ok(check_rank(dims.len())?),
     };
     match data {
         Loaded::Entries(entries) => write_entries(out, entries, rows, columns)?,
         Loaded::Dense(array) => write_array(out, array, rows, columns)?,
     }
     Ok(())
+}
+
+/// # Errors
+/// [`Code::Shape`] if a tensor of this rank is no matrix, vector or scalar.
+pub(super) fn check_rank(rank: usize) -> Result<()> {
+    match rank {
+        0..=2 => Ok(()),
+        _ => Err(Diagnostic::new(
+            Code::Shape,
+            format!("a tensor of rank {rank} does not fit in a Matrix Market file"),
+        )
+        .help("use a .tns or .npy file")),
+    }
 }
 
 fn field_of(value_type: ValueType) -> &'static str {

@@ -266,14 +266,7 @@ impl Kept {
 /// # Errors
 /// [`Code::Shape`] if the rank is not 2; those of writing.
 pub(super) fn write(out: &mut dyn Write, data: &Loaded) -> Written {
-    if data.dims().len() != 2 {
-        return Err(Diagnostic::new(
-            Code::Shape,
-            format!("a tensor of rank {} does not fit in a SciPy archive", data.dims().len()),
-        )
-        .help("use a .tns, .npy or .mtx file")
-        .into());
-    }
+    check_rank(data.dims().len())?;
     let converted;
     let entries = match data {
         Loaded::Entries(entries) => entries,
@@ -301,6 +294,19 @@ pub(super) fn write(out: &mut dyn Write, data: &Loaded) -> Written {
     archive.add("shape.npy", &member(&[2], &shape)?)?;
     archive.add("data.npy", &member(&n, entries.values())?)?;
     Ok(archive.finish()?)
+}
+
+/// # Errors
+/// [`Code::Shape`] if a tensor of this rank is no matrix.
+pub(super) fn check_rank(rank: usize) -> Result<()> {
+    match rank {
+        2 => Ok(()),
+        _ => Err(Diagnostic::new(
+            Code::Shape,
+            format!("a tensor of rank {rank} does not fit in a SciPy archive"),
+        )
+        .help("use a .tns, .npy or .mtx file")),
+    }
 }
 
 fn member(dims: &[usize], values: &Values) -> std::io::Result<Vec<u8>> {

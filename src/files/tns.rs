@@ -12,7 +12,9 @@ use super::options::ReadOptions;
 use super::words::{Words, value_text};
 use super::written::Written;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::tensor::{Entries, IndexData, IndexType, ValueType, Values, with_values};
+use crate::tensor::{
+    DenseArray, Entries, IndexData, IndexType, ValueType, Values, for_each_nonzero, with_values,
+};
 
 /// What comments begin with.
 const COMMENT: u8 = b'#';
@@ -162,16 +164,33 @@ impl Found {
 /// # Errors
 /// [`Code::Shape`] for rank 0; those of writing.
 pub(super) fn write(out: &mut dyn Write, data: &Loaded) -> Written {
-    if data.dims().is_empty() {
-        return Err(Diagnostic::new(Code::Shape, "a scalar does not fit in a .tns file")
-            .help("use a .npy or .mtx file")
-            .into());
-    }
+    check_rank(data.dims().len())?;
     match data {
         Loaded::Entries(entries) => write_entries(out, entries)?,
-        Loaded::Dense(array) => write_entries(out, &array.to_entries())?,
+        Loaded::Dense(array) => write_nonzeros(out, array)?,
     }
     Ok(())
+}
+
+/// # Errors
+/// [`Code::Shape`] for a scalar.
+pub(super) fn check_rank(rank: usize) -> Result<()> {
+    match rank {
+        0 => Err(Diagnostic::new(Code::Shape, "a scalar does not fit in a .tns file")
+            .help("use a .npy or .mtx file")),
+        _ => Ok(()),
+    }
+}
+
+fn write_nonzeros(out: &mut dyn Write, array: &DenseArray) -> io::Result<()> {
+    with_values!(array.values(), v => {
+        for_each_nonzero(array.dims(), array.values(), |point, at| {
+            for c in point {
+                write!(out, "{} ", c + 1)?;
+            }
+            writeln!(out, "{}", value_text(v[at]))
+        })
+    })
 }
 
 fn write_entries(out: &mut dyn Write, entries: &Entries) -> io::Result<()> {

@@ -11,18 +11,30 @@ use crate::exec::{Built, Jit};
 /// width, whatever their extents: see [`CompiledKernel::run`].
 #[derive(Debug)]
 pub struct CompiledKernel {
-    /// What every stage decided.
-    pub planned: Planned,
-    /// The generated module.
-    pub module: Module,
-    /// Time of all stages up to the text of the module.
-    pub generated: Duration,
+    pub(super) planned: Planned,
+    pub(super) module: Module,
+    generated: Duration,
     pub(super) built: Built,
     /// Threads of a parallel kernel.
     pub(super) threads: usize,
 }
 
 impl CompiledKernel {
+    /// What every stage decided.
+    pub fn planned(&self) -> &Planned {
+        &self.planned
+    }
+
+    /// The generated module.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// Time of all stages up to the text of the module.
+    pub fn generated(&self) -> Duration {
+        self.generated
+    }
+
     /// Time of the compiler, or of reading the cache; and whether it was the cache.
     pub fn built(&self) -> (Duration, bool) {
         (self.built.time, self.built.cached)

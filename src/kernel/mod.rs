@@ -5,7 +5,7 @@
 //!
 //! # fn main() -> Result<(), Box<siskin::diagnostic::Diagnostic>> {
 //! let kernel = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", "csr").layout("x", "sparse").plan()?;
-//! let find = &kernel.statements[0].finds.last().unwrap();
+//! let find = &kernel.statements()[0].finds.last().unwrap();
 //! assert!(find.plans().count() > 1, "several ways to find x[j] are proved");
 //! # Ok(()) }
 //! ```

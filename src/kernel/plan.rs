@@ -56,14 +56,15 @@ impl Request {
     }
 }
 
-/// A planned kernel: every stage's result.
+/// A planned kernel: every stage's result. What is proved of it is proved of these values together, so
+/// that they are only read.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    pub program: Rc<Program>,
-    pub layouts: IndexMap<Name, Arc<Layout>>,
-    pub statements: Vec<Statement>,
-    pub value_type: ValueType,
-    pub index_width: IndexWidth,
+    program: Rc<Program>,
+    layouts: IndexMap<Name, Arc<Layout>>,
+    statements: Vec<Statement>,
+    value_type: ValueType,
+    index_width: IndexWidth,
 }
 
 /// The layout of every tensor of `program`, the output's first.
@@ -276,6 +277,50 @@ fn forced(request: &Request, find: &Find) -> Result<Option<Plan>> {
 }
 
 impl Planned {
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The layout of every tensor, the output's first.
+    pub fn layouts(&self) -> &IndexMap<Name, Arc<Layout>> {
+        &self.layouts
+    }
+
+    /// One for each choice of relation pieces.
+    pub fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    pub fn value_type(&self) -> ValueType {
+        self.value_type
+    }
+
+    pub fn index_width(&self) -> IndexWidth {
+        self.index_width
+    }
+
+    /// The same plan for other element types: finds are proved for integers of any width, accesses
+    /// when the module is rendered.
+    #[must_use]
+    pub fn with_types(self, value_type: ValueType, index_width: IndexWidth) -> Planned {
+        Planned { value_type, index_width, ..self }
+    }
+
+    /// The same plan with another template for find number `find` of a statement. `None` if there is no
+    /// such find, or the template is not proved for it.
+    #[must_use]
+    pub fn with_template(
+        mut self,
+        statement: usize,
+        find: usize,
+        template: &str,
+    ) -> Option<Planned> {
+        let s = self.statements.get_mut(statement)?;
+        let plan = s.finds.get(find)?.plans().find(|p| p.template.name == template)?.clone();
+        s.chosen[find] = plan;
+        Some(self)
+    }
+
     /// Renders the module.
     pub fn render(&self) -> Result<Module> {
         let mut prover = Z3Prover::new().with_any_model();

@@ -100,9 +100,9 @@ impl CompiledKernel {
     ) -> Result<Call<'a>> {
         let tensors: IndexMap<Name, &Tensor> =
             tensors.into_iter().map(|(name, t)| (Name::from(name), t)).collect();
-        let program = &self.planned.program;
-        if let Some(name) = tensors.keys().find(|n| !self.planned.layouts.contains_key(*n)) {
-            let known: Vec<&str> = self.planned.layouts.keys().map(|n| &**n).collect();
+        let program = self.planned.program();
+        if let Some(name) = tensors.keys().find(|n| !self.planned.layouts().contains_key(*n)) {
+            let known: Vec<&str> = self.planned.layouts().keys().map(|n| &**n).collect();
             return Err(Diagnostic::new(
                 Code::Shape,
                 format!("a tensor is given for `{name}`, which the expression does not use"),
@@ -113,7 +113,7 @@ impl CompiledKernel {
         let extents = resolve(program, &dims, index_extents)?;
         let mut inputs: IndexMap<&Name, Input<'a>> = IndexMap::new();
         // The order of the entry's parameters: operands, each tensor once, the output first.
-        let operands = &self.planned.statements[0].space.operands;
+        let operands = &self.planned.statements()[0].space.operands;
         for operand in &operands[1..] {
             let name = &operand.tensor;
             let Some(tensor) = tensors.get(name) else {
@@ -134,11 +134,13 @@ impl CompiledKernel {
         declared.filter_map(|n| output.arrays().get(n)).for_each(|a| arguments.index(a));
         arguments.values_mut(output.values_mut());
         for (name, input) in &inputs {
-            sizes(&mut arguments, &self.planned.layouts[*name], input.tensor);
-            input.arrays.values().for_each(|a| arguments.index(a));
+            let layout = &self.planned.layouts()[*name];
+            sizes(&mut arguments, layout, input.tensor);
+            // In the order of the kernel's declaration: the tensor's may list the same arrays in another.
+            layout.arrays.keys().for_each(|array| arguments.index(&input.arrays[array]));
             arguments.values(&input.values);
         }
-        if self.planned.statements.iter().any(|s| s.parallel.is_some()) {
+        if self.planned.statements().iter().any(|s| s.parallel.is_some()) {
             arguments.size(self.threads);
         }
         // Anything else would be read as garbage on the other side.
@@ -154,10 +156,10 @@ impl CompiledKernel {
         shared: Option<&Input<'_>>,
         initial: Option<&Tensor>,
     ) -> Result<Tensor> {
-        let name = &self.planned.program.output.tensor;
-        let layout = &self.planned.layouts[name];
+        let name = &self.planned.program().output.tensor;
+        let layout = &self.planned.layouts()[name];
         let dims = &extents.tensors[name];
-        let value_type = self.planned.value_type;
+        let value_type = self.planned.value_type();
         if let Some(initial) = initial {
             same_layout(name, layout, initial)?;
             if let Some(shared) = shared
@@ -211,7 +213,7 @@ impl CompiledKernel {
             tensor.check_properties().map_err(about)?;
         }
         self.check_width(name, tensor.dims(), tensor.params())?;
-        let width = self.planned.index_width;
+        let width = self.planned.index_width();
         let mut arrays = IndexMap::new();
         for (array, data) in tensor.arrays() {
             let wanted = index_type(layout, array, width);
@@ -224,12 +226,12 @@ impl CompiledKernel {
             };
             arrays.insert(array.clone(), data);
         }
-        let values = match tensor.value_type() == self.planned.value_type {
+        let values = match tensor.value_type() == self.planned.value_type() {
             true => Cow::Borrowed(tensor.values()),
             false => Cow::Owned(
                 tensor
                     .values()
-                    .convert(self.planned.value_type)
+                    .convert(self.planned.value_type())
                     .map_err(|e| e.note(format!("in tensor `{name}`")))?,
             ),
         };
@@ -238,7 +240,7 @@ impl CompiledKernel {
 
     /// Every size fits the kernel's index type, which its proofs take for granted.
     fn check_width(&self, name: &Name, dims: &[usize], params: &IndexMap<Name, i64>) -> Result<()> {
-        if self.planned.index_width == IndexWidth::U64 {
+        if self.planned.index_width() == IndexWidth::U64 {
             return Ok(());
         }
         let sizes = dims.iter().map(|&n| n as u64).chain(params.values().map(|&n| n as u64));
@@ -288,7 +290,8 @@ fn same_layout(name: &Name, layout: &Layout, tensor: &Tensor) -> Result<()> {
         && given.value == layout.value
         && given.arrays == layout.arrays
         && given.params == layout.params
-        && given.properties == layout.properties;
+        && given.properties == layout.properties
+        && given.assumptions == layout.assumptions;
     if same {
         return Ok(());
     }

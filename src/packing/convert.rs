@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::elements::pack_elements;
 use super::options::PackOptions;
 use super::pack::pack;
 use super::plan::Plan;
@@ -15,6 +16,12 @@ use crate::tensor::Tensor;
 /// # Errors
 /// Those of [`Tensor::entries`] and of [`pack`].
 pub fn convert(tensor: &Tensor, to: &Arc<Layout>, options: &PackOptions) -> Result<Tensor> {
+    if !tensor.is_validated() {
+        tensor.check_properties()?;
+    }
+    if let Some(elements) = tensor.row_major() {
+        return pack_elements(to, tensor.dims(), elements, options);
+    }
     let mut entries = tensor.entries()?;
     // A layout that cannot be packed may still be read; keep what it stores.
     let fills = Plan::of(tensor.layout()).is_ok_and(|plan| plan.fills());

@@ -22,6 +22,7 @@ mod columns;
 mod complete;
 mod convert;
 mod derive;
+mod elements;
 mod intervals;
 mod inverse;
 mod linear;
@@ -40,6 +41,7 @@ mod sort;
 mod store;
 
 pub use convert::convert;
+pub use elements::pack_array;
 pub use options::{IndexWidth, PackOptions};
 pub use pack::pack;
 pub use plan::Plan;

@@ -1,6 +1,8 @@
 //! Dense arrays in row-major order: what `.npy` files hold, what dense results are, and the
 //! reference form that tests compare with.
 
+use std::convert::Infallible;
+
 use super::entries::Entries;
 use super::index_data::{IndexData, IndexType};
 use super::values::{ValueType, Values, with_values};
@@ -128,28 +130,51 @@ impl DenseArray {
 
     /// The elements that are not zero, in row-major order.
     pub fn to_entries(&self) -> Entries {
-        let rank = self.dims.len();
-        let mut coords: Vec<IndexData> = vec![IndexData::empty(IndexType::U32); rank];
-        let mut kept: Vec<usize> = Vec::new();
-        let mut point = vec![0u64; rank];
-        for at in 0..self.values.len() {
-            if !self.values.is_zero(at) {
-                kept.push(at);
-                coords.iter_mut().zip(&point).for_each(|(column, &c)| column.push_coordinate(c));
-            }
-            for d in (0..rank).rev() {
-                point[d] += 1;
-                if point[d] < self.dims[d] as u64 {
-                    break;
-                }
-                point[d] = 0;
-            }
-        }
-        if IndexType::for_extents(&self.dims) == IndexType::U64 {
-            coords.iter_mut().for_each(IndexData::widen);
-        }
-        Entries::from_checked(self.dims.clone(), coords, self.values.gather(&kept))
+        nonzeros(&self.dims, &self.values)
     }
+}
+
+/// The elements of a row-major array that are not zero, in row-major order.
+pub(crate) fn nonzeros(dims: &[usize], values: &Values) -> Entries {
+    let mut coords: Vec<IndexData> = vec![IndexData::empty(IndexType::U32); dims.len()];
+    let mut kept: Vec<usize> = Vec::new();
+    for_each_nonzero(dims, values, |point, at| {
+        kept.push(at);
+        coords.iter_mut().zip(point).for_each(|(column, &c)| column.push_coordinate(c));
+        Ok::<(), Infallible>(())
+    })
+    .unwrap_or_else(|never| match never {});
+    if IndexType::for_extents(dims) == IndexType::U64 {
+        coords.iter_mut().for_each(IndexData::widen);
+    }
+    Entries::from_checked(dims.to_vec(), coords, values.gather(&kept))
+}
+
+/// Calls `visit` with the coordinates and the offset of every element that is not zero, in row-major
+/// order, until it fails.
+pub(crate) fn for_each_nonzero<E>(
+    dims: &[usize],
+    values: &Values,
+    mut visit: impl FnMut(&[u64], usize) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut point = vec![0u64; dims.len()];
+    let row = dims.last().copied().unwrap_or(1);
+    for start in (0..values.len()).step_by(row.max(1)) {
+        for at in (start..start + row).filter(|&at| !values.is_zero(at)) {
+            if let Some(column) = point.last_mut() {
+                *column = (at - start) as u64;
+            }
+            visit(&point, at)?;
+        }
+        for d in (0..dims.len().saturating_sub(1)).rev() {
+            point[d] += 1;
+            if point[d] < dims[d] as u64 {
+                break;
+            }
+            point[d] = 0;
+        }
+    }
+    Ok(())
 }
 
 /// Calls `visit` for every element in row-major order, with its offset in column-major order.

@@ -38,6 +38,7 @@ mod entries;
 mod huge_pages;
 mod index_data;
 mod points;
+mod strided;
 #[allow(clippy::module_inception)]
 mod tensor;
 mod unpack;
@@ -51,6 +52,8 @@ pub use index_data::{IndexData, IndexType};
 pub use tensor::Tensor;
 pub use values::{Element, Position, ValueType, Values};
 
+pub(crate) use dense::{for_each_nonzero, nonzeros};
 pub(crate) use points::{Scope, holds};
+pub(crate) use strided::Strides;
 pub(crate) use tensor::{extents, known_sizes, rank_differs, shape};
 pub(crate) use values::{exact_integer, with_values};

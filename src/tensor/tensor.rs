@@ -108,6 +108,10 @@ impl Tensor {
         &mut self.values
     }
 
+    pub(super) fn into_values(self) -> Values {
+        self.values
+    }
+
     pub fn value_type(&self) -> ValueType {
         self.values.value_type()
     }
@@ -186,7 +190,7 @@ pub(crate) fn extents(layout: &Layout, dims: &[usize]) -> Result<IndexMap<Name, 
 
 /// Every size parameter's value, in the layout's order; a definition may use sizes and arrays that
 /// themselves depend on other sizes.
-fn sizes(
+pub(super) fn sizes(
     layout: &Layout,
     dims: &[usize],
     counts: &IndexMap<Name, i64>,

@@ -29,6 +29,10 @@ impl Tensor {
         if !self.is_validated() {
             self.check_properties()?;
         }
+        // Loops over the other extents would find nothing, one by one.
+        if self.dims().contains(&0) {
+            return Ok(Entries::empty(self.dims(), self.value_type()));
+        }
         let layout = self.layout();
         let scope = self.scope()?;
         let value = ValueIndex::new(&scope, layout)?;
@@ -78,7 +82,13 @@ impl Tensor {
     /// # Errors
     /// Those of [`Tensor::entries`]; [`Code::Shape`] if the array does not fit in memory.
     pub fn dense(&self) -> Result<DenseArray> {
-        DenseArray::from_entries(&self.entries()?)
+        if !self.is_validated() {
+            self.check_properties()?;
+        }
+        match self.row_major() {
+            Some(values) => DenseArray::new(self.dims().to_vec(), values.into_owned()),
+            None => DenseArray::from_entries(&self.entries()?),
+        }
     }
 }
 

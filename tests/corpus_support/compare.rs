@@ -42,7 +42,7 @@ pub fn compare(case: &Case, kernels: &[Made], library: &Library) -> Result<usize
             data.shape.as_deref().map(|s| shapes.entry(s).or_insert(vec![false; kernels.len()]));
         for (k, made) in kernels.iter().enumerate() {
             let about = |e: String| {
-                let nests = made.planned.statements.iter().map(|s| s.nest.to_string());
+                let nests = made.planned.statements().iter().map(|s| s.nest.to_string());
                 let nests: Vec<String> = nests.collect();
                 format!("{}, data `{}`: {e}\n{}", made.label, data.name, nests.join("\n"))
             };
@@ -210,9 +210,9 @@ fn run(
     extents: &Extents,
 ) -> Result<Vec<f64>, String> {
     let planned = &made.planned;
-    let output = &planned.program.output.tensor;
+    let output = &planned.program().output.tensor;
     let dims = &extents.tensors[output];
-    let mut result = Values::zeros(planned.value_type, dims.iter().product());
+    let mut result = Values::zeros(planned.value_type(), dims.iter().product());
     let mut sizes: Vec<usize> = dims.clone();
     let (data, len) = result.raw_mut();
     let mut arrays = vec![RawArray { data, len }];
@@ -220,7 +220,7 @@ fn run(
     let mut indices: Vec<IndexData> = Vec::new();
     let mut values: Vec<Values> = Vec::new();
     let mut seen: Vec<&Name> = Vec::new();
-    for operand in &planned.statements[0].space.operands[1..] {
+    for operand in &planned.statements()[0].space.operands[1..] {
         if seen.contains(&&operand.tensor) {
             continue;
         }
@@ -230,7 +230,7 @@ fn run(
         sizes.extend(tensor.dims());
         sizes.extend(counted_fields(layout).iter().map(|n| tensor.params()[n] as usize));
         for (name, array) in tensor.arrays() {
-            let wanted: IndexType = index_type(layout, name, planned.index_width)
+            let wanted: IndexType = index_type(layout, name, planned.index_width())
                 .parse()
                 .map_err(|e| format!("{e:?}"))?;
             let array = array.convert(wanted).map_err(|e| format!("{e:#?}"))?;
@@ -239,7 +239,7 @@ fn run(
             indices.push(array);
         }
         let converted =
-            tensor.values().convert(planned.value_type).map_err(|e| format!("{e:#?}"))?;
+            tensor.values().convert(planned.value_type()).map_err(|e| format!("{e:#?}"))?;
         let (data, len) = converted.raw();
         arrays.push(RawArray { data: data.cast_mut(), len });
         values.push(converted);

@@ -155,10 +155,11 @@ pub fn kernels(case: &Case) -> Result<Vec<Made>, String> {
                 kernel = kernel.layout(tensor, &layout_text(layout));
             }
             let planned = kernel.plan().map_err(|e| format!("{label}: {e:#?}"))?;
-            let mut add = |what: &str, mut planned: Planned| -> Result<(), String> {
-                (planned.value_type, planned.index_width) = variants.next().expect("endless");
+            let mut add = |what: &str, planned: Planned| -> Result<(), String> {
+                let (value_type, index_width) = variants.next().expect("endless");
+                let planned = planned.with_types(value_type, index_width);
                 let module = planned.render().map_err(|e| format!("{label} {what}: {e:#?}"))?;
-                let variant = format!("{:?} {:?}", planned.value_type, planned.index_width);
+                let variant = format!("{:?} {:?}", planned.value_type(), planned.index_width());
                 let label = format!("{label} {what} {variant}");
                 if out.iter().all(|m| m.text != module.text) {
                     out.push(Made { label, text: module.text, planned });
@@ -175,12 +176,12 @@ pub fn kernels(case: &Case) -> Result<Vec<Made>, String> {
             }
             // Every template with all others left as they are, and the automatic choice.
             add("automatic", planned.clone())?;
-            for s in 0..planned.statements.len() {
-                for f in 0..planned.statements[s].finds.len() {
-                    let find = &planned.statements[s].finds[f];
+            for s in 0..planned.statements().len() {
+                for f in 0..planned.statements()[s].finds.len() {
+                    let find = &planned.statements()[s].finds[f];
                     for plan in find.plans().filter(|p| !p.template.closed_form) {
-                        let mut forced = planned.clone();
-                        forced.statements[s].chosen[f] = plan.clone();
+                        let forced = planned.clone().with_template(s, f, &plan.template.name);
+                        let forced = forced.expect("the plans of a find are proved");
                         let what = format!("{} by {plan}", find.problem.position);
                         add(&what, forced)?;
                     }
@@ -193,5 +194,5 @@ pub fn kernels(case: &Case) -> Result<Vec<Made>, String> {
 
 /// The layout of a tensor of a kernel.
 pub fn layout_of(made: &Made, tensor: &Name) -> Arc<Layout> {
-    made.planned.layouts[tensor].clone()
+    made.planned.layouts()[tensor].clone()
 }
