@@ -469,3 +469,41 @@ fn every_order_of_indices_has_an_exact_scan() {
     }
     assert_eq!(scans, 180);
 }
+
+/// Seen from some places, the tiles are a union of ranges; the bounds of one range are not those of all.
+#[test]
+fn a_tile_without_common_bounds_is_refused() {
+    let kernel = siskin::Kernel::new("y[i] += A[i,j]").layout("A", "bcsr(2,2)").tile("j", 3);
+    let error = kernel.order(&["pA3", "pA2", "pA0", "tj"]).plan().unwrap_err();
+    assert!(error.message.starts_with("no bounds for `tj`"), "{error}");
+}
+
+#[test]
+fn tiles_of_tiles_go_around_their_tiles() {
+    let nest = |of: &str, order: &[&str]| {
+        let tiled = siskin::Kernel::new("y[i] += A[i,j] * x[j]").layout("A", "csr");
+        let tiled = tiled.tile(of, 2).tile(&format!("t{of}"), 3).order(order);
+        tiled.plan().unwrap().statements()[0].nest.to_string()
+    };
+    assert_snapshot!(nest("i", &[]), @r"
+    for tti in 0..floor((I + 5)/6)
+      for ti in 3*tti..3*tti + 3
+        for pA0 in 2*ti..min(I, 2*ti + 2)
+          let i = pA0
+          for pA1 in pos_A(pA0)..pos_A(pA0 + 1)
+            let j = crd_A(pA1)
+            S
+    ");
+    assert_snapshot!(nest("pA1", &[]), @r"
+    for pA0 in 0..I
+      let i = pA0
+      for ttpA1 in floor(pos_A(pA0)/6)..floor((pos_A(pA0 + 1) + 5)/6)
+        for tpA1 in max(3*ttpA1, floor(pos_A(pA0)/2))..min(3*ttpA1 + 3, floor((pos_A(pA0 + 1) + 1)/2))
+          for pA1 in max(pos_A(pA0), 2*tpA1)..min(2*tpA1 + 2, pos_A(pA0 + 1))
+            let j = crd_A(pA1)
+            S
+    ");
+    let apart = nest("j", &["ttj", "i", "tj"]);
+    assert!(apart.starts_with("for ttj in 0..floor((J + 5)/6)\n  for pA0 in 0..I\n"), "{apart}");
+    assert!(apart.contains("for tj in 3*ttj..3*ttj + 3"), "{apart}");
+}

@@ -35,15 +35,25 @@ pub fn loop_order(space: &Space, requested: &[Name]) -> Result<LoopOrder> {
             .help(format!("the dimensions of this computation are {}", known.join(", "))));
         }
     }
+    if let Some((_, twice)) =
+        requested.iter().enumerate().find(|(k, name)| requested[..*k].contains(name))
+    {
+        return Err(Diagnostic::new(
+            Code::LoopOrder,
+            format!("`{twice}` is in the loop order twice"),
+        )
+        .help("name each index or position once"));
+    }
     refuse_cycles(space, requested)?;
     let default = default_indices(space);
-    // Tiles of indices go outermost; tiles of positions are placed with their position.
+    // Tiles of indices go outermost; other tiles are placed with what they are tiles of.
     let index_tiles = space.tiles.iter().filter(|t| space.indices.contains(&t.of));
     let index_tiles = index_tiles.map(|t| t.tile.clone()).filter(|t| !requested.contains(t));
     let mut wanted: Vec<Name> = index_tiles.collect();
     wanted.extend(requested.iter().cloned());
+    let asked = wanted.len();
     wanted.extend(default.into_iter().filter(|n| !requested.contains(n)));
-    Ok(Placement::new(space, &wanted, requested.len()).run())
+    Ok(Placement::new(space, &wanted, asked).run())
 }
 
 /// Logical indices in an order that agrees with the storage order of as many operands as possible,
@@ -243,8 +253,8 @@ impl<'a> Placement<'a> {
             }
         }
         // Positions that no index decides (e.g. an unused padding dimension) come last.
-        for p in self.space.operands.iter().flat_map(|o| o.positions.clone()) {
-            self.place(p);
+        for name in self.space.dimensions() {
+            self.place(name);
         }
         LoopOrder { dims: self.placed, indices: self.indices }
     }
@@ -257,11 +267,11 @@ impl<'a> Placement<'a> {
         if self.is_placed(&name) {
             return;
         }
+        // Right around it, unless it was given a place of its own.
         if let Some(t) = self.space.tiles.iter().find(|t| t.of == name)
-            && self.space.owner(&name).is_some()
-            && !self.is_placed(&t.tile)
+            && !self.wanted.contains(&t.tile)
         {
-            self.placed.push(t.tile.clone());
+            self.place(t.tile.clone());
         }
         if let Some(group) = self.space.fused.iter().find(|g| g.first() == Some(&name)) {
             // The innermost position first; the outer ones are found from it.

@@ -1,8 +1,8 @@
 //! Transformations of a space as relations on it (SPF §5.2).
 //!
 //! - *Tile* a dimension `d` by `T`: `{ [.., d, ..] -> [td, .., d, ..] : T*td <= d < T*td + T }`. Tiles
-//!   of an index go outermost (interchange is what makes them useful), tiles of a position go right
-//!   around their own loop; `--order` may place either elsewhere.
+//!   of an index go outermost (interchange is what makes them useful), tiles of a position and tiles
+//!   of tiles go right around their own loop; `--order` may place either elsewhere.
 //! - *Fuse* consecutive positions of one tensor: the innermost is visited first, over the whole
 //!   tensor, and the outer ones are found from it.
 //!
@@ -13,6 +13,9 @@
 use super::Space;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Name};
+
+/// Larger tiles are a slip; the ends of these are far from overflowing.
+const MOST_ITERATIONS: i64 = 1 << 31;
 
 /// A tile dimension: `size * tile <= of < size * tile + size`.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,12 +43,23 @@ impl Space {
             );
         }
         if self.tiles.iter().any(|t| t.of == *of) {
-            return refuse("it is tiled already".to_string(), "give one size".to_string());
+            let tile = self.tiles.iter().find(|t| t.of == *of).map_or(of, |t| &t.tile);
+            return refuse(
+                "it is tiled already".to_string(),
+                format!("give one size, or tile its tiles: `--tile {tile}={size}`"),
+            );
         }
-        if size < 1 {
+        // The tiles of a tile are as large as both sizes say.
+        let mut iterations = size;
+        let mut inner = of;
+        while let Some(t) = self.tiles.iter().find(|t| t.tile == *inner) {
+            iterations = iterations.saturating_mul(t.size);
+            inner = &t.of;
+        }
+        if !(1..=MOST_ITERATIONS).contains(&size) || iterations > MOST_ITERATIONS {
             return refuse(
                 format!("{size} is not a tile size"),
-                "the size is a positive number of iterations".to_string(),
+                format!("a tile has from 1 to {MOST_ITERATIONS} iterations"),
             );
         }
         let mut name = format!("t{of}");

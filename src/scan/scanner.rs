@@ -240,14 +240,13 @@ impl<'a> Scanner<'a> {
             }
         }
         let (lower, upper) = bounds(&about_var, var);
-        // What is known may already imply a bound that the loop still has to state.
+        // What is known may already imply a bound that the loop still has to state. A bound of one
+        // piece of a union is none of the others'.
         let restated: Vec<Constraint> = reach
             .constraints()
             .into_iter()
-            .next()
-            .unwrap_or_default()
-            .into_iter()
-            .filter(|c| c.mentions(var))
+            .flatten()
+            .filter(|c| c.mentions(var) && reach.implies(c))
             .collect();
         let (more_lower, more_upper) = bounds(&restated, var);
         let lower = if lower.is_empty() { more_lower } else { lower };
