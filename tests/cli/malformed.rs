@@ -110,6 +110,66 @@ fn a_missing_or_failing_rustc_is_a_diagnostic() {
     }
 }
 
+/// A `rustc` that knows its version and then does this.
+#[cfg(unix)]
+fn fake_rustc(sandbox: &Sandbox, rest: &str) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let version = "case \"$1\" in -vV) echo 'rustc 1.88.0 (fake)'; exit 0;; esac";
+    let path = sandbox.file("rustc", &format!("#!/bin/sh\n{version}\n{rest}\n"));
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+#[cfg(unix)]
+#[test]
+fn a_module_that_rustc_refuses_is_a_defect_with_a_line_to_reproduce_it() {
+    let sandbox = Sandbox::new();
+    let arguments = ["run", SPMSPV, "-t", "A=m.mtx:csr", "-t", "x=x.mtx:sparse"];
+    let refusal =
+        "printf 'error[E0425]: cannot find value `n`\\n --> kernel.rs:3:5\\n' >&2; exit 1";
+    let crash = "echo 'error: internal compiler error: no such thing' >&2; exit 101";
+    for rest in [refusal, crash] {
+        let rustc = fake_rustc(&sandbox, rest);
+        let cache = sandbox.path("cache");
+        for json in [&[][..], &["--json"]] {
+            let all = [&arguments[..], json].concat();
+            let mut command = sandbox.command(&all);
+            let out = outcome(command.env("RUSTC", &rustc).env("SISKIN_CACHE", &cache));
+            assert_eq!((out.status, out.stdout.as_str()), (1, ""), "{}", out.stderr);
+            assert!(out.stderr.starts_with("error[S0602]: "), "{}", out.stderr);
+            let last = out.stderr.lines().last().unwrap();
+            assert!(last.starts_with("siskin: to reproduce: "), "{}", out.stderr);
+            assert!(last.contains("run 'y[i] += A[i,j] * x[j]' -t A=m.mtx:csr"), "{last}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_rustc_that_lacks_something_is_no_defect() {
+    let sandbox = Sandbox::new();
+    let arguments = ["run", SPMSPV, "-t", "A=m.mtx:csr", "-t", "x=x.mtx:sparse"];
+    for said in [
+        "error: linker `cc` not found",
+        "error: could not write output to kernel.o: No space left on device",
+        "",
+    ] {
+        let rustc = fake_rustc(&sandbox, &format!("echo '{said}' >&2; exit 1"));
+        let mut command = sandbox.command(&arguments);
+        let cache = sandbox.path("cache");
+        let out = outcome(command.env("RUSTC", &rustc).env("SISKIN_CACHE", cache));
+        assert_eq!(out.status, 2, "{}", out.stderr);
+        assert!(out.stderr.starts_with("error[S0601]: "), "{}", out.stderr);
+        assert!(out.stderr.contains(said) && out.stderr.contains("help: "), "{}", out.stderr);
+    }
+    // A compiler that says it is done, and made nothing.
+    let rustc = fake_rustc(&sandbox, "exit 0");
+    let mut command = sandbox.command(&arguments);
+    let out = outcome(command.env("RUSTC", &rustc).env("SISKIN_CACHE", sandbox.path("cache")));
+    assert_eq!(out.status, 2, "{}", out.stderr);
+    assert!(out.stderr.starts_with("error[S0601]: "), "{}", out.stderr);
+}
+
 #[test]
 fn a_template_that_is_not_proved_is_refused_with_the_counterexample() {
     let sandbox = Sandbox::new();
@@ -154,6 +214,20 @@ fn options_that_make_no_sense_are_refused() {
     emit(&["--tile", "i"]);
     emit(&["--tile", "i=0"]);
     emit(&["--tile", "q=4"]);
+    emit(&["--tile", "i=2", "--tile", "i=3"]);
+    emit(&["--tile", "ti=3", "--tile", "i=2"]);
+    emit(&["--tile", "i=2", "--tile", "ti=9223372036854775807"]);
+    emit(&["-o", "C=shares(A)"]);
+    emit(&["--order", "i,j,i"]);
+    emit(&["--dims", "A=3,4", "--dims", "A=5,6"]);
+    emit(&["--fill", "Z=0"]);
+    let bench = |more: &[&str]| {
+        let data = ["bench", SPMSPV, "-t", "A=m.mtx:csr", "-t", "x=x.mtx:sparse"];
+        sandbox.refused("S0002", &[&data[..], more].concat());
+    };
+    bench(&["--limit", "nan"]);
+    bench(&["--limit=-1"]);
+    bench(&["--samples", "0"]);
     emit(&["--fuse", "pA0"]);
     emit(&["--index", "u16"]);
     emit(&["--type", "f16"]);
@@ -192,6 +266,54 @@ fn output_that_cannot_be_written_is_refused_and_nothing_is_lost() {
     let out = sandbox.run(&[&data[..], &stray[..]].concat());
     assert_eq!(out.status, 2, "{}", out.stderr);
     assert_eq!(sandbox.read("y.mtx"), "precious");
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_refused_before_any_work() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("folder.mtx")).unwrap();
+    let data = ["run", SPMSPV, "-t", "A=m.mtx:csr", "-t", "x=x.mtx:sparse"];
+    for (code, option) in [
+        ("S0001", ["-o", "missing/y.mtx"]),
+        ("S0001", ["-o", "folder.mtx"]),
+        ("S0001", ["-o", "m.mtx/y.mtx"]),
+        ("S0202", ["-o", "y.npz"]),
+        ("S0001", ["--save-kernel", "missing/k.rs"]),
+    ] {
+        let all = [&data[..], &option].concat();
+        // No compiler is missed: nothing was compiled.
+        let out = outcome(sandbox.command(&all).env("RUSTC", "/nonexistent/rustc"));
+        assert_eq!((out.status, out.stdout.as_str()), (2, ""), "{option:?}: {}", out.stderr);
+        assert!(out.stderr.starts_with(&format!("error[{code}]")), "{option:?}: {}", out.stderr);
+        assert!(!out.stderr.contains(".siskin-"), "{option:?}: {}", out.stderr);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_stays_a_link_and_a_pipe_a_pipe() {
+    use std::os::unix::fs::symlink;
+    let sandbox = Sandbox::new();
+    let linked = |name: &str| std::fs::symlink_metadata(sandbox.path(name)).unwrap().is_symlink();
+    sandbox.file("target.mtx", "old");
+    symlink("target.mtx", sandbox.path("link.mtx")).unwrap();
+    let data = ["run", SPMSPV, "-t", "A=m.mtx:csr", "-t", "x=x.mtx:sparse"];
+    sandbox.done(&[&data[..], &["-o", "link.mtx"]].concat());
+    assert!(linked("link.mtx") && sandbox.read("target.mtx").starts_with("%%MatrixMarket"));
+    // A pipe of this folder stands for a device: a test must not write to those of the machine.
+    let pipe = sandbox.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    symlink("pipe", sandbox.path("pipe.mtx")).unwrap();
+    for option in ["-o", "--save-kernel"] {
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || std::fs::read_to_string(pipe).unwrap()
+        });
+        sandbox.done(&[&data[..], &[option, "pipe.mtx"]].concat());
+        // Asked before the reader is waited for: it would wait for ever for a pipe that was replaced.
+        assert!(linked("pipe.mtx") && !std::fs::metadata(&pipe).unwrap().is_file(), "{option}");
+        assert!(!reader.join().unwrap().is_empty(), "{option}");
+    }
 }
 
 #[test]

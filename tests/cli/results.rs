@@ -256,3 +256,24 @@ fn verbose_goes_to_stderr() {
     assert!(out.stderr.contains("m.mtx"), "{}", out.stderr);
     assert!(out.stdout.starts_with('{'));
 }
+
+#[test]
+fn a_result_of_another_rank_shares_the_sparsity_of_an_input() {
+    let sandbox = Sandbox::new();
+    let vector = ["run", SPMSPV, "-t", "A=m.mtx:dcsr", "-t", "x=x.mtx", "-o", "y.mtx:shares(A)"];
+    sandbox.done(&vector);
+    assert_eq!(
+        sandbox.read("y.mtx"),
+        "%%MatrixMarket matrix coordinate real general\n3 1 3\n1 1 12.0\n2 1 0.0\n3 1 40.0\n"
+    );
+    sandbox.file("t.tns", "1 1 1 2.0\n1 1 3 1.0\n2 3 1 3.0\n");
+    let tensor = ["-t", "T=t.tns:csf", "--dims", "T=2,3,4"];
+    let vector = ["run", "y[i,j] += T[i,j,k] * x[k]", "-t", "x=x.mtx", "-o", "y.tns:shares(T)"];
+    sandbox.done(&[&vector[..], &tensor[..]].concat());
+    assert_eq!(sandbox.read("y.tns"), "1 1 21.0\n2 3 30.0\n");
+    sandbox
+        .file("b.mtx", "%%MatrixMarket matrix array real general\n4 2\n1\n2\n3\n4\n5\n6\n7\n8\n");
+    let matrix = ["run", "C[i,j,l] += T[i,j,k] * B[k,l]", "-t", "B=b.mtx", "-o", "c.tns:shares(T)"];
+    sandbox.done(&[&matrix[..], &tensor[..]].concat());
+    assert_eq!(sandbox.read("c.tns"), "1 1 1 5.0\n1 1 2 17.0\n2 3 1 3.0\n2 3 2 15.0\n");
+}
