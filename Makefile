@@ -1,5 +1,5 @@
 .POSIX:
-.PHONY: demo test setup bench fmt lint
+.PHONY: demo test fuzz setup bench fmt lint
 
 # A stiffness matrix times a sparse vector: what was proved, and how fast it ran.
 demo: setup
@@ -13,6 +13,12 @@ test: setup
 # Autotools, a C++ linker and Z3, where they are missing.
 setup:
 	@bash scripts/setup
+
+# More random kernels than the tests run: make fuzz CASES=100000 SEED=1
+CASES = 10000
+SEED = 1
+fuzz: setup
+	SISKIN_FUZZ_CASES=$(CASES) SISKIN_FUZZ_SEED=$(SEED) cargo test --test fuzz -- --nocapture
 
 bench: setup
 	cargo bench

@@ -9,10 +9,25 @@ use siskin::Kernel;
 /// Name, statement, and the layouts of its tensors.
 type Case = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
-const KERNELS: [Case; 3] = [
+const KERNELS: [Case; 7] = [
     ("SpMV", "y[i] += A[i,j] * x[j]", &[("A", "csr")]),
     ("SpMSpV", "y[i] += A[i,j] * x[j]", &[("A", "csr"), ("x", "sparse")]),
+    ("coo times coo", "s[] += A[i,j] * B[i,j]", &[("A", "coo"), ("B", "coo")]),
+    ("dcsr times csc", "s[] += A[i,j] * B[i,j]", &[("A", "dcsr"), ("B", "csc")]),
+    ("a symmetric matrix", "C[i,j] += A[i,k] * B[k,j]", &[("A", "symmetric-csr"), ("B", "csr")]),
+    ("eight vectors", "s[] += a[i]*b[i]*c[i]*d[i]*e[i]*f[i]*g[i]*h[i]", &EIGHT),
     ("SpGEMM-shaped", "C[i,j] += A[i,k] * B[k,j]", &[("A", "csr"), ("B", "csr")]),
+];
+
+const EIGHT: [(&str, &str); 8] = [
+    ("a", "sparse"),
+    ("b", "sparse"),
+    ("c", "sparse"),
+    ("d", "sparse"),
+    ("e", "sparse"),
+    ("f", "sparse"),
+    ("g", "sparse"),
+    ("h", "sparse"),
 ];
 
 fn generate(expression: &str, layouts: &[(&str, &str)]) -> usize {
@@ -21,7 +36,7 @@ fn generate(expression: &str, layouts: &[(&str, &str)]) -> usize {
         kernel = kernel.layout(tensor, layout);
     }
     let module = kernel.plan().and_then(|plan| plan.render()).expect("a kernel");
-    module.text.len()
+    module.text().len()
 }
 
 fn main() {

@@ -53,12 +53,14 @@ pub enum Code {
     Usage,
     /// A transformation or a parallel loop that the dependence test refuses.
     Dependence,
+    /// A stage broke a promise: a defect of Siskin, not of its input.
+    Internal,
 }
 
 impl Code {
     /// True if nothing that the user gave is wrong: Siskin itself is, and should be reported.
     pub fn is_defect(self) -> bool {
-        matches!(self, Code::RefusedModule)
+        matches!(self, Code::RefusedModule | Code::Internal)
     }
 
     /// The stable spelling, e.g. `S0102`.
@@ -83,6 +85,7 @@ impl Code {
             Code::Property => "S0502",
             Code::Rustc => "S0601",
             Code::RefusedModule => "S0602",
+            Code::Internal => "S0901",
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Siskin: a compiler for sparse and structured tensor kernels whose formats are declared, not coded.
 
 pub mod check;
+pub mod code;
 pub mod diagnostic;
 pub mod embedded;
-pub mod emit;
 pub mod exec;
 pub mod files;
 pub mod formula;
@@ -11,12 +11,15 @@ pub mod isl;
 pub mod iterspace;
 pub mod kernel;
 pub mod layout;
+pub mod loops;
+pub mod module;
 pub mod packing;
 pub mod program;
 pub mod prover;
 pub mod scan;
 pub mod synth;
 pub mod tensor;
+pub mod theory;
 
 pub use kernel::Kernel;
 pub use layout::Layout;

@@ -9,10 +9,11 @@ use std::path::PathBuf;
 use siskin::Kernel;
 use siskin::kernel::Planned;
 use siskin::layout::Layout;
+use siskin::loops::build;
 
 const EXPRESSION: &str = "y[i] += A[i,j] * x[j]";
 /// Stages in the order of the pipeline.
-const STAGES: [&str; 6] = ["layout", "program", "space", "nest", "proofs", "rust"];
+const STAGES: [&str; 7] = ["layout", "program", "space", "nest", "proofs", "loops", "rust"];
 
 fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md")
@@ -37,9 +38,10 @@ fn printed(stage: &str, planned: &Planned) -> String {
             }
             out
         }
+        "loops" => build(planned.statements()).to_string(),
         // The loops only; the structs around them are long.
         "rust" => {
-            let text = planned.render().expect("a kernel").text;
+            let text = planned.render().expect("a kernel").text().to_string();
             let start = text.find("unsafe fn core(").expect("the core");
             let length = text[start..].find("\n}\n").expect("its end");
             text[start..start + length + 2].to_string()

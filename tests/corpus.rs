@@ -2,8 +2,8 @@
 //!
 //! A file gives an expression, layouts for each tensor and small data. Every kernel for it (each
 //! combination of layouts, each loop order, the automatic choice and each proved template for each
-//! find, both index widths, all value types) must give the result of the dense interpreter. All
-//! kernels of a file are compiled as modules of one library, with warnings denied and debug
+//! find, both index widths, all value types) must give the result of the dense interpreter, compiled
+//! and in the interpreter of code, which tests every access. All kernels of a file are compiled as modules of one library, with warnings denied and debug
 //! assertions on, so that every access that was proved in bounds is checked.
 
 #[path = "corpus_support/mod.rs"]

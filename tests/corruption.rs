@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use libtest_mimic::{Arguments, Failed, Trial};
-use siskin::emit::{counted_fields, index_type};
 use siskin::formula::{Arith, Formula, Name};
 use siskin::layout::{Layout, PropertyKind, shipped};
+use siskin::module::{counted_fields, index_type};
 use siskin::packing::{IndexWidth, PackOptions, pack};
 use siskin::prover::Model;
 use siskin::tensor::{Entries, IndexData, IndexType, Tensor, ValueType, Values};
@@ -260,7 +260,7 @@ fn is_valid(t: &Tensor, broken: &mut [usize]) -> bool {
         }
     };
     // Shapes and lengths are over sizes, which the tensor has worked out.
-    let value = |e: &Arith| e.eval(&size, &|_, _| None);
+    let value = |e: &Arith| e.value(&(&size, |_: &str, _: &[i64]| None));
     let fits =
         |len: &Arith, found: usize| value(len).and_then(|n| usize::try_from(n).ok()) == Some(found);
     let lengths = layout.arrays.iter().all(|(n, a)| fits(&a.len, t.arrays()[n].len()))

@@ -8,7 +8,8 @@ mod study;
 use std::collections::HashMap;
 
 use study::execute::run;
-use study::instance::{Instance, Random};
+use study::instance::Instance;
+use study::random::Random;
 use study::{Study, quick_study, scanned};
 
 use siskin::synth::Plan;
@@ -138,7 +139,7 @@ fn scans_visit_every_point_of_the_space_once_in_order() {
                     at.vars.insert(name.clone(), value);
                     point.push(value);
                 }
-                if study.space.constraints.iter().all(|c| at.holds(c) == Some(true)) {
+                if study.space.constraints.iter().all(|c| c.holds(&at) == Some(true)) {
                     expected.push(point);
                 }
             }

@@ -37,9 +37,9 @@ impl Generated {
         }
         let module = kernel.plan().and_then(|p| p.render()).expect("a kernel");
         let name = format!("generated_{}", find.unwrap_or("spmv"));
-        let library = load(&module.text, &name, folder);
+        let library = load(module.text(), &name, folder);
         // The entry's type is the one the module declares.
-        let entry = unsafe { library.get(b"siskin_kernel") }.expect("the module's entry");
+        let entry = unsafe { library.get(module.entry().as_bytes()) }.expect("the module's entry");
         Generated { entry }
     }
 

@@ -6,27 +6,27 @@
 
 use indexmap::IndexSet;
 
+use super::declared::{Declared, Which};
 use super::report::{Finding, Question, Verdict, tuple};
 use super::small::SmallTensors;
-use super::theory::{Theory, Which};
 use crate::formula::{Affine, Arith, Call, Constraint, Formula, Products, conjunction};
 use crate::prover::Prover;
 
 /// One finding for each read that is not proved, or one for all.
 pub(super) fn findings(
-    theory: &Theory<'_>,
+    declared: &Declared<'_>,
     small: &mut SmallTensors<'_>,
     prover: &mut dyn Prover,
 ) -> Vec<Finding> {
     let mut out: Vec<Finding> = Vec::new();
     let mut proved: IndexSet<Call> = IndexSet::new();
-    for piece in 0..theory.layout.relation.pieces.len() {
-        for read in reads(theory, piece, prover) {
+    for piece in 0..declared.layout.relation.pieces.len() {
+        for read in reads(declared, piece, prover) {
             if read.proved {
                 proved.insert(read.call);
                 continue;
             }
-            let finding = failure(theory, &read, small);
+            let finding = failure(declared, &read, small);
             if !out.contains(&finding) {
                 out.push(finding);
             }
@@ -65,14 +65,14 @@ struct Read {
 
 /// The reads of a piece, of the value's subscripts and of the definitions of sizes, in an order in
 /// which each relies on earlier ones only.
-fn reads(theory: &Theory<'_>, piece: usize, prover: &mut dyn Prover) -> Vec<Read> {
-    let constraints = &theory.layout.relation.pieces[piece];
+fn reads(declared: &Declared<'_>, piece: usize, prover: &mut dyn Prover) -> Vec<Read> {
+    let constraints = &declared.layout.relation.pieces[piece];
     let mut waiting: IndexSet<Call> = IndexSet::new();
     let mut add = |call: &Call| {
         waiting.insert(call.clone());
     };
     constraints.iter().for_each(|c| c.visit_calls(&mut add));
-    for subscript in &theory.layout.value.index {
+    for subscript in &declared.layout.value.index {
         if let Some(affine) = Products::default().linear(subscript) {
             affine.visit_calls(&mut |call| {
                 if !Products::is_product(call) {
@@ -81,7 +81,7 @@ fn reads(theory: &Theory<'_>, piece: usize, prover: &mut dyn Prover) -> Vec<Read
             });
         }
     }
-    for size in theory.layout.params.values().flatten().flat_map(Arith::to_affine) {
+    for size in declared.layout.params.values().flatten().flat_map(Arith::to_affine) {
         size.visit_calls(&mut add);
     }
     let mut done: IndexSet<Call> = IndexSet::new();
@@ -98,9 +98,9 @@ fn reads(theory: &Theory<'_>, piece: usize, prover: &mut dyn Prover) -> Vec<Read
             if !ready {
                 continue;
             }
-            let domain = domain(theory, call);
+            let domain = domain(declared, call);
             let claim = Formula::and(domain.iter().cloned().map(Formula::Constraint));
-            let proved = claim.is_true() || theory.proves(&before, &claim, prover);
+            let proved = claim.is_true() || declared.proves(&before, &claim, prover);
             if proved || next.is_none() {
                 next =
                     Some((k, Read { call: call.clone(), before: before.clone(), domain, proved }));
@@ -131,8 +131,8 @@ fn established(constraints: &[Constraint], done: &IndexSet<Call>) -> Vec<Formula
     constraints.iter().filter(known).cloned().map(Formula::Constraint).collect()
 }
 
-fn domain(theory: &Theory<'_>, call: &Call) -> Vec<Constraint> {
-    let Some(array) = theory.layout.arrays.get(&call.array) else { return Vec::new() };
+fn domain(declared: &Declared<'_>, call: &Call) -> Vec<Constraint> {
+    let Some(array) = declared.layout.arrays.get(&call.array) else { return Vec::new() };
     let at = |c: &Constraint| {
         c.substitute(&|n| {
             array.args.iter().position(|a| a == n).and_then(|k| call.args.get(k).cloned())
@@ -141,7 +141,7 @@ fn domain(theory: &Theory<'_>, call: &Call) -> Vec<Constraint> {
     array.domain.iter().map(at).collect()
 }
 
-fn failure(theory: &Theory<'_>, read: &Read, small: &mut SmallTensors<'_>) -> Finding {
+fn failure(declared: &Declared<'_>, read: &Read, small: &mut SmallTensors<'_>) -> Finding {
     let question = Question::Access;
     let shown = call_text(&read.call);
     let mut facts = read.before.clone();
@@ -152,14 +152,14 @@ fn failure(theory: &Theory<'_>, read: &Read, small: &mut SmallTensors<'_>) -> Fi
         return Finding { question, verdict: Verdict::Unknown { reason }, says, example: None };
     };
     let entry = found.entry(Which::First);
-    let positions = &theory.layout.relation.positions;
+    let positions = &declared.layout.relation.positions;
     let at = match positions.as_slice() {
         [] => String::new(),
         _ => format!("at ({}) = {}, ", positions.join(", "), tuple(entry.position.values())),
     };
     let counterexample =
         found.showing(vec![entry], format!("{at}{} is read", found.call(&read.call)));
-    let array = &theory.layout.arrays[&read.call.array];
+    let array = &declared.layout.arrays[&read.call.array];
     Finding {
         question,
         verdict: Verdict::Refuted { counterexample },

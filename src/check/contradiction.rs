@@ -6,26 +6,22 @@
 //! found by leaving out one after the other.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::sync::Mutex;
 
+use super::declared::{Declared, Which};
+use super::memory::Memory;
 use super::report::{Clash, Finding, Question, Verdict, tuple};
 use super::small::SmallTensors;
-use super::theory::{Theory, Which};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Formula;
 use crate::layout::{Layout, PropertyKind};
 use crate::prover::{Prover, Z3Prover};
-
-/// Layouts whose answer is remembered.
-pub(super) const REMEMBERED: usize = 256;
 
 thread_local! {
     // Making a solver takes longer than most of these questions.
     static PROVER: RefCell<Z3Prover> = RefCell::new(Z3Prover::new().with_any_model());
 }
 
-static KNOWN: Mutex<Option<HashMap<String, Option<Clash>>>> = Mutex::new(None);
+static KNOWN: Memory<Option<Clash>> = Memory::new();
 
 /// Refuses a layout whose properties contradict each other. The answer is remembered, so this is
 /// cheap to ask again.
@@ -33,26 +29,10 @@ static KNOWN: Mutex<Option<HashMap<String, Option<Clash>>>> = Mutex::new(None);
 /// # Errors
 /// [`Code::Contradiction`], naming a smallest set of properties that clash.
 pub fn refuse_contradiction(layout: &Layout) -> Result<()> {
-    // The description is complete: two layouts that share it have the same relation and properties.
-    let key = layout.describe();
-    let known = {
-        let mut known = KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        known.get_or_insert_default().get(&key).cloned()
-    };
-    let clash = match known {
-        Some(clash) => clash,
-        None => {
-            let theory = Theory::new(layout);
-            let clash = PROVER.with_borrow_mut(|prover| find_clash(&theory, prover));
-            let mut known = KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let known = known.get_or_insert_default();
-            if known.len() >= REMEMBERED {
-                known.clear();
-            }
-            known.insert(key, clash.clone());
-            clash
-        }
-    };
+    let clash = KNOWN.answer(layout, || {
+        let declared = Declared::new(layout);
+        PROVER.with_borrow_mut(|prover| find_clash(&declared, prover))
+    });
     match clash {
         None => Ok(()),
         Some(clash) => Err(diagnostic(&layout.name, &clash)),
@@ -96,12 +76,12 @@ fn entries(count: usize) -> &'static str {
 
 /// The finding about [`Question::Consistent`], with an example of two entries, or else of one.
 pub(super) fn finding(
-    theory: &Theory<'_>,
+    declared: &Declared<'_>,
     small: &mut SmallTensors<'_>,
     prover: &mut dyn Prover,
 ) -> Finding {
     let question = Question::Consistent;
-    if let Some(clash) = find_clash(theory, prover) {
+    if let Some(clash) = find_clash(declared, prover) {
         let stores = entries(clash.entries);
         let says = match clash.properties.len() {
             0 => "the relation holds no position, whatever the extents".to_string(),
@@ -110,7 +90,7 @@ pub(super) fn finding(
         };
         return Finding { question, verdict: Verdict::Vacuous(clash), says, example: None };
     }
-    for facts in [two_entries(theory), vec![stored(theory, Which::First)]] {
+    for facts in [two_entries(declared), vec![stored(declared, Which::First)]] {
         let Some(found) = small.find(&facts) else { continue };
         let mut stored = vec![found.entry(Which::First)];
         if facts.len() > 1 {
@@ -139,33 +119,32 @@ pub(super) fn finding(
 }
 
 /// Two entries are stored, at different positions.
-fn two_entries(theory: &Theory<'_>) -> Vec<Formula> {
-    let pairs = theory.positions(Which::First).into_iter().zip(theory.positions(Which::Second));
+fn two_entries(declared: &Declared<'_>) -> Vec<Formula> {
+    let pairs = declared.positions(Which::First).into_iter().zip(declared.positions(Which::Second));
     let differ = Formula::or(pairs.map(|(p, q)| Formula::ne(p, q)));
-    vec![stored(theory, Which::First), stored(theory, Which::Second), differ]
+    vec![stored(declared, Which::First), stored(declared, Which::Second), differ]
 }
 
-fn stored(theory: &Theory<'_>, which: Which) -> Formula {
-    let pieces = 0..theory.layout.relation.pieces.len();
-    Formula::or(pieces.map(|k| Formula::and(theory.entry(k, which))))
+fn stored(declared: &Declared<'_>, which: Which) -> Formula {
+    let pieces = 0..declared.layout.relation.pieces.len();
+    Formula::or(pieces.map(|k| Formula::and(declared.entry(k, which))))
 }
 
 /// A contradiction, if one is proved.
 ///
 /// That no *two* entries can be stored may be meant (`NNZ <= 1`), so it counts only when several
 /// properties clash that are neither ranges nor about sizes alone.
-fn find_clash(theory: &Theory<'_>, prover: &mut dyn Prover) -> Option<Clash> {
-    let properties = &theory.layout.properties;
+fn find_clash(declared: &Declared<'_>, prover: &mut dyn Prover) -> Option<Clash> {
+    let properties = &declared.layout.properties;
     let all: Vec<usize> = (0..properties.len()).collect();
     // First without the extents: then a declared range is part of the answer, not the loops' bounds.
-    let pieces = 0..theory.layout.relation.pieces.len();
-    let anywhere =
-        Formula::or(pieces.map(|k| {
-            Formula::and(theory.piece(k, Which::First).into_iter().map(Formula::Constraint))
-        }));
-    for facts in [anywhere, stored(theory, Which::First)] {
-        if let Some(core) = clashing(theory, &[facts], &[], &all, prover) {
-            return Some(clash(theory, &core, 1));
+    let pieces = 0..declared.layout.relation.pieces.len();
+    let anywhere = Formula::or(pieces.map(|k| {
+        Formula::and(declared.piece(k, Which::First).into_iter().map(Formula::Constraint))
+    }));
+    for facts in [anywhere, stored(declared, Which::First)] {
+        if let Some(core) = clashing(declared, &[facts], &[], &all, prover) {
+            return Some(clash(declared, &core, 1));
         }
     }
     let (mild, strong): (Vec<usize>, Vec<usize>) = all.into_iter().partition(|&k| {
@@ -177,13 +156,13 @@ fn find_clash(theory: &Theory<'_>, prover: &mut dyn Prover) -> Option<Clash> {
     if strong.len() < 2 {
         return None;
     }
-    let core = clashing(theory, &two_entries(theory), &mild, &strong, prover)?;
-    (core.len() > 1).then(|| clash(theory, &core, 2))
+    let core = clashing(declared, &two_entries(declared), &mild, &strong, prover)?;
+    (core.len() > 1).then(|| clash(declared, &core, 2))
 }
 
-fn clash(theory: &Theory<'_>, core: &[usize], entries: usize) -> Clash {
+fn clash(declared: &Declared<'_>, core: &[usize], entries: usize) -> Clash {
     let shown = |&k: &usize| {
-        let p = &theory.layout.properties[k];
+        let p = &declared.layout.properties[k];
         format!("{} of {}: {}", p.kind, p.arrays.join(", "), p.formula)
     };
     Clash { properties: core.iter().map(shown).collect(), entries }
@@ -191,7 +170,7 @@ fn clash(theory: &Theory<'_>, core: &[usize], entries: usize) -> Clash {
 
 /// A smallest part of `suspects` that excludes `facts` together with the properties `given`.
 fn clashing(
-    theory: &Theory<'_>,
+    declared: &Declared<'_>,
     facts: &[Formula],
     given: &[usize],
     suspects: &[usize],
@@ -199,9 +178,9 @@ fn clashing(
 ) -> Option<Vec<usize>> {
     let mut excluded = |kept: &[usize]| {
         let keep = |k: Option<usize>| k.is_none_or(|k| given.contains(&k) || kept.contains(&k));
-        let instances = theory.instances(facts, &|law| keep(law.property));
+        let instances = declared.theory.closure(facts, &|law| keep(law.property));
         let mut all = facts.to_vec();
-        all.extend(theory.base.iter().cloned());
+        all.extend(declared.theory.base.iter().cloned());
         all.extend(instances);
         prover.is_unsat(&all)
     };

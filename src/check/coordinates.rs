@@ -2,9 +2,9 @@
 //!
 //! Each claim is about two entries, of any two pieces of the relation.
 
+use super::declared::{Declared, Which};
 use super::report::{Counterexample, Entry, Finding, Question, Verdict, tuple};
 use super::small::SmallTensors;
-use super::theory::{Theory, Which};
 use crate::formula::{Affine, Formula, Name};
 use crate::prover::Prover;
 
@@ -12,33 +12,33 @@ use crate::prover::Prover;
 const MOST_PERMUTED: usize = 4;
 
 pub(super) fn findings(
-    theory: &Theory<'_>,
+    declared: &Declared<'_>,
     small: &mut SmallTensors<'_>,
     prover: &mut dyn Prover,
 ) -> Vec<Finding> {
     vec![
-        single_valued(theory, small, prover),
-        injective(theory, small, prover),
-        ordered(theory, small, prover),
+        single_valued(declared, small, prover),
+        injective(declared, small, prover),
+        ordered(declared, small, prover),
     ]
 }
 
-fn differ(a: &[Affine], b: &[Affine]) -> Formula {
+pub(super) fn differ(a: &[Affine], b: &[Affine]) -> Formula {
     Formula::or(a.iter().zip(b).map(|(x, y)| Formula::ne(x.clone(), y.clone())))
 }
 
-fn equal(a: &[Affine], b: &[Affine]) -> Vec<Formula> {
+pub(super) fn equal(a: &[Affine], b: &[Affine]) -> Vec<Formula> {
     a.iter().zip(b).map(|(x, y)| Formula::eq(x.clone(), y.clone())).collect()
 }
 
 /// Every pair of pieces, and the facts of an entry of each.
-pub(super) fn pairs(theory: &Theory<'_>) -> Vec<(usize, usize, Vec<Formula>)> {
-    let pieces = theory.layout.relation.pieces.len();
+pub(super) fn pairs(declared: &Declared<'_>) -> Vec<(usize, usize, Vec<Formula>)> {
+    let pieces = declared.layout.relation.pieces.len();
     let mut out = Vec::new();
     for first in 0..pieces {
         for second in 0..pieces {
-            let mut facts = theory.entry(first, Which::First);
-            facts.extend(theory.entry(second, Which::Second));
+            let mut facts = declared.entry(first, Which::First);
+            facts.extend(declared.entry(second, Which::Second));
             out.push((first, second, facts));
         }
     }
@@ -56,7 +56,7 @@ pub(super) enum Decision {
 /// Decides whether two entries for which `given` holds satisfy `claim`. `only_small` are facts for
 /// the search of a counterexample; `shows` words the failure.
 pub(super) fn decide(
-    theory: &Theory<'_>,
+    declared: &Declared<'_>,
     given: &[Formula],
     claim: &Formula,
     only_small: &[Formula],
@@ -65,9 +65,9 @@ pub(super) fn decide(
     prover: &mut dyn Prover,
 ) -> Decision {
     let mut open = false;
-    for (first, second, mut facts) in pairs(theory) {
+    for (first, second, mut facts) in pairs(declared) {
         facts.extend(given.iter().cloned());
-        if theory.proves(&facts, claim, prover) {
+        if declared.proves(&facts, claim, prover) {
             continue;
         }
         open = true;
@@ -88,18 +88,19 @@ pub(super) fn decide(
 }
 
 fn single_valued(
-    theory: &Theory<'_>,
+    declared: &Declared<'_>,
     small: &mut SmallTensors<'_>,
     prover: &mut dyn Prover,
 ) -> Finding {
-    let same = equal(&theory.positions(Which::First), &theory.positions(Which::Second));
-    let claim = differ(&theory.coordinates(Which::First), &theory.coordinates(Which::Second)).not();
+    let same = equal(&declared.positions(Which::First), &declared.positions(Which::Second));
+    let claim =
+        differ(&declared.coordinates(Which::First), &declared.coordinates(Which::Second)).not();
     let shows = |a: &Entry, b: &Entry| {
         let (i, j) = (tuple(a.coordinate.values()), tuple(b.coordinate.values()));
         format!("position {} stands for {i} and {j}", tuple(a.position.values()))
     };
     let question = Question::SingleValued;
-    let decision = decide(theory, &same, &claim, &[], &shows, small, prover);
+    let decision = decide(declared, &same, &claim, &[], &shows, small, prover);
     let (verdict, says) = match decision {
         Decision::Proved => (Verdict::Proved, "a position has one coordinate".to_string()),
         Decision::Refuted { pieces, counterexample } => {
@@ -117,18 +118,18 @@ fn single_valued(
 }
 
 fn injective(
-    theory: &Theory<'_>,
+    declared: &Declared<'_>,
     small: &mut SmallTensors<'_>,
     prover: &mut dyn Prover,
 ) -> Finding {
-    let same = equal(&theory.coordinates(Which::First), &theory.coordinates(Which::Second));
-    let claim = differ(&theory.positions(Which::First), &theory.positions(Which::Second)).not();
+    let same = equal(&declared.coordinates(Which::First), &declared.coordinates(Which::Second));
+    let claim = differ(&declared.positions(Which::First), &declared.positions(Which::Second)).not();
     let shows = |a: &Entry, b: &Entry| {
         let (p, q) = (tuple(a.position.values()), tuple(b.position.values()));
         format!("positions {p} and {q} both hold {}", tuple(a.coordinate.values()))
     };
     let question = Question::Injective;
-    let (verdict, says) = match decide(theory, &same, &claim, &[], &shows, small, prover) {
+    let (verdict, says) = match decide(declared, &same, &claim, &[], &shows, small, prover) {
         Decision::Proved => (Verdict::Proved, "no coordinate is stored twice"),
         Decision::Refuted { counterexample, .. } => {
             (Verdict::Refuted { counterexample }, "a coordinate may be stored twice")
@@ -141,15 +142,19 @@ fn injective(
 }
 
 /// An order of the dimensions.
-fn ordered(theory: &Theory<'_>, small: &mut SmallTensors<'_>, prover: &mut dyn Prover) -> Finding {
+fn ordered(
+    declared: &Declared<'_>,
+    small: &mut SmallTensors<'_>,
+    prover: &mut dyn Prover,
+) -> Finding {
     let question = Question::Ordered;
     let before =
-        [Formula::lex_lt(&theory.positions(Which::First), &theory.positions(Which::Second))];
-    let dims = &theory.layout.relation.coordinates;
+        [Formula::lex_lt(&declared.positions(Which::First), &declared.positions(Which::Second))];
+    let dims = &declared.layout.relation.coordinates;
     // Two entries in storage order, with coordinates in the order `by`, must be in that order.
     let claim = |by: &[usize], decreasing: bool, strict: bool| {
         let take = |which| {
-            let all = theory.coordinates(which);
+            let all = declared.coordinates(which);
             by.iter().map(|&d| all[d].clone()).collect::<Vec<Affine>>()
         };
         let (mut a, mut b) = (take(Which::First), take(Which::Second));
@@ -161,14 +166,14 @@ fn ordered(theory: &Theory<'_>, small: &mut SmallTensors<'_>, prover: &mut dyn P
             false => Formula::lex_lt(&b, &a).not(),
         }
     };
-    let facts: Vec<Vec<Formula>> = pairs(theory)
+    let facts: Vec<Vec<Formula>> = pairs(declared)
         .into_iter()
         .map(|(.., facts)| facts.into_iter().chain(before.iter().cloned()).collect())
         .collect();
     for decreasing in [false, true] {
         for by in permutations(dims.len()) {
             let mut holds =
-                |claim: Formula| facts.iter().all(|facts| theory.proves(facts, &claim, prover));
+                |claim: Formula| facts.iter().all(|facts| declared.proves(facts, &claim, prover));
             // Weak order fails more often than it holds, and strict order implies it.
             if !holds(claim(&by, decreasing, false)) {
                 continue;
@@ -188,7 +193,7 @@ fn ordered(theory: &Theory<'_>, small: &mut SmallTensors<'_>, prover: &mut dyn P
     };
     let storage: Vec<usize> = (0..dims.len()).collect();
     let claim = claim(&storage, false, false);
-    let (verdict, says) = match decide(theory, &before, &claim, &[], &shows, small, prover) {
+    let (verdict, says) = match decide(declared, &before, &claim, &[], &shows, small, prover) {
         Decision::Refuted { counterexample, .. } => (
             Verdict::Refuted { counterexample },
             match dims.len() {

@@ -3,7 +3,7 @@
 //! In: a [`Layout`]. Out: a [`Report`], one [`Finding`] for each question, with a verdict:
 //!
 //! - a *proof* holds for every size. Z3 refutes the negation, the declared properties being
-//!   instantiated on the index-array calls at hand (`theory`);
+//!   instantiated on the index-array calls at hand ([`crate::theory`]);
 //! - a *refutation* is a whole tensor: sizes, complete index arrays that keep every property, and
 //!   the positions where the claim fails (`small`);
 //! - otherwise the verdict is *unknown*.
@@ -20,13 +20,15 @@
 mod access;
 mod contradiction;
 mod coordinates;
+mod declared;
+mod memory;
 mod neighbours;
 mod regions;
 mod report;
 mod small;
 #[cfg(test)]
 mod tests;
-mod theory;
+mod unique;
 mod value;
 mod width;
 
@@ -34,9 +36,10 @@ pub use self::contradiction::refuse_contradiction;
 pub use self::neighbours::data_checks;
 pub use self::regions::{Region, RegionKind};
 pub use self::report::{Counterexample, Entry, Finding, Question, Report, SmallArray, Verdict};
+pub use self::unique::stores_coordinates_once;
 
+use self::declared::Declared;
 use self::small::SmallTensors;
-use self::theory::Theory;
 use crate::diagnostic::Result;
 use crate::layout::Layout;
 use crate::prover::{Prover, Z3Prover};
@@ -54,9 +57,9 @@ pub fn check(layout: &Layout) -> Result<Report> {
 /// # Errors
 /// As [`check`].
 pub fn check_with(layout: &Layout, prover: &mut dyn Prover) -> Result<Report> {
-    let theory = Theory::new(layout);
-    let mut small = SmallTensors::new(&theory);
-    let consistent = contradiction::finding(&theory, &mut small, prover);
+    let declared = Declared::new(layout);
+    let mut small = SmallTensors::new(&declared);
+    let consistent = contradiction::finding(&declared, &mut small, prover);
     let vacuous = matches!(consistent.verdict, Verdict::Vacuous(_));
     let mut report = Report {
         layout: layout.name.clone(),
@@ -69,14 +72,14 @@ pub fn check_with(layout: &Layout, prover: &mut dyn Prover) -> Result<Report> {
         // Anything follows from a contradiction, so there is nothing more to learn.
         return Ok(report);
     }
-    report.findings.extend(access::findings(&theory, &mut small, prover));
+    report.findings.extend(access::findings(&declared, &mut small, prover));
     if !report.is_sound() {
         // What is read out of bounds may be anything, and so would be the other answers.
         report.findings[0].example = None;
         return Ok(report);
     }
-    report.findings.extend(coordinates::findings(&theory, &mut small, prover));
-    report.findings.extend(value::findings(&theory, &mut small, prover));
+    report.findings.extend(coordinates::findings(&declared, &mut small, prover));
+    report.findings.extend(value::findings(&declared, &mut small, prover));
     report.regions = regions::regions(layout);
     Ok(report)
 }

@@ -9,18 +9,16 @@
 //! `p` and `q`, the premise holds of `(p, m)` and of `(m, q)`, and the conclusions there imply that
 //! of `(p, q)`. The declared kinds (`monotonic`, …) need no such proof: `layout::checks` knows them.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-
-use super::contradiction::REMEMBERED;
-use super::theory::{BOUND, Theory};
+use super::declared::Declared;
+use super::memory::Memory;
 use crate::formula::{Affine, Constraint, Formula, Name};
 use crate::layout::Layout;
 use crate::layout::checks::{Check, checks};
 use crate::layout::visit;
 use crate::prover::{Prover, Z3Prover};
+use crate::theory::BOUND;
 
-static KNOWN: Mutex<Option<HashMap<String, Vec<Check>>>> = Mutex::new(None);
+static KNOWN: Memory<Vec<Check>> = Memory::new();
 
 /// What has to be checked on the data of a tensor, with as few points as suffice. Remembered.
 pub fn data_checks(layout: &Layout) -> Vec<Check> {
@@ -29,37 +27,27 @@ pub fn data_checks(layout: &Layout) -> Vec<Check> {
     if !all.iter().any(pairs) {
         return all;
     }
-    let key = layout.describe();
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = known.get_or_insert_default();
-    if let Some(found) = known.get(&key) {
-        return found.clone();
-    }
-    let theory = Theory::new(layout);
-    let mut prover = Z3Prover::new();
-    let found: Vec<Check> =
-        all.into_iter().map(|check| narrowed(&theory, check, &mut prover)).collect();
-    if known.len() >= REMEMBERED {
-        known.clear();
-    }
-    known.insert(key, found.clone());
-    found
+    KNOWN.answer(layout, || {
+        let declared = Declared::new(layout);
+        let mut prover = Z3Prover::new();
+        all.into_iter().map(|check| narrowed(&declared, check, &mut prover)).collect()
+    })
 }
 
-fn narrowed(theory: &Theory<'_>, check: Check, prover: &mut dyn Prover) -> Check {
+fn narrowed(declared: &Declared<'_>, check: Check, prover: &mut dyn Prover) -> Check {
     let Check::ForAll { formula, steps, conclusion } = check else { return check };
-    let Some(number) = property_of(theory.layout, &formula) else {
+    let Some(number) = property_of(declared.layout, &formula) else {
         return Check::ForAll { formula, steps, conclusion };
     };
-    for (p, q) in candidates(theory.layout, &formula) {
-        if !is_transitive(theory, &formula, number, (&p, &q), prover) {
+    for (p, q) in candidates(declared.layout, &formula) {
+        if !is_transitive(declared, &formula, number, (&p, &q), prover) {
             continue;
         }
         let Formula::Implies(premise, _) = &formula else { continue };
         let Some(mut premise) = premise.as_conjunction() else { continue };
         let next = Affine::var(p) + Affine::constant(1);
         premise.push(Constraint::eq(Affine::var(q), next));
-        let variables = bound_variables(theory.layout, &formula);
+        let variables = bound_variables(declared.layout, &formula);
         if let Ok(steps) = visit::steps(&variables, &premise) {
             return Check::ForAll { formula, steps, conclusion };
         }
@@ -100,7 +88,7 @@ fn bound_variables(layout: &Layout, formula: &Formula) -> Vec<Name> {
 }
 
 fn is_transitive(
-    theory: &Theory<'_>,
+    declared: &Declared<'_>,
     formula: &Formula,
     number: usize,
     (p, q): (&Name, &Name),
@@ -121,7 +109,7 @@ fn is_transitive(
     let keep = |property: Option<usize>| property.is_none_or(|k| k < number);
     let halves = Formula::and([to_between(q, premise), to_between(p, premise)]);
     let mut proves = |facts: &[Formula], claim: &Formula| {
-        theory.proves_by(&|law| keep(law.property), facts, claim, prover)
+        declared.proves_by(&|law| keep(law.property), facts, claim, prover)
     };
     let mut induction = facts.clone();
     induction.extend([to_between(q, conclusion), to_between(p, conclusion)]);

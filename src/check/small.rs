@@ -6,11 +6,12 @@
 
 use indexmap::IndexMap;
 
+use super::declared::{Declared, Which};
 use super::report::{Counterexample, Entry, SmallArray};
-use super::theory::{Law, Theory, Which, rows_overlap};
 use crate::formula::{Affine, Arith, Atom, Call, Formula, Name};
 use crate::layout::probing::{HOME, home_slot};
 use crate::prover::{Model, Prover, Z3Prover};
+use crate::theory::{Law, rows_overlap};
 
 /// Arguments of index arrays are `0..=PLACES`, so an array has at most this many elements (and one
 /// more, for the end of the last segment) along each axis.
@@ -30,7 +31,7 @@ const MOST_DIMENSIONS: usize = 8;
 
 /// The search for small tensors of one layout.
 pub(super) struct SmallTensors<'t> {
-    theory: &'t Theory<'t>,
+    declared: &'t Declared<'t>,
     prover: Z3Prover,
     /// Extents are at most this.
     extent: i64,
@@ -41,9 +42,9 @@ pub(super) struct SmallTensors<'t> {
 }
 
 impl<'t> SmallTensors<'t> {
-    pub fn new(theory: &'t Theory<'t>) -> Self {
+    pub fn new(declared: &'t Declared<'t>) -> Self {
         let mut constant = 1;
-        for c in theory.layout.relation.constraints() {
+        for c in declared.layout.relation.constraints() {
             for (_, k) in c.affine.terms() {
                 constant = constant.max(k.abs().min(MOST_CONSTANT));
             }
@@ -54,16 +55,16 @@ impl<'t> SmallTensors<'t> {
             let of = |law: &Law| {
                 highest(law, extent).iter().fold(1_usize, |n, h| n.saturating_mul(*h as usize + 1))
             };
-            theory.laws.iter().map(of).max().unwrap_or(0)
+            declared.theory.laws.iter().map(of).max().unwrap_or(0)
         };
         while extent > PLACES && instances(extent) > MOST_INSTANCES {
             extent -= 1;
         }
-        let layout = theory.layout;
+        let layout = declared.layout;
         let feasible = instances(extent) <= MOST_INSTANCES
             && layout.arrays.values().all(|a| a.args.len() <= MOST_ARGUMENTS)
             && layout.relation.positions.len().max(layout.rank()) <= MOST_DIMENSIONS;
-        SmallTensors { theory, prover: Z3Prover::new(), extent, ready: false, feasible }
+        SmallTensors { declared, prover: Z3Prover::new(), extent, ready: false, feasible }
     }
 
     /// Why nothing is known after a search that found nothing.
@@ -94,17 +95,17 @@ impl<'t> SmallTensors<'t> {
             self.ready = true;
         }
         let model = self.prover.illustrate(facts)?;
-        Some(Found { theory: self.theory, model })
+        Some(Found { declared: self.declared, model })
     }
 
     /// Sizes, places and properties in the box.
     fn facts(&self) -> Vec<Formula> {
-        let theory = self.theory;
-        let mut out = theory.base.clone();
-        for size in &theory.sizes {
+        let declared = self.declared;
+        let mut out = declared.theory.base.clone();
+        for size in &declared.theory.parameters {
             out.push(Formula::le(Affine::var(size.clone()), Affine::constant(self.extent)));
         }
-        for array in theory.layout.arrays.values() {
+        for array in declared.layout.arrays.values() {
             for extent in array.shape.iter().flat_map(Arith::to_affine) {
                 out.push(Formula::le(extent, Affine::constant(PLACES + 1)));
             }
@@ -115,12 +116,13 @@ impl<'t> SmallTensors<'t> {
                 out.push(Formula::le(value, Affine::constant(64)));
             }
         }
-        for law in &theory.laws {
+        for law in &declared.theory.laws {
             self.instances(law, &mut out);
         }
         // The function symbol is what it stands for, so that tables are legal.
         let mut homes = false;
-        theory
+        declared
+            .theory
             .laws
             .iter()
             .for_each(|law| law.formula.visit_calls(&mut |c| homes |= *c.array == *HOME));
@@ -137,13 +139,13 @@ impl<'t> SmallTensors<'t> {
     /// All instances of a law in the box.
     fn instances(&self, law: &Law, out: &mut Vec<Formula>) {
         let highest = highest(law, self.extent);
-        let mut at = vec![0; law.vars.len()];
+        let mut at = vec![0; law.variables.len()];
         loop {
             let value = |n: &Name| {
-                let k = law.vars.iter().position(|v| v == n)?;
+                let k = law.variables.iter().position(|v| v == n)?;
                 Some(Affine::constant(at[k]))
             };
-            let instance = fold(&law.formula.substitute(&value));
+            let instance = law.formula.substitute(&value).folded();
             if !instance.is_true() {
                 out.push(instance);
             }
@@ -157,7 +159,7 @@ impl<'t> SmallTensors<'t> {
 /// The greatest value of each bound variable in the box.
 fn highest(law: &Law, extent: i64) -> Vec<i64> {
     let of = |v: &Name| if is_argument(v, &law.formula) { PLACES } else { extent };
-    law.vars.iter().map(of).collect()
+    law.variables.iter().map(of).collect()
 }
 
 /// Every tuple of arguments in the box.
@@ -193,27 +195,9 @@ fn is_argument(var: &Name, formula: &Formula) -> bool {
     plain && !other
 }
 
-/// Folds what has become constant.
-fn fold(f: &Formula) -> Formula {
-    match f {
-        Formula::Constraint(c) => match c.as_bool() {
-            Some(value) => Formula::truth(value),
-            None => f.clone(),
-        },
-        Formula::And(v) => Formula::and(v.iter().map(fold)),
-        Formula::Or(v) => Formula::or(v.iter().map(fold)),
-        Formula::Not(x) => fold(x).not(),
-        Formula::Implies(a, b) => {
-            let (a, b) = (fold(a), fold(b));
-            if a.is_false() || b.is_true() { Formula::truth(true) } else { a.implies(b) }
-        }
-        Formula::Predicate(..) => f.clone(),
-    }
-}
-
 /// A tensor of the box with the entries that the facts speak about.
 pub(super) struct Found<'t> {
-    theory: &'t Theory<'t>,
+    declared: &'t Declared<'t>,
     model: Model,
 }
 
@@ -233,7 +217,7 @@ impl Found<'_> {
     }
 
     pub fn entry(&self, which: Which) -> Entry {
-        let relation = &self.theory.layout.relation;
+        let relation = &self.declared.layout.relation;
         let values = |names: &[Name]| {
             let value = |n: &Name| self.value(&Affine::var(which.name(n))).unwrap_or_default();
             names.iter().map(|n| (n.to_string(), value(n))).collect()
@@ -243,16 +227,16 @@ impl Found<'_> {
 
     /// The tensor, with what it shows of these entries.
     pub fn showing(&self, entries: Vec<Entry>, shows: String) -> Box<Counterexample> {
-        let layout = self.theory.layout;
+        let layout = self.declared.layout;
         let value = |n: &Name| self.value(&Affine::var(n.clone())).unwrap_or_default();
         let sizes: IndexMap<String, i64> =
-            self.theory.sizes.iter().map(|n| (n.to_string(), value(n))).collect();
+            self.declared.theory.parameters.iter().map(|n| (n.to_string(), value(n))).collect();
         let mut arrays = IndexMap::new();
         for array in layout.arrays.values() {
             let lookup = |n: &str| sizes.get(n).copied();
             let call = |f: &str, args: &[i64]| self.model.call(f, args);
             let shape: Option<Vec<i64>> =
-                array.shape.iter().map(|e| e.eval(&lookup, &call)).collect();
+                array.shape.iter().map(|e| e.value(&(lookup, call))).collect();
             let shape: Vec<i64> = shape.unwrap_or_default().iter().map(|e| *e.max(&0)).collect();
             let mut values: Vec<i64> = Vec::new();
             let mut add = |args: &[i64]| {

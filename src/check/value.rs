@@ -1,18 +1,18 @@
 //! Where values are stored: inside the value array, and each position in a slot of its own.
 
 use super::coordinates::{Decision, decide};
+use super::declared::{Declared, Which};
 use super::report::{Entry, Finding, Question, Verdict, tuple};
 use super::small::SmallTensors;
-use super::theory::{Theory, Which};
 use crate::formula::{Affine, Arith, Formula, Products};
 use crate::prover::Prover;
 
 pub(super) fn findings(
-    theory: &Theory<'_>,
+    declared: &Declared<'_>,
     small: &mut SmallTensors<'_>,
     prover: &mut dyn Prover,
 ) -> Vec<Finding> {
-    let value = &theory.layout.value;
+    let value = &declared.layout.value;
     let mut products = Products::default();
     let mut linear = |arith: &Vec<Arith>| -> Option<Vec<Affine>> {
         arith.iter().map(|a| products.linear(a)).collect()
@@ -34,8 +34,8 @@ pub(super) fn findings(
         ];
     };
     vec![
-        in_bounds(theory, &index, &shape, small, prover),
-        distinct(theory, &index, &shape, small, prover),
+        in_bounds(declared, &index, &shape, small, prover),
+        distinct(declared, &index, &shape, small, prover),
     ]
 }
 
@@ -47,13 +47,13 @@ fn arithmetic(terms: &[&Affine], small: &SmallTensors<'_>) -> (Vec<Formula>, Vec
 }
 
 /// `val(p0, p1)`
-fn shown(theory: &Theory<'_>) -> String {
-    let value = &theory.layout.value;
+fn shown(declared: &Declared<'_>) -> String {
+    let value = &declared.layout.value;
     Arith::Call(value.name.clone(), value.index.clone()).to_string()
 }
 
 fn in_bounds(
-    theory: &Theory<'_>,
+    declared: &Declared<'_>,
     index: &[Affine],
     shape: &[Affine],
     small: &mut SmallTensors<'_>,
@@ -63,16 +63,16 @@ fn in_bounds(
     let claim = Formula::and(index.iter().zip(shape).flat_map(|(i, extent)| {
         [Formula::le(Affine::zero(), i.clone()), Formula::lt(i.clone(), extent.clone())]
     }));
-    let shown = shown(theory);
+    let shown = shown(declared);
     let terms: Vec<&Affine> = index.iter().chain(shape).collect();
     let (lemmas, table) = arithmetic(&terms, small);
     let finding = |verdict, says| Finding { question, verdict, says, example: None };
     let mut open = false;
-    for piece in 0..theory.layout.relation.pieces.len() {
-        let entry = theory.entry(piece, Which::First);
+    for piece in 0..declared.layout.relation.pieces.len() {
+        let entry = declared.entry(piece, Which::First);
         let mut facts = entry.clone();
         facts.extend(lemmas.iter().cloned());
-        if claim.is_true() || theory.proves(&facts, &claim, prover) {
+        if claim.is_true() || declared.proves(&facts, &claim, prover) {
             continue;
         }
         open = true;
@@ -106,7 +106,7 @@ fn in_bounds(
 }
 
 fn distinct(
-    theory: &Theory<'_>,
+    declared: &Declared<'_>,
     index: &[Affine],
     shape: &[Affine],
     small: &mut SmallTensors<'_>,
@@ -115,12 +115,12 @@ fn distinct(
     let question = Question::ValueDistinct;
     let finding =
         |verdict, says: &str| Finding { question, verdict, says: says.into(), example: None };
-    let of = |which| index.iter().map(|a| theory.of(which, a)).collect::<Vec<Affine>>();
+    let of = |which| index.iter().map(|a| declared.of(which, a)).collect::<Vec<Affine>>();
     let (first, second) = (of(Which::First), of(Which::Second));
     let equal = |a: &[Affine], b: &[Affine]| {
         Formula::and(a.iter().zip(b).map(|(x, y)| Formula::eq(x.clone(), y.clone())))
     };
-    let claim = equal(&theory.positions(Which::First), &theory.positions(Which::Second));
+    let claim = equal(&declared.positions(Which::First), &declared.positions(Which::Second));
     let terms: Vec<&Affine> = first.iter().chain(&second).chain(shape).collect();
     let (lemmas, table) = arithmetic(&terms, small);
     let shows = |a: &Entry, b: &Entry| {
@@ -130,7 +130,7 @@ fn distinct(
     // Lemmas for the proof, the table for the search; each is true, so both may be given to both.
     let mut given = vec![equal(&first, &second)];
     given.extend(lemmas);
-    match decide(theory, &given, &claim, &table, &shows, small, prover) {
+    match decide(declared, &given, &claim, &table, &shows, small, prover) {
         Decision::Proved => finding(Verdict::Proved, "every position has a value of its own"),
         Decision::Refuted { counterexample, .. } => finding(
             Verdict::Refuted { counterexample },

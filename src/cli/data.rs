@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use siskin::code::IndexWidth;
 use siskin::diagnostic::{Code, Diagnostic, Result};
-use siskin::emit::IndexWidth;
 use siskin::files::{self, Loaded, ReadOptions};
 use siskin::formula::Name;
 use siskin::kernel::index_width;
@@ -64,7 +64,7 @@ pub fn inputs(program: &Program, arguments: &[String], options: &KernelOptions) 
                 .help("give one file for each tensor"));
         }
     }
-    let output = &program.output.tensor;
+    let output = &program.output()?.tensor;
     for access in program.accesses() {
         if !files.contains_key(&access.tensor) && access.tensor != *output {
             return Err(Diagnostic::new(

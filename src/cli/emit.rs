@@ -43,18 +43,18 @@ impl Emit {
         let kernel = with_formats(&self.options, &self.expression, &self.formats)?;
         let planned = kernel.plan()?;
         let module = planned.render()?;
-        self.options.save(&module.text)?;
+        self.options.save(module.text())?;
         if let Some(path) = &self.output {
-            data::write_text(path, &module.text)?;
+            data::write_text(path, module.text())?;
         }
         Ok(match (self.options.json, &self.output) {
             (true, _) => json!({
-                "kernel": module.text,
+                "kernel": module.text().to_string(),
                 "finds": finds::json(&planned),
                 "output": self.output,
             })
             .to_string(),
-            (false, None) => module.text,
+            (false, None) => module.text().to_string(),
             (false, Some(_)) => String::new(),
         })
     }

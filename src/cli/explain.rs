@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
+use siskin::code::AccessProof;
 use siskin::diagnostic::{Code, Diagnostic, Result};
-use siskin::emit::{AccessProof, Module};
 use siskin::kernel::Planned;
+use siskin::module::Module;
 use siskin::prover::Z3Prover;
 use siskin::synth::{Find, Plan, Verdict};
 
@@ -60,7 +61,7 @@ impl Explain {
             Some(_) => kernel.plan_with(&mut prover)?,
         };
         let module = planned.render()?;
-        self.options.save(&module.text)?;
+        self.options.save(module.text())?;
         if let Some(folder) = &self.smt {
             std::fs::create_dir_all(folder).map_err(|e| {
                 Diagnostic::new(Code::Io, format!("cannot create `{}`: {e}", folder.display()))
@@ -124,10 +125,10 @@ fn text(planned: &Planned, module: &Module, stage: Stage) -> String {
             let mut out: String =
                 finds::chosen(planned).map(|(_, find, plan)| proofs(find, plan)).collect();
             out.push_str(&loops::text(planned));
-            out.push_str(&access_text(&module.accesses));
+            out.push_str(&access_text(module.accesses()));
             out
         }
-        Stage::Rust => module.text.clone(),
+        Stage::Rust => module.text().to_string(),
     }
 }
 
@@ -205,11 +206,11 @@ fn as_json(planned: &Planned, module: &Module, stages: &[(&str, Stage)]) -> Valu
                     .map(|(_, find, plan)| finds::detailed(find, plan))
                     .collect::<Vec<_>>(),
                 "loops": loops::json(planned),
-                "accesses": module.accesses.iter()
+                "accesses": module.accesses().iter()
                     .map(|a| json!({ "access": a.access, "proved": a.proved }))
                     .collect::<Vec<_>>(),
             }),
-            Stage::Rust => json!(module.text),
+            Stage::Rust => json!(module.text()),
         };
         out.insert((*name).to_string(), value);
     }

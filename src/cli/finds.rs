@@ -1,8 +1,8 @@
 //! What was proved of the finds of a kernel, as text and as JSON.
 
 use serde_json::{Value, json};
-use siskin::emit::Statement;
 use siskin::kernel::Planned;
+use siskin::loops::Statement;
 use siskin::synth::{Find, Plan, Verdict};
 
 /// Every find with its chosen plan.

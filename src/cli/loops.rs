@@ -1,9 +1,9 @@
 //! Which loops may run in parallel, as `explain` shows it (SPF §5.1).
 
 use serde_json::{Value, json};
-use siskin::emit::Statement;
 use siskin::iterspace::{Conflict, LoopKind, loop_kind};
 use siskin::kernel::Planned;
+use siskin::loops::Statement;
 use siskin::prover::Z3Prover;
 
 /// The verdict on each loop of a statement; finds and `let`s are not loops.

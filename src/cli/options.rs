@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use indexmap::IndexMap;
+use siskin::code::IndexWidth;
 use siskin::diagnostic::{Code, Diagnostic, Result};
-use siskin::emit::IndexWidth;
 use siskin::formula::Name;
 use siskin::kernel::Kernel;
 use siskin::program::Program;

@@ -43,7 +43,8 @@ impl Run {
     pub fn execute(&self) -> Output {
         let kernel = self.options.kernel(&self.expression)?;
         let program = Program::parse(&self.expression)?;
-        let rank = program.output.rank();
+        let written = program.output()?;
+        let rank = written.rank();
         // Refused before any work is done.
         let (wishes, files): (Vec<&String>, Vec<&String>) =
             self.output.iter().partition(|text| sharing(text).is_some());
@@ -52,20 +53,20 @@ impl Run {
         let inputs = data::inputs(&program, &self.tensors, &self.options)?;
         let mut kernel = for_data(kernel, &inputs)?;
         if let Some((name, layout)) = shared {
-            if *name != *program.output.tensor {
+            if *name != *written.tensor {
                 return Err(Diagnostic::new(
                     Code::Usage,
                     format!("`-o {name}={layout}`: `{name}` is not the output"),
                 )
-                .help(format!("the output is `{}`", program.output.tensor)));
+                .help(format!("the output is `{}`", written.tensor)));
             }
             kernel = kernel.layout(name, layout);
         }
         if let Some(Target { layout: OutputLayout::Shared(layout), .. }) = &target {
-            kernel = kernel.layout(&program.output.tensor, layout);
+            kernel = kernel.layout(&written.tensor, layout);
         }
         let compiled = kernel.compile()?;
-        self.options.save(&compiled.module().text)?;
+        self.options.save(compiled.module().text())?;
         let mut call = compiled.call(inputs.by_name(), &inputs.extents.indices)?;
         let seconds = call.run();
         let mut result = call.into_output();
@@ -87,9 +88,9 @@ impl Run {
     fn json(&self, k: &CompiledKernel, i: &Inputs, about: &Summary, kernel: Duration) -> String {
         let (rustc, cached) = k.built();
         let (unproved, accesses) = accesses(k);
-        let name = &*k.planned().program().output.tensor;
+        let name = &**k.planned().output();
         json!({
-            "kernel": k.module().text,
+            "kernel": k.module().text(),
             "finds": finds::json(k.planned()),
             "parallel": parallel(k),
             "accesses": { "proved": accesses - unproved, "checked": unproved },
@@ -165,7 +166,7 @@ impl Run {
             time(rustc),
             time(kernel),
         ));
-        let name = &k.planned().program().output.tensor;
+        let name = k.planned().output();
         out.push_str(&format!(
             "{name}: {}, {} nonzero, sum {}, norm {}\n",
             about.shape, about.nonzero, about.sum, about.norm
@@ -257,7 +258,7 @@ fn parallel(k: &CompiledKernel) -> Value {
 }
 
 fn accesses(k: &CompiledKernel) -> (usize, usize) {
-    let accesses = &k.module().accesses;
+    let accesses = k.module().accesses();
     (accesses.iter().filter(|a| !a.proved).count(), accesses.len())
 }
 

@@ -1,5 +1,5 @@
 //! What a kernel's entry takes: sizes and arrays, in the order in which
-//! [`crate::emit::render`] declares them.
+//! [`crate::module::Signature`] lists them.
 //!
 //! For each tensor (the output first, then the inputs by first occurrence): its dimensions and
 //! counted sizes go to `sizes`, its index arrays in order of declaration and its values to `arrays`.
@@ -29,6 +29,12 @@ impl Arguments {
 
     pub fn array(&mut self, array: RawArray) {
         self.arrays.push(array);
+    }
+
+    /// The largest size and length.
+    pub fn largest(&self) -> usize {
+        let lengths = self.arrays.iter().map(|a| a.len);
+        self.sizes.iter().copied().chain(lengths).max().unwrap_or(0)
     }
 
     /// Numbers of sizes and of arrays.

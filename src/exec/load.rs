@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use super::invoke::{Arguments, RawArray};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::emit::ENTRY;
 
 type Entry = unsafe extern "C" fn(sizes: *const usize, arrays: *const RawArray);
 
@@ -41,11 +40,12 @@ impl fmt::Debug for Library {
 }
 
 impl Library {
-    /// Loads the library at `path`, which [`Rustc::compile`](super::Rustc::compile) made.
+    /// Loads the library at `path`, which [`Rustc::compile`](super::Rustc::compile) made, with the
+    /// entry of that name.
     ///
     /// # Errors
     /// [`Code::Rustc`] if the system's loader refuses it, or it has no entry.
-    pub fn open(path: &Path) -> Result<Library> {
+    pub fn open(path: &Path, entry: &str) -> Result<Library> {
         let failed = |e: libloading::Error| {
             Diagnostic::new(Code::Rustc, format!("cannot load the compiled kernel: {e}"))
                 .note(format!("the library is `{}`", path.display()))
@@ -53,13 +53,13 @@ impl Library {
         };
         // A generated module has no initialiser: loading runs no code of it.
         let library = unsafe { libloading::Library::new(path) }.map_err(failed)?;
-        let entry = unsafe { library.get::<Entry>(ENTRY) }.map_err(failed)?;
+        let entry = unsafe { library.get::<Entry>(entry) }.map_err(failed)?;
         Ok(Library { entry: *entry, _library: library, _folder: None })
     }
 
     /// Loads a library that is in no cache, and keeps its folder.
-    pub(super) fn open_temporary(file: BuiltFile) -> Result<Library> {
-        let mut library = Library::open(&file.path)?;
+    pub(super) fn open_temporary(file: BuiltFile, entry: &str) -> Result<Library> {
+        let mut library = Library::open(&file.path, entry)?;
         library._folder = Some(file.folder);
         Ok(library)
     }

@@ -1,6 +1,6 @@
 //! Stage 7, *execute*: a rendered module becomes machine code that runs on data.
 //!
-//! In: the text of a module (see [`crate::emit`]). Out: a [`Library`] whose entry was compiled by the
+//! In: the text of a module (see [`crate::module`]). Out: a [`Library`] whose entry was compiled by the
 //! user's own `rustc`, kept in the user's cache directory under the hash of everything that decides
 //! it. [`Arguments`] are the sizes and arrays that the entry takes.
 //!
@@ -55,28 +55,28 @@ impl Jit {
         Jit { rustc, cache }
     }
 
-    /// Compiles `text` unless the cache has it, and loads it.
+    /// Compiles `text` unless the cache has it, and loads its entry.
     ///
     /// # Errors
     /// [`Code::RefusedModule`](crate::diagnostic::Code::RefusedModule) if the compiler refuses the
     /// text; [`Code::Rustc`](crate::diagnostic::Code::Rustc) if it fails otherwise, or its output
     /// cannot be loaded; [`Code::Io`](crate::diagnostic::Code::Io) if there is no room for temporary
     /// files.
-    pub fn load(&self, text: &str) -> Result<Built> {
+    pub fn load(&self, text: &str, entry: &str) -> Result<Built> {
         let start = Instant::now();
         let identity = self.rustc.identity(text);
         if let Some(path) = self.cache.get(&identity) {
             // A library that was removed or damaged since then is built again.
-            if let Ok(library) = Library::open(&path) {
+            if let Ok(library) = Library::open(&path, entry) {
                 return Ok(Built { library, time: start.elapsed(), cached: true });
             }
         }
         let output = self.rustc.compile(text)?;
         let library = match self.cache.put(&identity, output.path()) {
-            Ok(path) => Library::open(&path)?,
+            Ok(path) => Library::open(&path, entry)?,
             Err(error) => {
                 tracing::warn!("the kernel is not cached: {error}");
-                Library::open_temporary(output)?
+                Library::open_temporary(output, entry)?
             }
         };
         Ok(Built { library, time: start.elapsed(), cached: false })
@@ -89,6 +89,8 @@ mod tests {
     use crate::diagnostic::Code;
     use std::fs;
     use std::path::Path;
+
+    const ENTRY: &str = "siskin_kernel";
 
     /// Doubles every element of its only array.
     fn module(factor: u32) -> String {
@@ -120,13 +122,13 @@ mod tests {
     fn a_module_is_compiled_once_and_then_comes_from_the_cache() {
         let folder = tempfile::tempdir().unwrap();
         let jit = jit(folder.path());
-        let first = jit.load(&module(2)).unwrap();
+        let first = jit.load(&module(2), ENTRY).unwrap();
         assert!(!first.cached);
         assert_eq!(run(&first.library), [7, 9, 11]);
-        let second = jit.load(&module(2)).unwrap();
+        let second = jit.load(&module(2), ENTRY).unwrap();
         assert!(second.cached);
         assert_eq!(run(&second.library), [7, 9, 11]);
-        let other = jit.load(&module(3)).unwrap();
+        let other = jit.load(&module(3), ENTRY).unwrap();
         assert!(!other.cached, "another text is another entry");
         assert_eq!(run(&other.library), [8, 11, 14]);
     }
@@ -135,7 +137,7 @@ mod tests {
     fn a_damaged_cache_entry_is_built_again() {
         let folder = tempfile::tempdir().unwrap();
         let jit = jit(folder.path());
-        drop(jit.load(&module(4)).unwrap());
+        drop(jit.load(&module(4), ENTRY).unwrap());
         let mut damaged = 0;
         for entry in fs::read_dir(folder.path()).unwrap() {
             let path = entry.unwrap().path();
@@ -145,7 +147,7 @@ mod tests {
             damaged += 1;
         }
         assert!(damaged > 0);
-        let again = jit.load(&module(4)).unwrap();
+        let again = jit.load(&module(4), ENTRY).unwrap();
         assert!(!again.cached);
         assert_eq!(run(&again.library), [9, 13, 17]);
     }
@@ -153,14 +155,14 @@ mod tests {
     #[test]
     fn a_cache_that_cannot_be_written_only_costs_time() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let built = jit(file.path()).load(&module(6)).unwrap();
+        let built = jit(file.path()).load(&module(6), ENTRY).unwrap();
         assert_eq!(run(&built.library), [11, 17, 23]);
     }
 
     #[test]
     fn a_text_that_rustc_refuses_is_reported_with_its_words() {
         let folder = tempfile::tempdir().unwrap();
-        let error = jit(folder.path()).load("fn f() -> u32 { \"no\" }").unwrap_err();
+        let error = jit(folder.path()).load("fn f() -> u32 { \"no\" }", ENTRY).unwrap_err();
         assert_eq!(error.code, Code::RefusedModule);
         assert!(error.notes.iter().any(|n| n.contains("mismatched types")), "{error:?}");
         assert_eq!(fs::read_dir(folder.path()).map(|d| d.count()).unwrap_or(0), 0);

@@ -175,31 +175,6 @@ impl Arith {
         }
     }
 
-    /// Evaluates with `lookup` for variables and `call` for index arrays; `None` on overflow,
-    /// division by zero or a failed look-up.
-    pub fn eval(
-        &self,
-        lookup: &impl Fn(&str) -> Option<i64>,
-        call: &impl Fn(&str, &[i64]) -> Option<i64>,
-    ) -> Option<i64> {
-        let go = |a: &Arith| a.eval(lookup, call);
-        match self {
-            Arith::Int(n) => Some(*n),
-            Arith::Var(n) => lookup(n),
-            Arith::Call(f, args) => {
-                let values: Option<Vec<i64>> = args.iter().map(go).collect();
-                call(f, &values?)
-            }
-            Arith::Add(a, b) => go(a)?.checked_add(go(b)?),
-            Arith::Sub(a, b) => go(a)?.checked_sub(go(b)?),
-            Arith::Mul(a, b) => go(a)?.checked_mul(go(b)?),
-            Arith::Div(a, b) => go(a)?.checked_div_euclid(go(b)?),
-            Arith::Mod(a, b) => go(a)?.checked_rem_euclid(go(b)?),
-            Arith::Min(a, b) => Some(go(a)?.min(go(b)?)),
-            Arith::Max(a, b) => Some(go(a)?.max(go(b)?)),
-        }
-    }
-
     /// The two sides of an operation.
     pub fn operands(&self) -> Option<(&Arith, &Arith)> {
         match self {

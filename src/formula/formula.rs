@@ -1,6 +1,6 @@
 //! Boolean combinations of constraints.
 
-use super::{Affine, Call, Constraint, Name, Relop};
+use super::{Affine, Atom, Call, Constraint, Name, Relop};
 
 /// A quantifier-free formula. Free variables of a property are read as universally quantified.
 ///
@@ -103,6 +103,39 @@ impl Formula {
             out = Formula::or([strictly, tie]);
         }
         out
+    }
+
+    /// Two calls of one array: equal arguments have equal values. `None` where that says nothing,
+    /// because the arguments differ by a constant or the calls are of different arrays.
+    pub fn congruence(one: &Call, other: &Call) -> Option<Formula> {
+        if one.array != other.array || one.args.len() != other.args.len() {
+            return None;
+        }
+        let same = |(a, b): (&Affine, &Affine)| Formula::eq(a.clone(), b.clone());
+        let premise = Formula::and(one.args.iter().zip(&other.args).map(same));
+        (!premise.is_false()).then(|| {
+            let value = |call: &Call| Affine::atom(Atom::Call(call.clone()));
+            premise.implies(Formula::eq(value(one), value(other)))
+        })
+    }
+
+    /// The same with constant comparisons decided.
+    #[must_use]
+    pub fn folded(&self) -> Formula {
+        match self {
+            Formula::Constraint(c) => match c.as_bool() {
+                Some(value) => Formula::truth(value),
+                None => self.clone(),
+            },
+            Formula::And(v) => Formula::and(v.iter().map(Formula::folded)),
+            Formula::Or(v) => Formula::or(v.iter().map(Formula::folded)),
+            Formula::Not(x) => x.folded().not(),
+            Formula::Implies(a, b) => {
+                let (a, b) = (a.folded(), b.folded());
+                if a.is_false() || b.is_true() { Formula::truth(true) } else { a.implies(b) }
+            }
+            Formula::Predicate(..) => self.clone(),
+        }
     }
 
     /// Rewrites every constraint and predicate argument with `f`.

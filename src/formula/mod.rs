@@ -16,17 +16,21 @@
 
 mod affine;
 pub mod arith;
+mod compiled;
 mod constraint;
 mod display;
 #[allow(clippy::module_inception)]
 mod formula;
+mod meaning;
 pub mod parse;
 mod product;
 mod token;
 
 pub use affine::{Affine, Atom, Call, Name};
 pub use arith::Arith;
+pub use compiled::{Arrays, Condition, Fault, Linear, Names, Unresolved};
 pub use constraint::{Constraint, Relop};
 pub use display::conjunction;
 pub use formula::Formula;
+pub use meaning::{Atoms, Meaning};
 pub use product::Products;

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::{Operand, Role, Tile};
+use super::{Names, Operand, Role, Tile};
+use crate::check::stores_coordinates_once;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name, Relop, conjunction};
 use crate::layout::{Layout, Property};
-use crate::program::{AssignOp, Program};
+use crate::program::{AssignOp, Product, Program};
+use crate::theory::Theory;
 
 /// The iteration space of a statement over one choice of relation pieces.
 #[derive(Clone, Debug)]
@@ -17,8 +19,10 @@ pub struct Space {
     pub indices: Vec<Name>,
     /// Extent parameter of each index.
     pub extents: IndexMap<Name, Name>,
-    /// The output first, then the factors in order.
+    /// The output first, then what is read, each access once.
     pub operands: Vec<Operand>,
+    /// The factors of the product, as numbers of operands: `x[i] * x[i]` reads one twice.
+    pub factors: Vec<usize>,
     /// The conjunction over indices, positions and index-array calls.
     pub constraints: Vec<Constraint>,
     /// Restrictions that are not conjunctive; tested where their indices are bound.
@@ -27,14 +31,21 @@ pub struct Space {
     pub facts: Vec<Constraint>,
     /// Properties of all index arrays, each tensor once.
     pub properties: Vec<Property>,
+    /// Facts and properties, and what holds of all index arrays, ready for proofs.
+    pub theory: Arc<Theory>,
     pub op: AssignOp,
-    pub coefficient: f64,
+    /// The literal factor, by the type of the values: see [`Product::fold`].
+    pub coefficient: Arc<Product>,
+    /// What was parsed, for places of literals.
+    pub text: Arc<str>,
     /// Index of this space among those of the statement, and which piece of each operand it takes.
     pub pieces: Vec<usize>,
     /// Tile dimensions, in the order in which they were asked for.
     pub tiles: Vec<Tile>,
     /// Groups of positions to be visited as one loop.
     pub fused: Vec<Vec<Name>>,
+    /// All names that are taken.
+    pub names: Names,
 }
 
 impl Space {
@@ -46,20 +57,14 @@ impl Space {
         &self.operands[1..]
     }
 
+    /// The operands of the product, in order; one that is a factor twice is there twice.
+    pub fn factors(&self) -> impl Iterator<Item = &Operand> {
+        self.factors.iter().map(|&k| &self.operands[k])
+    }
+
     /// Parameters: everything constant during the kernel.
     pub fn params(&self) -> Vec<Name> {
-        let mut out: Vec<Name> = Vec::new();
-        let operands = self.operands.iter();
-        let names = self
-            .extents
-            .values()
-            .chain(operands.flat_map(|o| o.extents.iter().chain(o.params.keys())));
-        for n in names {
-            if !out.contains(n) {
-                out.push(n.clone());
-            }
-        }
-        out
+        self.theory.parameters.clone()
     }
 
     /// All dimensions, indices first; [`loop_order`](super::loop_order) decides the loops.
@@ -97,10 +102,13 @@ impl Space {
     }
 }
 
+/// More choices of one piece for each operand are refused: every one is a loop nest of its own.
+pub const MOST_CHOICES: usize = 64;
+
 /// Composes `program` with a layout for each of its tensors.
 ///
 /// A relation that is a union gives one space for each choice of pieces; together they cover every
-/// stored entry once, because overlapping pieces are refused.
+/// stored entry once, because overlapping pieces are refused. There are at most [`MOST_CHOICES`].
 ///
 /// With `shares`, the output writes at the positions of that input; its layout is the one that
 /// [`share`](crate::layout::share) derives.
@@ -109,20 +117,21 @@ pub fn compose(
     layouts: &IndexMap<Name, Arc<Layout>>,
     shares: Option<&Name>,
 ) -> Result<Vec<Space>> {
+    let assignment = program.assignment()?;
     let product = program.product()?;
+    let coefficient = Arc::new(Product { factors: Vec::new(), ..product.clone() });
+    let text: Arc<str> = Arc::from(program.text.as_str());
     let indices = program.indices();
-    let mut taken: Vec<Name> = indices.clone();
-    let extents: IndexMap<Name, Name> = indices
-        .iter()
-        .map(|i| {
-            let name = fresh(&Layout::extent_name(i), &taken);
-            taken.push(name.clone());
-            (i.clone(), name)
-        })
-        .collect();
+    let mut names = Names::default();
+    indices.iter().for_each(|i| names.take(i));
+    let extents: IndexMap<Name, Name> =
+        indices.iter().map(|i| (i.clone(), names.fresh(&Layout::extent_name(i)))).collect();
 
+    // Extents of dimensions that no index runs along.
+    let mut unnamed: IndexMap<(Name, usize), Name> = IndexMap::new();
     let mut operands: Vec<Operand> = Vec::new();
-    let accesses = std::iter::once((Role::Output, &program.output))
+    let mut factors = Vec::new();
+    let accesses = std::iter::once((Role::Output, assignment.output))
         .chain(product.factors.iter().map(|f| (Role::Input, f)));
     for (role, access) in accesses {
         let layout = layouts.get(&access.tensor).ok_or_else(|| {
@@ -146,13 +155,28 @@ pub fn compose(
             .within("<expression>", &program.text)
             .help("choose a layout of this rank, or change the subscripts"));
         }
+        let equal = |o: &Operand| {
+            o.role == Role::Input && o.tensor == access.tensor && o.subscripts == access.subscripts
+        };
+        // With duplicates, the product of two sums is not the sum of the squares.
+        if let Some(k) = operands.iter().position(equal).filter(|_| stores_coordinates_once(layout))
+        {
+            factors.push(k);
+            continue;
+        }
+        if role == Role::Input {
+            factors.push(operands.len());
+        }
         let operand_extents = access
             .subscripts
             .iter()
             .enumerate()
             .map(|(d, s)| match s.as_var().and_then(|v| extents.get(v)) {
                 Some(extent) => extent.clone(),
-                None => Name::from(format!("N{d}_{}", access.tensor)),
+                None => unnamed
+                    .entry((access.tensor.clone(), d))
+                    .or_insert_with(|| names.fresh(&format!("N{d}_{}", access.tensor)))
+                    .clone(),
             })
             .collect();
         let again = operands.iter().filter(|o| o.tensor == access.tensor).count();
@@ -160,6 +184,7 @@ pub fn compose(
             0 => access.tensor.to_string(),
             n => format!("{}_{}", access.tensor, n + 1),
         };
+        let earlier = operands.iter().find(|o| o.tensor == access.tensor);
         operands.push(Operand::new(
             access.tensor.clone(),
             label,
@@ -167,6 +192,8 @@ pub fn compose(
             layout.clone(),
             access.subscripts.clone(),
             operand_extents,
+            earlier,
+            &mut names,
         ));
     }
 
@@ -181,7 +208,7 @@ pub fn compose(
                 Code::Space,
                 format!("`{}` cannot share the sparsity of `{tensor}`: {why}", operands[0].tensor),
             )
-            .at(program.output.span.clone(), "this output")
+            .at(assignment.output.span.clone(), "this output")
             .within("<expression>", &program.text)
             .help("name a sparse factor, or give the output a layout of its own")
         })?;
@@ -209,6 +236,8 @@ pub fn compose(
     facts.retain(|f| f.as_bool() != Some(true));
     facts.dedup();
 
+    let theory = Arc::new(theory(&extents, &operands, &facts, &properties));
+
     let mut box_constraints = Vec::new();
     for (i, extent) in &extents {
         box_constraints.push(Constraint::le(Affine::zero(), Affine::var(i.clone())));
@@ -224,8 +253,11 @@ pub fn compose(
         }
     }
     let mut guards = Vec::new();
-    match program.restriction.as_ref().map(|r| (r, r.as_conjunction())) {
+    let never = || Constraint::lt(Affine::zero(), Affine::zero());
+    let restriction = assignment.restriction.map(Formula::folded);
+    match restriction.as_ref().map(|r| (r, r.as_conjunction())) {
         None => {}
+        Some((r, _)) if r.is_false() => box_constraints.push(never()),
         Some((_, Some(parts))) => {
             for c in parts {
                 match c.relop {
@@ -237,6 +269,22 @@ pub fn compose(
         Some((r, None)) => guards.push(r.clone()),
     }
 
+    let count = operands.iter().fold(1_usize, |n, o| n.saturating_mul(o.pieces.len()));
+    if count > MOST_CHOICES {
+        let unions = operands.iter().filter(|o| o.pieces.len() > 1);
+        let unions: Vec<String> =
+            unions.map(|o| format!("{} of `{}`", o.pieces.len(), o.label)).collect();
+        return Err(Diagnostic::new(
+            Code::Space,
+            "the layouts of the tensors are unions of too many pieces together",
+        )
+        .note(format!("every choice is a loop nest of its own; pieces: {}", unions.join(", ")))
+        .note(format!("at most {MOST_CHOICES} nests are made"))
+        .within("<expression>", &program.text)
+        .help(
+            "store some of the tensors without a union, or compute the product in several steps",
+        ));
+    }
     let mut choices: Vec<Vec<usize>> = vec![Vec::new()];
     for o in &operands {
         choices = choices
@@ -265,29 +313,52 @@ pub fn compose(
                 indices: indices.clone(),
                 extents: extents.clone(),
                 operands: operands.clone(),
+                factors: factors.clone(),
                 constraints,
                 guards: guards.clone(),
                 facts: facts.clone(),
                 properties: properties.clone(),
-                op: program.op,
-                coefficient: product.coefficient,
+                theory: theory.clone(),
+                op: assignment.op,
+                coefficient: coefficient.clone(),
+                text: text.clone(),
                 pieces,
                 tiles: Vec::new(),
                 fused: Vec::new(),
+                names: names.clone(),
             }
         })
         .collect())
 }
 
-fn facts_contain(earlier: &[Operand], fact: &Constraint) -> bool {
-    earlier.iter().any(|o| o.facts.contains(fact))
+fn theory(
+    extents: &IndexMap<Name, Name>,
+    operands: &[Operand],
+    facts: &[Constraint],
+    properties: &[Property],
+) -> Theory {
+    let mut parameters: Vec<Name> = Vec::new();
+    let of_operands = operands.iter().flat_map(|o| o.extents.iter().chain(o.params.keys()));
+    for n in extents.values().chain(of_operands) {
+        if !parameters.contains(n) {
+            parameters.push(n.clone());
+        }
+    }
+    let facts = facts.iter().cloned().map(Formula::Constraint).collect();
+    let mut theory = Theory::new(parameters, facts);
+    for (k, property) in properties.iter().enumerate() {
+        theory.add(&property.formula, Some(k));
+    }
+    let mut arrays: Vec<&Name> = Vec::new();
+    for array in operands.iter().flat_map(|o| o.arrays.values()) {
+        if !arrays.contains(&&array.name) {
+            arrays.push(&array.name);
+            theory.add_array(array);
+        }
+    }
+    theory
 }
 
-/// `name`, or with underscores appended until it is not taken.
-fn fresh(name: &Name, taken: &[Name]) -> Name {
-    let mut out = name.to_string();
-    while taken.iter().any(|t| **t == *out) {
-        out.push('_');
-    }
-    Name::from(out)
+fn facts_contain(earlier: &[Operand], fact: &Constraint) -> bool {
+    earlier.iter().any(|o| o.facts.contains(fact))
 }

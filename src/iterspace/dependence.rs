@@ -9,9 +9,10 @@
 
 use std::fmt;
 
-use super::{LoopOrder, Space, instantiate};
-use crate::formula::{Affine, Call, Formula, Name};
+use super::{LoopOrder, Space};
+use crate::formula::{Affine, Formula, Name};
 use crate::prover::{Answer, Model, Prover};
+use crate::theory::Known;
 
 /// What the dependence test says of one loop.
 #[derive(Clone, Debug)]
@@ -68,7 +69,7 @@ pub fn parallelism(
 pub fn loop_kind(space: &Space, dims: &[Name], d: usize, prover: &mut dyn Prover) -> LoopKind {
     let inner = &dims[d..];
     let prime = |n: &Name| inner.contains(n).then(|| Affine::var(Name::from(format!("{n}'"))));
-    let mut facts: Vec<Formula> = space.facts.iter().cloned().map(Formula::Constraint).collect();
+    let mut facts: Vec<Formula> = Vec::new();
     for c in &space.constraints {
         facts.push(Formula::Constraint(c.clone()));
         facts.push(Formula::Constraint(c.substitute(&prime)));
@@ -83,22 +84,8 @@ pub fn loop_kind(space: &Space, dims: &[Name], d: usize, prover: &mut dyn Prover
     let here = Affine::var(dims[d].clone());
     facts.push(Formula::lt(here.clone(), here.substitute(&prime)));
 
-    let mut calls: Vec<Call> = Vec::new();
-    let params = space.params();
-    let is_param = |n: &str| params.iter().any(|p| &**p == n);
-    let closed = space.properties.iter().map(|p| &p.formula);
-    let closed = closed.filter(|f| f.free_vars().iter().all(|v| is_param(v)));
-    for f in facts.iter().chain(closed) {
-        f.visit_calls(&mut |c| {
-            if !calls.contains(c) {
-                calls.push(c.clone());
-            }
-        });
-    }
-    for p in &space.properties {
-        facts.extend(instantiate(&p.formula, &calls, &is_param));
-    }
-    match prover.prove_unsat(&facts) {
+    let mut known = Known::new(&space.theory, prover);
+    match known.ask(&facts) {
         Answer::Unsat => LoopKind::Parallel,
         Answer::Unknown(why) => LoopKind::Unknown(why),
         Answer::Sat(model) => {

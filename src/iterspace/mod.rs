@@ -18,14 +18,15 @@
 
 mod compose;
 mod dependence;
-mod instantiate;
+mod empty;
+mod names;
 mod operand;
 mod order;
 mod transform;
 
-pub use compose::{Space, compose};
+pub use compose::{MOST_CHOICES, Space, compose};
 pub use dependence::{Conflict, LoopKind, loop_kind, parallelism};
-pub use instantiate::instantiate;
+pub use names::Names;
 pub use operand::{Operand, Role};
 pub use order::{LoopOrder, loop_order};
 pub use transform::Tile;

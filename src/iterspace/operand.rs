@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use crate::formula::{Affine, Arith, Constraint, Formula, Name, Relop};
+use super::Names;
+use crate::formula::{Affine, Arith, Constraint, Name, Relop};
 use crate::layout::{IndexArray, Layout, Property};
 
 /// Whether the statement reads or writes the operand.
@@ -46,7 +47,9 @@ pub struct Operand {
 }
 
 impl Operand {
-    /// Renames `layout` for one access. `extents` are the parameters of the logical dimensions.
+    /// Renames `layout` for one access. `extents` are the parameters of the logical dimensions;
+    /// `earlier` is another access of the same tensor, whose arrays and sizes it shares.
+    #[allow(clippy::too_many_arguments)]
     pub fn new(
         tensor: Name,
         label: String,
@@ -54,13 +57,28 @@ impl Operand {
         layout: Arc<Layout>,
         subscripts: Vec<Affine>,
         extents: Vec<Name>,
+        earlier: Option<&Operand>,
+        names: &mut Names,
     ) -> Operand {
-        let position_names = position_names(&label, layout.relation.positions.len());
+        let position_names: Vec<Name> = position_names(&label, layout.relation.positions.len())
+            .iter()
+            .map(|wish| names.fresh(wish))
+            .collect();
         let mut renaming: IndexMap<Name, Name> = IndexMap::new();
         for (old, new) in layout.extents().into_iter().zip(&extents) {
             renaming.insert(old, new.clone());
         }
-        let suffixed = |n: &Name| Name::from(format!("{n}_{tensor}"));
+        let mut own: IndexMap<Name, Name> = IndexMap::new();
+        match earlier {
+            Some(other) => own.extend(other.original_names()),
+            None => {
+                let declared = layout.arrays.keys().chain(layout.params.keys());
+                for n in declared.chain([&layout.value.name]) {
+                    own.insert(n.clone(), names.fresh(&format!("{n}_{tensor}")));
+                }
+            }
+        }
+        let suffixed = |n: &Name| own.get(n).cloned().unwrap_or_else(|| n.clone());
         for name in layout.arrays.keys().chain(layout.params.keys()) {
             renaming.insert(name.clone(), suffixed(name));
         }
@@ -126,7 +144,7 @@ impl Operand {
                 .collect(),
             properties,
             facts: layout.assumptions.iter().map(|c| c.rename(&rename_shared)).collect(),
-            value_array: Name::from(format!("{}_{tensor}", layout.value.name)),
+            value_array: suffixed(&layout.value.name),
             value_index: layout
                 .value
                 .index
@@ -181,13 +199,14 @@ impl Operand {
             };
             renaming.insert(own.clone(), value);
         }
-        let from = format!("_{}", self.tensor);
-        let to = format!("_{}", input.tensor);
+        let (own, shared): (IndexMap<Name, Name>, IndexMap<Name, Name>) = (
+            self.original_names().map(|(original, renamed)| (renamed, original)).collect(),
+            input.original_names().collect(),
+        );
         let shared_name = |n: &Name| {
-            let base = n.strip_suffix(from.as_str())?;
-            let renamed = Name::from(format!("{base}{to}"));
-            let known = input.params.contains_key(&renamed) || input.arrays.contains_key(&renamed);
-            known.then_some(renamed)
+            let renamed = shared.get(own.get(n)?)?;
+            let known = input.params.contains_key(renamed) || input.arrays.contains_key(renamed);
+            known.then(|| renamed.clone())
         };
         let place = |n: &Name| renaming.get(n).map(Arith::from_affine);
         self.value_index =
@@ -202,6 +221,14 @@ impl Operand {
         self.facts.clear();
         self.shares = Some(input.tensor.clone());
         Ok(())
+    }
+
+    /// What the layout calls its arrays, sizes and values, with their names here.
+    fn original_names(&self) -> impl Iterator<Item = (Name, Name)> + '_ {
+        let arrays = self.layout.arrays.keys().zip(self.arrays.keys());
+        let sizes = self.layout.params.keys().zip(self.params.keys());
+        let both = arrays.chain(sizes).map(|(original, here)| (original.clone(), here.clone()));
+        both.chain([(self.layout.value.name.clone(), self.value_array.clone())])
     }
 
     /// A direct operand's positions are functions of its subscripts; it has no dimension of its own.
@@ -250,11 +277,6 @@ impl Operand {
                 Some(Constraint::eq(Affine::var(n.clone()), def))
             })
             .collect()
-    }
-
-    /// Closed formulas of the properties.
-    pub fn property_formulas(&self) -> impl Iterator<Item = &Formula> {
-        self.properties.iter().map(|p| &p.formula)
     }
 }
 

@@ -62,11 +62,7 @@ impl Space {
                 format!("a tile has from 1 to {MOST_ITERATIONS} iterations"),
             );
         }
-        let mut name = format!("t{of}");
-        while dims.iter().any(|d| **d == *name) {
-            name.push('_');
-        }
-        let tile = Name::from(name);
+        let tile = self.names.fresh(&format!("t{of}"));
         let (t, d) = (Affine::var(tile.clone()) * size, Affine::var(of.clone()));
         self.constraints.push(Constraint::le(t.clone(), d.clone()));
         self.constraints.push(Constraint::lt(d, t + Affine::constant(size)));

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::{Kernel, Planned};
 use crate::diagnostic::Result;
-use crate::emit::Module;
 use crate::exec::{Built, Jit};
+use crate::module::Module;
 
 /// A kernel that is compiled and loaded. It runs on any tensors of its layouts, value type and index
 /// width, whatever their extents: see [`CompiledKernel::run`].
@@ -60,7 +60,7 @@ impl Kernel {
         let planned = self.plan()?;
         let module = planned.render()?;
         let generated = start.elapsed();
-        let built = jit.load(&module.text)?;
+        let built = jit.load(module.text(), module.entry())?;
         Ok(CompiledKernel { planned, module, generated, built, threads: self.request.threads })
     }
 }

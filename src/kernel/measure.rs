@@ -3,8 +3,8 @@
 use indexmap::IndexMap;
 
 use super::Kernel;
+use crate::code::IndexWidth;
 use crate::diagnostic::Result;
-use crate::emit::IndexWidth;
 use crate::formula::Name;
 use crate::iterspace::compose;
 use crate::program::{Program, resolve};
@@ -32,8 +32,11 @@ impl Kernel {
         let dims = tensors.iter().map(|(n, t)| (n.clone(), t.dims().to_vec())).collect();
         let extents = resolve(&program, &dims, index_extents)?;
         let layouts = super::plan::layouts(&self.request, &program)?;
-        let spaces =
-            compose(&program, &layouts, super::plan::shares(&self.request, &program).as_ref())?;
+        let spaces = compose(
+            &program,
+            &layouts,
+            super::plan::shares(&self.request, &program.output()?.tensor).as_ref(),
+        )?;
         let mut sizes = Sizes::default();
         for space in &spaces {
             for (index, name) in &space.extents {

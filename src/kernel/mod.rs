@@ -43,8 +43,8 @@ pub use measure::index_width;
 pub use plan::{Planned, Request};
 pub use run::Call;
 
+use crate::code::IndexWidth;
 use crate::diagnostic::Result;
-use crate::emit::IndexWidth;
 use crate::prover::Prover;
 use crate::synth::Sizes;
 use crate::tensor::ValueType;

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use crate::check::refuse_contradiction;
+use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::emit::{IndexWidth, KernelSpec, Module, Parallel, Statement, render};
 use crate::formula::Name;
 use crate::iterspace::{LoopKind, LoopOrder, Space, compose, loop_kind, loop_order};
 use crate::layout::{DefaultFor, Layout, share};
+use crate::loops::{Parallelism, Statement};
+use crate::module::{KernelSpec, Module, render};
 use crate::program::Program;
 use crate::prover::{Prover, Z3Prover};
 use crate::scan::{Nest, scan};
@@ -54,6 +56,26 @@ impl Request {
             fused: Vec::new(),
         }
     }
+
+    /// The command that shows the nests of this request.
+    fn command(&self) -> String {
+        let mut out = format!("siskin explain --stage nest '{}'", self.expression);
+        for (tensor, layout) in &self.layouts {
+            out.push_str(&format!(" -f '{tensor}={layout}'"));
+        }
+        if !self.order.is_empty() {
+            let order: Vec<&str> = self.order.iter().map(|n| &**n).collect();
+            out.push_str(&format!(" --order {}", order.join(",")));
+        }
+        for (of, size) in &self.tiles {
+            out.push_str(&format!(" --tile {of}={size}"));
+        }
+        for group in &self.fused {
+            let group: Vec<&str> = group.iter().map(|n| &**n).collect();
+            out.push_str(&format!(" --fuse {}", group.join(",")));
+        }
+        out
+    }
 }
 
 /// A planned kernel: every stage's result. What is proved of it is proved of these values together, so
@@ -61,6 +83,7 @@ impl Request {
 #[derive(Clone, Debug)]
 pub struct Planned {
     program: Rc<Program>,
+    output: Name,
     layouts: IndexMap<Name, Arc<Layout>>,
     statements: Vec<Statement>,
     value_type: ValueType,
@@ -70,15 +93,16 @@ pub struct Planned {
 /// The layout of every tensor of `program`, the output's first.
 pub(super) fn layouts(request: &Request, program: &Program) -> Result<IndexMap<Name, Arc<Layout>>> {
     let mut layouts: IndexMap<Name, Arc<Layout>> = IndexMap::new();
-    let sharing = shares(request, program);
+    let output = &program.output()?.tensor;
+    let sharing = shares(request, output);
     for (tensor, rank) in program.tensors() {
-        if sharing.is_some() && tensor == program.output.tensor {
+        if sharing.is_some() && tensor == *output {
             // Derived from the input's below; its place in the order is kept.
             let placeholder = Layout::named_for_rank(&DefaultFor::Output.layout()?, rank)?;
             layouts.insert(tensor, Arc::new(placeholder));
             continue;
         }
-        let role = match tensor == program.output.tensor {
+        let role = match tensor == *output {
             true => DefaultFor::Output,
             false => DefaultFor::Array,
         };
@@ -91,7 +115,7 @@ pub(super) fn layouts(request: &Request, program: &Program) -> Result<IndexMap<N
     }
     if let Some(input) = sharing {
         let layout = sharing_layout(program, &layouts, &input)?;
-        layouts.insert(program.output.tensor.clone(), Arc::new(layout));
+        layouts.insert(output.clone(), Arc::new(layout));
     }
     for tensor in request.layouts.keys() {
         if !layouts.contains_key(tensor) {
@@ -106,8 +130,8 @@ pub(super) fn layouts(request: &Request, program: &Program) -> Result<IndexMap<N
 }
 
 /// The input named by an output layout of the form `shares(A)`.
-pub(super) fn shares(request: &Request, program: &Program) -> Option<Name> {
-    let text = request.layouts.get(&program.output.tensor)?;
+pub(super) fn shares(request: &Request, output: &Name) -> Option<Name> {
+    let text = request.layouts.get(output)?;
     let name = text.trim().strip_prefix("shares(")?.strip_suffix(')')?;
     Some(Name::from(name.trim()))
 }
@@ -118,6 +142,7 @@ fn sharing_layout(
     layouts: &IndexMap<Name, Arc<Layout>>,
     input: &Name,
 ) -> Result<Layout> {
+    let output = program.output()?;
     let factors = program.product()?.factors;
     let access = factors.iter().find(|a| a.tensor == *input);
     let (Some(access), Some(layout)) = (access, layouts.get(input)) else {
@@ -125,12 +150,11 @@ fn sharing_layout(
             Code::Space,
             format!("`shares({input})`: `{input}` is not a factor of the expression"),
         )
-        .at(program.output.span.clone(), "this output")
+        .at(output.span.clone(), "this output")
         .within("<expression>", &program.text)
         .help("name a factor of the product"));
     };
-    let shared: Vec<Option<usize>> = program
-        .output
+    let shared: Vec<Option<usize>> = output
         .subscripts
         .iter()
         .map(|s| s.as_var().and_then(|_| access.subscripts.iter().position(|other| other == s)))
@@ -148,8 +172,9 @@ pub fn plan(request: &Request) -> Result<Planned> {
 /// [`plan`] with a prover of the caller's choice.
 pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
     let program = Program::parse(&request.expression)?;
+    let output = program.output()?.tensor.clone();
     let layouts = layouts(request, &program)?;
-    let spaces = compose(&program, &layouts, shares(request, &program).as_ref())?;
+    let spaces = compose(&program, &layouts, shares(request, &output).as_ref())?;
     let templates = templates()?;
     // Also when there is nothing to force it on: it is a slip.
     for (_, name) in &request.forced {
@@ -160,6 +185,7 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
         }
     }
     let mut statements = Vec::new();
+    let mut nothing = None;
     for mut space in spaces {
         for (of, size) in &request.tiles {
             space.tile(of, *size)?;
@@ -167,8 +193,12 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
         for group in &request.fused {
             space.fuse(group)?;
         }
+        if space.is_empty(prover) {
+            nothing.get_or_insert(space);
+            continue;
+        }
         let order = loop_order(&space, &request.order)?;
-        let nest = scan(&space, &order, prover)?;
+        let nest = scan(&space, &order, prover).map_err(|e| reproducible(e, request))?;
         let finds = synthesize(&space, &nest, &templates, prover)?;
         let mut chosen = Vec::new();
         for find in &finds {
@@ -184,6 +214,19 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
         };
         let tile_guards = tile_guards(&space, &nest, &finds);
         statements.push(Statement { space, order, nest, finds, chosen, tile_guards, parallel });
+    }
+    if let (true, Some(space)) = (statements.is_empty(), nothing) {
+        // Nothing is ever added to the output; the kernel still is one.
+        let order = loop_order(&space, &request.order)?;
+        statements.push(Statement {
+            nest: Nest::nothing(&order.dims),
+            space,
+            order,
+            finds: Vec::new(),
+            chosen: Vec::new(),
+            tile_guards: Vec::new(),
+            parallel: None,
+        });
     }
     for (position, _) in &request.forced {
         if let Some(p) = position {
@@ -201,11 +244,20 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
     }
     Ok(Planned {
         program: Rc::new(program),
+        output,
         layouts,
         statements,
         value_type: request.value_type,
         index_width: request.index_width,
     })
+}
+
+/// Says how to make an internal error happen again.
+fn reproducible(e: Box<Diagnostic>, request: &Request) -> Box<Diagnostic> {
+    match e.code {
+        Code::Internal => e.help(format!("please report it, with `{}`", request.command())),
+        _ => e,
+    }
 }
 
 /// The outermost loop, as the dependence test allows it to run.
@@ -214,14 +266,14 @@ fn outermost_parallel(
     order: &LoopOrder,
     nest: &Nest,
     prover: &mut dyn Prover,
-) -> Result<Option<Parallel>> {
+) -> Result<Option<Parallelism>> {
     let Some(level) = nest.levels.iter().position(|l| l.is_loop()) else { return Ok(None) };
     if nest.levels[level].is_find() {
         return Ok(None);
     }
     match loop_kind(space, &order.dims, level, prover) {
-        LoopKind::Parallel => Ok(Some(Parallel { level, private: false })),
-        LoopKind::Reduction(_) => Ok(Some(Parallel { level, private: true })),
+        LoopKind::Parallel => Ok(Some(Parallelism { level, private: false })),
+        LoopKind::Reduction(_) => Ok(Some(Parallelism { level, private: true })),
         LoopKind::Unknown(why) => Err(Diagnostic::new(
             Code::Dependence,
             format!("no proof that `{}` may run in parallel", nest.levels[level].var),
@@ -281,6 +333,11 @@ impl Planned {
         &self.program
     }
 
+    /// The tensor that is computed.
+    pub fn output(&self) -> &Name {
+        &self.output
+    }
+
     /// The layout of every tensor, the output's first.
     pub fn layouts(&self) -> &IndexMap<Name, Arc<Layout>> {
         &self.layouts
@@ -322,14 +379,24 @@ impl Planned {
     }
 
     /// Renders the module.
+    ///
+    /// # Errors
+    /// What is wrong with a find template, and what the value type cannot express.
     pub fn render(&self) -> Result<Module> {
-        let mut prover = Z3Prover::new().with_any_model();
+        self.render_with(&mut Z3Prover::new().with_any_model())
+    }
+
+    /// [`Planned::render`] with a prover of the caller's choice for the bounds of accesses.
+    ///
+    /// # Errors
+    /// Those of [`Planned::render`].
+    pub fn render_with(&self, prover: &mut dyn Prover) -> Result<Module> {
         let spec = KernelSpec {
             program: self.program.clone(),
             statements: self.statements.clone(),
             value_type: self.value_type,
             index_width: self.index_width,
         };
-        render(&spec, &mut prover)
+        render(&spec, prover)
     }
 }

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use indexmap::IndexMap;
 
 use super::CompiledKernel;
+use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::emit::{IndexWidth, counted_fields, index_type};
 use crate::exec::Arguments;
 use crate::formula::{Arith, Name};
 use crate::layout::Layout;
+use crate::module::{TensorSignature, index_type};
 use crate::program::{Extents, resolve};
 use crate::tensor::{IndexData, IndexType, Tensor, Values};
 
@@ -67,7 +68,7 @@ impl SizeLookup<'_> {
             let offset = usize::try_from(offset).ok().filter(|&k| k < data.len())?;
             Some(data.get(offset))
         };
-        e.eval(&size, &element)
+        e.value(&(size, element))
     }
 }
 
@@ -125,26 +126,35 @@ impl CompiledKernel {
             }
         }
         let shared = operands[0].shares.as_ref().and_then(|name| inputs.get(name));
-        let initial = tensors.get(&program.output.tensor).copied();
+        let initial = tensors.get(self.planned.output()).copied();
         let mut output = self.output(&extents, shared, initial)?;
         let mut arguments = Arguments::default();
-        sizes(&mut arguments, &operands[0].layout, &output);
-        // A shared sparsity is passed with the input that has it.
-        let declared = operands[0].layout.arrays.keys();
-        declared.filter_map(|n| output.arrays().get(n)).for_each(|a| arguments.index(a));
-        arguments.values_mut(output.values_mut());
-        for (name, input) in &inputs {
-            let layout = &self.planned.layouts()[*name];
-            sizes(&mut arguments, layout, input.tensor);
-            // In the order of the kernel's declaration: the tensor's may list the same arrays in another.
-            layout.arrays.keys().for_each(|array| arguments.index(&input.arrays[array]));
-            arguments.values(&input.values);
+        let signature = self.module.signature();
+        for t in &signature.tensors {
+            match inputs.get(&t.tensor) {
+                Some(input) => {
+                    sizes(&mut arguments, t, input.tensor);
+                    t.arrays.iter().for_each(|a| arguments.index(&input.arrays[&a.name]));
+                    arguments.values(&input.values);
+                }
+                None => {
+                    sizes(&mut arguments, t, &output);
+                    t.arrays.iter().for_each(|a| arguments.index(&output.arrays()[&a.name]));
+                    arguments.values_mut(output.values_mut());
+                }
+            }
         }
-        if self.planned.statements().iter().any(|s| s.parallel.is_some()) {
+        for e in &signature.extents {
+            arguments.size(extents.indices[&e.index]);
+        }
+        if signature.threads {
             arguments.size(self.threads);
         }
+        let tensors = inputs.values().map(|i| i.tensor).chain([&output]);
+        let derived = tensors.flat_map(|t| t.params().values()).copied().max().unwrap_or(0);
+        self.check_limit(arguments.largest().max(derived as usize))?;
         // Anything else would be read as garbage on the other side.
-        assert_eq!(arguments.arity(), self.module.arity, "the entry takes other arguments");
+        assert_eq!(arguments.arity(), signature.arity(), "the entry takes other arguments");
         let inputs = inputs.into_values().collect();
         Ok(Call { kernel: self, output, arguments, _inputs: inputs })
     }
@@ -156,7 +166,7 @@ impl CompiledKernel {
         shared: Option<&Input<'_>>,
         initial: Option<&Tensor>,
     ) -> Result<Tensor> {
-        let name = &self.planned.program().output.tensor;
+        let name = self.planned.output();
         let layout = &self.planned.layouts()[name];
         let dims = &extents.tensors[name];
         let value_type = self.planned.value_type();
@@ -238,6 +248,20 @@ impl CompiledKernel {
         Ok(Input { tensor, arrays, values })
     }
 
+    /// No index arithmetic of the kernel overflows.
+    fn check_limit(&self, largest: usize) -> Result<()> {
+        let limit = self.module.size_limit();
+        match largest {
+            most if most as u64 > limit => Err(Diagnostic::new(
+                Code::Shape,
+                format!("a size of {most} is too large for the index arithmetic of this kernel"),
+            )
+            .note(format!("subscripts and positions fit 64 bits for sizes of at most {limit}"))
+            .help("use smaller extents, or smaller factors in the subscripts")),
+            _ => Ok(()),
+        }
+    }
+
     /// Every size fits the kernel's index type, which its proofs take for granted.
     fn check_width(&self, name: &Name, dims: &[usize], params: &IndexMap<Name, i64>) -> Result<()> {
         if self.planned.index_width() == IndexWidth::U64 {
@@ -274,11 +298,11 @@ impl Call<'_> {
 }
 
 /// Dimensions, then the sizes that are fields of the tensor's struct.
-fn sizes(arguments: &mut Arguments, layout: &Layout, tensor: &Tensor) {
+fn sizes(arguments: &mut Arguments, signature: &TensorSignature, tensor: &Tensor) {
     tensor.dims().iter().for_each(|&n| arguments.size(n));
-    for name in counted_fields(layout) {
+    for (name, ..) in &signature.counts {
         // Sizes are not negative.
-        arguments.size(tensor.params().get(&name).map_or(0, |&n| n as usize));
+        arguments.size(tensor.params().get(name).map_or(0, |&n| n as usize));
     }
 }
 

@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use super::inverse::Form;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Atom, Call, Constraint, Name};
-use crate::tensor::{IndexData, holds};
+use crate::tensor::IndexData;
 
 /// Integers, one for each entry, and an interval that holds them all.
 #[derive(Clone, Debug)]
@@ -212,7 +212,7 @@ impl<'a> Columns<'a> {
         for c in constraints {
             let value = self.eval(&c.affine)?;
             for (k, flag) in out.iter_mut().enumerate() {
-                *flag &= holds(value.get(k), c.relop);
+                *flag &= c.relop.holds(value.get(k));
             }
         }
         Ok(out)

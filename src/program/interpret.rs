@@ -1,25 +1,28 @@
 //! The dense interpreter: the oracle of all tests.
 //!
-//! It visits every point of the index box in lexicographic order and does what the module's
-//! *Meaning* says, for the whole language, whether or not kernels support it yet.
-//! Nothing is skipped because it is zero, so `0 * inf` is NaN here as in dense code.
+//! It does what the module's *Meaning* says, for the whole language, whether or not kernels support
+//! it yet: every loop, free or fixed, from the first value of its index to the last. Nothing is
+//! skipped because it is zero, so `0 * inf` is NaN here as in dense code.
 
-use std::ops::Range;
+use std::borrow::Cow;
 
 use indexmap::IndexMap;
 
 use super::SOURCE_NAME;
+use super::bind::{
+    Binder, BoundExpr, BoundStmt, BoundValue, LetId, TensorId, iterations, size, wrong,
+};
 use super::extents::Extents;
-use super::ir::{Access, AssignOp, Expr, Program};
-use super::point::{BoundAffine, BoundFormula, Place};
+use super::ir::{AssignOp, Program};
+use super::point::IndexId;
 use super::scalar::Scalar;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Affine, Name};
+use crate::formula::Name;
 
-/// The most points of the index box that are visited.
+/// The most iterations of innermost loops.
 pub const MAX_ITERATIONS: u128 = 1 << 32;
 
-/// The most elements of an output.
+/// The most elements of a tensor that is written.
 pub const MAX_ELEMENTS: u128 = 1 << 28;
 
 /// A dense tensor, row-major: the last subscript varies fastest.
@@ -38,17 +41,41 @@ impl<T> OracleTensor<T> {
     }
 }
 
-/// Runs `program` on `tensors` and returns the output, row-major, of the shape in `extents`.
+/// Runs `program` on `tensors` and returns its one output, row-major, of the shape in `extents`.
 ///
 /// # Errors
-/// [`Code::Shape`]: a tensor is missing or its shape is not that of `extents`; the index box has
-/// more than [`MAX_ITERATIONS`] points or the output more than [`MAX_ELEMENTS`] elements.
-/// [`Code::Program`]: `T` lacks an operation or a literal's value, or divides by zero.
+/// Those of [`interpret_all`], and [`Code::Program`] if the program has not exactly one output.
 pub fn interpret<T: Scalar>(
     program: &Program,
     tensors: &IndexMap<Name, OracleTensor<T>>,
     extents: &Extents,
 ) -> Result<Vec<T>> {
+    let mut outputs = interpret_all(program, tensors, extents)?;
+    match (outputs.pop(), outputs.len()) {
+        (Some((_, output)), 0) => Ok(output.values),
+        (last, others) => {
+            let count = others + usize::from(last.is_some());
+            let message = format!("the program has {count} outputs");
+            Err(Diagnostic::new(Code::Program, message)
+                .within(SOURCE_NAME, &program.text)
+                .help("ask for all outputs"))
+        }
+    }
+}
+
+/// Runs `program` on `tensors` and returns all [outputs](Program::outputs), of the shapes in
+/// `extents`.
+///
+/// # Errors
+/// [`Code::Shape`]: a tensor is missing or its shape is not that of `extents`; there are more than
+/// [`MAX_ITERATIONS`] iterations or a written tensor has more than [`MAX_ELEMENTS`] elements.
+/// [`Code::Program`]: `T` lacks an operation, a literal's value or that of an index, or divides by
+/// zero.
+pub fn interpret_all<T: Scalar>(
+    program: &Program,
+    tensors: &IndexMap<Name, OracleTensor<T>>,
+    extents: &Extents,
+) -> Result<IndexMap<Name, OracleTensor<T>>> {
     run(program, tensors, extents).map_err(|e| e.within(SOURCE_NAME, &program.text))
 }
 
@@ -56,226 +83,192 @@ fn run<T: Scalar>(
     program: &Program,
     tensors: &IndexMap<Name, OracleTensor<T>>,
     extents: &Extents,
-) -> Result<Vec<T>> {
-    let indices: Vec<Name> = extents.indices.keys().cloned().collect();
-    let output = locate(&program.output, &indices, extents)?;
-    let mut accesses = Vec::new();
-    let rhs = bind(&program.rhs, &indices, tensors, extents, &mut accesses)?;
-    let restriction = match &program.restriction {
-        Some(formula) => Some(BoundFormula::new(formula, &indices).ok_or_else(|| {
-            wrong("the restriction is not a formula over indices").help("compare indices only")
-        })?),
-        None => None,
-    };
-
-    let elements = size(&extents.tensors[&program.output.tensor]);
-    if elements > MAX_ELEMENTS {
-        return Err(wrong(format!("the dense output has {elements} elements"))
-            .at(program.output.span.clone(), format!("more than {MAX_ELEMENTS}"))
-            .help("the oracle is for small examples: use smaller tensors"));
-    }
-    let identity = match program.op {
-        AssignOp::Assign | AssignOp::Add => T::ZERO,
-        AssignOp::Mul => T::ONE,
-        AssignOp::Min => T::GREATEST,
-        AssignOp::Max => T::LEAST,
-    };
-    let mut out = vec![identity; elements as usize];
-
-    let bounds: Vec<usize> = extents.indices.values().copied().collect();
-    let iterations = size(&bounds);
-    if iterations > MAX_ITERATIONS {
-        return Err(wrong(format!("the dense interpreter would visit {iterations} points"))
+) -> Result<IndexMap<Name, OracleTensor<T>>> {
+    let mut binder = Binder::new(extents);
+    let mut stmts = Vec::new();
+    binder.statement(&program.root, &mut stmts)?;
+    refuse_large(program, extents)?;
+    let visited = iterations(&stmts, false);
+    if visited > MAX_ITERATIONS {
+        return Err(wrong(format!("the dense interpreter would visit {visited} points"))
             .note(format!("the extents are {extents}"))
             .help(format!("it visits at most {MAX_ITERATIONS}: use smaller tensors")));
     }
-    let mut point = vec![0_i64; bounds.len()];
-    let mut operands = vec![T::ZERO; accesses.len()];
-    for _ in 0..iterations {
-        let inside = restriction.as_ref().is_none_or(|r| r.holds(&point))
-            && accesses.iter().zip(&mut operands).all(|((place, tensor), operand)| {
-                match place.offset(&point) {
-                    Some(at) => {
-                        *operand = tensor.values[at];
-                        true
-                    }
-                    None => false,
-                }
-            });
-        if inside && let Some(at) = output.offset(&point) {
-            let value = rhs.eval(&operands).ok_or_else(|| divided_by_zero(program))?;
-            out[at] = match program.op {
-                AssignOp::Assign | AssignOp::Add => out[at].add(value),
-                AssignOp::Mul => out[at].mul(value),
-                AssignOp::Min => out[at].min(value),
-                AssignOp::Max => out[at].max(value),
-            };
+    let storage: Result<Vec<_>> = extents
+        .tensors
+        .iter()
+        .map(|(name, dims)| match program.writes(name) {
+            true => Ok(Cow::Owned(initial(program, name, dims))),
+            false => operand(program, name, dims, tensors).map(Cow::Borrowed),
+        })
+        .collect();
+    let mut state = State {
+        point: vec![0; extents.indices.len()],
+        lets: vec![T::ZERO; binder.lets()],
+        tensors: storage?,
+        reads: Vec::new(),
+    };
+    state.block(&stmts)?;
+    let mut out = IndexMap::new();
+    for name in program.outputs() {
+        if let Some((k, _, dims)) = extents.tensors.get_full(&name) {
+            let values = std::mem::take(&mut state.tensors[k]).into_owned();
+            out.insert(name, OracleTensor { dims: dims.clone(), values });
         }
-        advance(&mut point, &bounds);
     }
     Ok(out)
 }
 
-/// The lexicographic successor; wraps around at the end.
-fn advance(point: &mut [i64], bounds: &[usize]) {
-    for (value, &bound) in point.iter_mut().zip(bounds).rev() {
-        *value += 1;
-        if (*value as usize) < bound {
-            return;
+fn refuse_large(program: &Program, extents: &Extents) -> Result<()> {
+    for assign in program.assigns() {
+        let elements = extents.tensors.get(&assign.output.tensor).map_or(0, |dims| size(dims));
+        if elements > MAX_ELEMENTS {
+            return Err(wrong(format!("the dense output has {elements} elements"))
+                .at(assign.output.span.clone(), format!("more than {MAX_ELEMENTS}"))
+                .help("the oracle is for small examples: use smaller tensors"));
         }
-        *value = 0;
     }
+    Ok(())
 }
 
-/// Product of the extents, saturating; 1 for none.
-fn size(extents: &[usize]) -> u128 {
-    if extents.contains(&0) {
-        return 0;
-    }
-    extents.iter().fold(1_u128, |n, &e| n.saturating_mul(e as u128))
-}
-
-fn divided_by_zero(program: &Program) -> Box<Diagnostic> {
-    Diagnostic::new(Code::Program, "division by zero")
-        .at(program.rhs.span(), "integers have no quotient by zero")
-        .help("restrict the indices so that it does not happen, or use floats")
-}
-
-fn locate(access: &Access, indices: &[Name], extents: &Extents) -> Result<Place> {
-    let foreign = || {
-        wrong(format!("`{access}` does not fit the extents"))
-            .at(access.span.clone(), "of another program")
-            .help("resolve the extents of this program")
+/// The elements of a tensor that is written, before the program runs: the identity of what they are
+/// combined by. A declaration replaces them.
+fn initial<T: Scalar>(program: &Program, name: &Name, dims: &[usize]) -> Vec<T> {
+    let first = program.assigns().into_iter().find(|a| a.output.tensor == *name);
+    let identity = match first.map(|a| a.op) {
+        Some(AssignOp::Mul) => T::ONE,
+        Some(AssignOp::Min) => T::GREATEST,
+        Some(AssignOp::Max) => T::LEAST,
+        Some(AssignOp::Assign | AssignOp::Add) | None => T::ZERO,
     };
-    let dims = extents.tensors.get(&access.tensor).ok_or_else(foreign)?;
-    if dims.len() != access.rank() {
-        return Err(foreign());
-    }
-    let bound = |(subscript, extent): (&Affine, &usize)| {
-        Some((BoundAffine::new(subscript, indices)?, *extent as i128))
-    };
-    let place: Option<Vec<_>> = access.subscripts.iter().zip(dims).map(bound).collect();
-    place.map(Place).ok_or_else(foreign)
-}
-
-/// `None` where the operation is undefined.
-type Operation<T> = fn(T, T) -> Option<T>;
-
-/// The right side with literals evaluated and accesses numbered.
-enum BoundExpr<T> {
-    Operand(usize),
-    Literal(T),
-    Neg(Box<BoundExpr<T>>),
-    Binary(Box<BoundExpr<T>>, Operation<T>, Box<BoundExpr<T>>),
-}
-
-impl<T: Scalar> BoundExpr<T> {
-    fn eval(&self, operands: &[T]) -> Option<T> {
-        match self {
-            BoundExpr::Operand(k) => Some(operands[*k]),
-            BoundExpr::Literal(value) => Some(*value),
-            BoundExpr::Neg(a) => a.eval(operands)?.neg(),
-            BoundExpr::Binary(a, op, b) => op(a.eval(operands)?, b.eval(operands)?),
-        }
-    }
-}
-
-type Operands<'a, T> = Vec<(Place, &'a OracleTensor<T>)>;
-
-fn bind<'a, T: Scalar>(
-    e: &Expr,
-    indices: &[Name],
-    tensors: &'a IndexMap<Name, OracleTensor<T>>,
-    extents: &Extents,
-    accesses: &mut Operands<'a, T>,
-) -> Result<BoundExpr<T>> {
-    let mut go = |e: &Expr| bind(e, indices, tensors, extents, accesses);
-    let lacking = |op: &str, span: Range<usize>| {
-        Diagnostic::new(Code::Program, format!("type {} has no {op}", T::NAME))
-            .at(span, "used here")
-            .help("use a numeric type")
-    };
-    let (a, op, b): (&Expr, Operation<T>, &Expr) = match e {
-        Expr::Access(access) => {
-            let place = locate(access, indices, extents)?;
-            let tensor = operand(access, tensors, extents)?;
-            accesses.push((place, tensor));
-            return Ok(BoundExpr::Operand(accesses.len() - 1));
-        }
-        Expr::Literal(literal) => {
-            let value = T::literal(literal).ok_or_else(|| {
-                Diagnostic::new(Code::Program, format!("`{literal}` is not a value of {}", T::NAME))
-                    .at(literal.span.clone(), "cannot be represented")
-                    .help("write another number or compute with another type")
-            })?;
-            return Ok(BoundExpr::Literal(value));
-        }
-        Expr::Neg(a) => {
-            if T::ONE.neg().is_none() {
-                return Err(lacking("minus", a.span()));
-            }
-            return Ok(BoundExpr::Neg(Box::new(go(a)?)));
-        }
-        Expr::Call(call) => {
-            let op: Operation<T> = match &*call.function {
-                "min" => |a, b| Some(a.min(b)),
-                "max" => |a, b| Some(a.max(b)),
-                other => {
-                    return Err(Diagnostic::new(
-                        Code::Program,
-                        format!("unknown function `{other}`"),
-                    )
-                    .at(call.span.clone(), "called here")
-                    .help("the functions are `min` and `max`"));
-                }
-            };
-            let args: Result<Vec<_>> = call.args.iter().map(go).collect();
-            let joined =
-                args?.into_iter().reduce(|a, b| BoundExpr::Binary(Box::new(a), op, Box::new(b)));
-            return joined.ok_or_else(|| {
-                Diagnostic::new(Code::Program, format!("`{}` has no arguments", call.function))
-                    .at(call.span.clone(), "called here")
-                    .help("give it at least 2")
-            });
-        }
-        Expr::Add(a, b) => (a, |a, b| Some(a.add(b)), b),
-        Expr::Mul(a, b) => (a, |a, b| Some(a.mul(b)), b),
-        Expr::Sub(a, b) => (a, T::sub, b),
-        Expr::Div(a, b) => (a, T::div, b),
-    };
-    if op(T::ONE, T::ONE).is_none() {
-        let op = if matches!(e, Expr::Sub(..)) { "difference" } else { "division" };
-        return Err(lacking(op, e.span()));
-    }
-    Ok(BoundExpr::Binary(Box::new(go(a)?), op, Box::new(go(b)?)))
+    // Checked by `refuse_large`.
+    vec![identity; size(dims) as usize]
 }
 
 fn operand<'a, T>(
-    access: &Access,
+    program: &Program,
+    name: &Name,
+    dims: &[usize],
     tensors: &'a IndexMap<Name, OracleTensor<T>>,
-    extents: &Extents,
-) -> Result<&'a OracleTensor<T>> {
-    let tensor = tensors.get(&access.tensor).ok_or_else(|| {
-        wrong(format!("tensor `{}` is not given", access.tensor))
-            .at(access.span.clone(), "read here")
-            .help(format!("pass it: `-t {}=FILE`", access.tensor))
+) -> Result<&'a [T]> {
+    let accesses = program.accesses();
+    let place = accesses.iter().find(|a| a.tensor == *name).map_or(0..0, |a| a.span.clone());
+    let tensor = tensors.get(name).ok_or_else(|| {
+        wrong(format!("tensor `{name}` is not given"))
+            .at(place.clone(), "read here")
+            .help(format!("pass it: `-t {name}=FILE`"))
     })?;
-    if extents.tensors.get(&access.tensor) != Some(&tensor.dims) {
-        return Err(wrong(format!("`{}` has not the shape it was said to have", access.tensor))
-            .at(access.span.clone(), format!("is {:?}", tensor.dims))
+    if tensor.dims != dims {
+        return Err(wrong(format!("`{name}` has not the shape it was said to have"))
+            .at(place, format!("is {:?}", tensor.dims))
             .help("resolve the extents with the shapes of the data"));
     }
     if size(&tensor.dims) != tensor.values.len() as u128 {
-        let message = format!("`{}` has {} values", access.tensor, tensor.values.len());
+        let message = format!("`{name}` has {} values", tensor.values.len());
         return Err(wrong(message)
-            .at(access.span.clone(), format!("its shape needs {}", size(&tensor.dims)))
+            .at(place, format!("its shape needs {}", size(&tensor.dims)))
             .help("give one value per element, row-major"));
     }
-    Ok(tensor)
+    Ok(&tensor.values)
 }
 
-fn wrong(message: impl Into<String>) -> Box<Diagnostic> {
-    Diagnostic::new(Code::Shape, message)
+struct State<'a, T: Clone> {
+    /// Values of the indices.
+    point: Vec<i64>,
+    lets: Vec<T>,
+    tensors: Vec<Cow<'a, [T]>>,
+    /// What the expression at hand reads; kept to be allocated once.
+    reads: Vec<T>,
+}
+
+/// Why an expression has no value.
+enum Undefined {
+    Division,
+    /// The type lacks the value of an index.
+    Index(i64),
+}
+
+impl<T: Scalar> State<'_, T> {
+    fn block(&mut self, block: &[BoundStmt<T>]) -> Result<()> {
+        block.iter().try_for_each(|s| self.statement(s))
+    }
+
+    fn statement(&mut self, s: &BoundStmt<T>) -> Result<()> {
+        match s {
+            BoundStmt::Loop { index: IndexId(k), extent, body } => {
+                for value in 0..*extent as i64 {
+                    self.point[*k] = value;
+                    self.block(body)?;
+                }
+            }
+            BoundStmt::If { condition, then, otherwise } => {
+                let holds = condition.holds(&self.point);
+                self.block(if holds { then } else { otherwise })?;
+            }
+            BoundStmt::Let { id: LetId(k), value, body } => {
+                if let Some(value) = self.value(value)? {
+                    self.lets[*k] = value;
+                    self.block(body)?;
+                }
+            }
+            BoundStmt::Declare { tensor: TensorId(k), fill, .. } => {
+                self.tensors[*k].to_mut().fill(*fill);
+            }
+            BoundStmt::Assign { tensor: TensorId(k), place, op, value } => {
+                // Outside its tensor nothing is computed, hence nothing is divided by zero.
+                let Some(at) = place.offset(&self.point) else { return Ok(()) };
+                let Some(value) = self.value(value)? else { return Ok(()) };
+                let element = &mut self.tensors[*k].to_mut()[at];
+                *element = match op {
+                    AssignOp::Assign => value,
+                    AssignOp::Add => element.add(value),
+                    AssignOp::Mul => element.mul(value),
+                    AssignOp::Min => element.min(value),
+                    AssignOp::Max => element.max(value),
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// `None` if an access is outside its tensor.
+    fn value(&mut self, value: &BoundValue<T>) -> Result<Option<T>> {
+        self.reads.clear();
+        for (TensorId(k), place) in &value.reads {
+            let Some(at) = place.offset(&self.point) else { return Ok(None) };
+            self.reads.push(self.tensors[*k][at]);
+        }
+        self.eval(&value.expr).map(Some).map_err(|why| {
+            let at = value.span.clone();
+            match why {
+                Undefined::Division => Diagnostic::new(Code::Program, "division by zero")
+                    .at(at, "integers have no quotient by zero")
+                    .help("restrict the indices so that it does not happen, or use floats"),
+                Undefined::Index(i) => Diagnostic::new(
+                    Code::Program,
+                    format!("index value {i} is not a value of {}", T::NAME),
+                )
+                .at(at, "cannot be represented")
+                .help("compute with another type"),
+            }
+        })
+    }
+
+    fn eval(&self, e: &BoundExpr<T>) -> std::result::Result<T, Undefined> {
+        match e {
+            BoundExpr::Read(k) => Ok(self.reads[*k]),
+            BoundExpr::Literal(value) => Ok(*value),
+            BoundExpr::Index(IndexId(k)) => {
+                let value = self.point[*k];
+                T::index(value).ok_or(Undefined::Index(value))
+            }
+            BoundExpr::Let(LetId(k)) => Ok(self.lets[*k]),
+            BoundExpr::Neg(a) => self.eval(a)?.neg().ok_or(Undefined::Division),
+            BoundExpr::Binary(a, op, b) => {
+                op(self.eval(a)?, self.eval(b)?).ok_or(Undefined::Division)
+            }
+        }
+    }
 }
 
 #[cfg(test)]

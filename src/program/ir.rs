@@ -1,4 +1,22 @@
-//! The IR of this stage: one assignment over tensor accesses. Its grammar is in the module's doc.
+//! The IR of this stage: a tree of statements over tensors.
+//!
+//! ```text
+//! stmt  := ('forall' | 'for') index ['in' extent] block
+//!        | 'if' cond block ['else' block]
+//!        | 'let' name '=' expr block
+//!        | 'declare' tensor fill
+//!        | access op expr
+//!        | block
+//! block := '{' stmt* '}'
+//! fill  := ['-'] (number | 'inf')
+//! op    := '=' | '+=' | '*=' | 'min=' | 'max='
+//! expr  := access | literal | index | name | op '(' expr, … ')'
+//! ```
+//! `forall` is a *free* loop: the order of its iterations is the compiler's to choose. `for` is a
+//! *fixed* loop: they run one after the other. An `extent` is a number, a `cond` a formula over
+//! indices. The operators of an `expr` are printed and read as in index notation (`a + b * c`,
+//! `min(a, b)`), whose grammar is in the module's doc; so are accesses. What a tree means is there
+//! too.
 
 use std::ops::Range;
 
@@ -6,25 +24,109 @@ use indexmap::IndexMap;
 
 use crate::formula::{Affine, Formula, Name};
 
-/// One statement of index notation.
+/// A verified tree of statements, with the text that it was read from.
 ///
-/// Equality compares the statement, not its text or the places in it.
+/// Equality compares the trees, not their texts or the places in them.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The access that is assigned to.
-    pub output: Access,
-    pub op: AssignOp,
-    pub rhs: Expr,
-    /// Only index values at which it holds are iterated over.
-    pub restriction: Option<Formula>,
+    /// Only [`Program::new`] sets it, so that every program is verified.
+    pub(super) root: Stmt,
     /// What was parsed; all spans are byte ranges of it.
     pub text: String,
 }
 
-/// How the right side is combined into an output element.
+pub type Block = Vec<Stmt>;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stmt {
+    Loop(Loop),
+    If(If),
+    Let(Let),
+    Declare(Declare),
+    Assign(Assign),
+    /// Groups statements; it is no scope of its own.
+    Block(Block),
+}
+
+/// `forall i in 4 { … }`: the body for every value of the index from 0 to its extent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loop {
+    pub order: Order,
+    /// Bound by this loop only.
+    pub index: Name,
+    /// `None`: the tensors and the user decide it, see [`resolve`](super::resolve).
+    pub extent: Option<usize>,
+    pub body: Block,
+    /// Of the index.
+    pub span: Span,
+}
+
+/// Who orders the iterations of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// The compiler. The result does not depend on it but for rounding, which is verified.
+    Free,
+    /// The program: from the first value of the index to the last.
+    Fixed,
+}
+
+/// `if j <= i { … } else { … }`
+#[derive(Clone, Debug, PartialEq)]
+pub struct If {
+    /// Over indices; it calls nothing.
+    pub condition: Formula,
+    pub then: Block,
+    pub otherwise: Option<Block>,
+    /// Of the condition.
+    pub span: Span,
+}
+
+/// `let x = A[i,j] * 2 { … }`: the value is computed once, before the body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Let {
+    /// Bound by this statement only.
+    pub name: Name,
+    pub value: Expr,
+    pub body: Block,
+    /// Of the name.
+    pub span: Span,
+}
+
+/// `declare t 0`: sets every element of a tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declare {
+    pub tensor: Name,
+    pub fill: Fill,
+    /// Of the tensor's name.
+    pub span: Span,
+}
+
+/// What a tensor is filled with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fill {
+    Number {
+        negative: bool,
+        literal: Literal,
+    },
+    /// Of floats only.
+    Infinity {
+        negative: bool,
+    },
+}
+
+/// `y[i] += A[i,j] * x[j]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assign {
+    pub output: Access,
+    pub op: AssignOp,
+    pub value: Expr,
+}
+
+/// How a value is combined into an output element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AssignOp {
-    /// `=`: a sum over the indices that are absent on the left.
+    /// `=`: in a tree, the element becomes the value. In index notation, which is
+    /// [sugar](super::Assignment), a sum over the indices that are absent on the left.
     Assign,
     /// `+=`
     Add,
@@ -48,48 +150,63 @@ pub struct Access {
     pub span: Range<usize>,
 }
 
-/// A number as written. It has no sign: a minus before it is an [`Expr::Neg`].
+/// A number as written. It has no sign: a minus before it is an [`Op::Neg`].
 ///
 /// Equality compares the text.
 #[derive(Clone, Debug)]
 pub struct Literal {
     /// The nearest `f64`, finite.
     pub value: f64,
-    /// The spelling, from which integer types take the exact value.
+    /// The spelling, from which every type takes its own value.
     pub text: String,
     pub span: Range<usize>,
 }
 
-/// `min(a, b)`: a known function of at least two arguments.
-///
-/// Equality ignores the place.
-#[derive(Clone, Debug)]
-pub struct FunctionCall {
-    pub function: Name,
-    pub args: Vec<Expr>,
-    /// From the function's name to the closing parenthesis.
-    pub span: Range<usize>,
-}
-
-/// The right side of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
     Access(Access),
     Literal(Literal),
-    Neg(Box<Expr>),
-    Add(Box<Expr>, Box<Expr>),
-    Sub(Box<Expr>, Box<Expr>),
-    Mul(Box<Expr>, Box<Expr>),
-    Div(Box<Expr>, Box<Expr>),
-    Call(FunctionCall),
+    /// The value of the index of an enclosing loop.
+    Index(Name, Span),
+    /// The value of an enclosing `let`.
+    Name(Name, Span),
+    Apply(Apply),
+}
+
+/// An operator or function with its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Apply {
+    pub op: Op,
+    /// As many as [`Op::arity`] allows.
+    pub args: Vec<Expr>,
+    /// Without enclosing parentheses and leading signs.
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    Neg,
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Min,
+    Max,
+}
+
+/// A place in the text. All places are equal: where something stands is no part of what it is.
+#[derive(Clone, Debug, Default)]
+pub struct Span(pub Range<usize>);
+
+impl PartialEq for Span {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl PartialEq for Program {
     fn eq(&self, other: &Self) -> bool {
-        self.output == other.output
-            && self.op == other.op
-            && self.rhs == other.rhs
-            && self.restriction == other.restriction
+        self.root == other.root
     }
 }
 
@@ -105,55 +222,162 @@ impl PartialEq for Literal {
     }
 }
 
-impl PartialEq for FunctionCall {
-    fn eq(&self, other: &Self) -> bool {
-        self.function == other.function && self.args == other.args
-    }
-}
-
 impl Program {
-    /// Every index in order of first occurrence: the output's, then the right side's. Within one
-    /// subscript the order is that of the canonical linear form (by name).
-    pub fn indices(&self) -> Vec<Name> {
-        let mut out: Vec<Name> = Vec::new();
-        for access in self.all_accesses() {
-            access.visit_indices(&mut |index| {
-                if !out.contains(index) {
-                    out.push(index.clone());
-                }
-            });
-        }
-        out
+    /// The whole tree.
+    pub fn root(&self) -> &Stmt {
+        &self.root
     }
 
-    /// The accesses of the right side, from left to right. A tensor may occur several times.
-    pub fn accesses(&self) -> Vec<&Access> {
+    /// Every index, in the order of the loops. For index notation that is the order of first
+    /// occurrence: the output's, then the right side's; within one subscript the order is that of
+    /// the canonical linear form (by name).
+    pub fn indices(&self) -> Vec<Name> {
+        self.loops().into_iter().map(|l| l.index.clone()).collect()
+    }
+
+    /// Every loop, outer ones first.
+    pub fn loops(&self) -> Vec<&Loop> {
         let mut out = Vec::new();
-        self.rhs.visit(&mut |e| {
-            if let Expr::Access(access) = e {
-                out.push(access);
+        self.root.visit(&mut |s| {
+            if let Stmt::Loop(l) = s {
+                out.push(l);
             }
         });
         out
     }
 
-    /// The output's access, then those of the right side.
-    pub fn all_accesses(&self) -> Vec<&Access> {
-        let mut out = vec![&self.output];
-        out.extend(self.accesses());
+    /// Every assignment, from top to bottom.
+    pub fn assigns(&self) -> Vec<&Assign> {
+        let mut out = Vec::new();
+        self.root.visit(&mut |s| {
+            if let Stmt::Assign(a) = s {
+                out.push(a);
+            }
+        });
         out
     }
 
-    /// The rank of every tensor: the output's first, then the operands' in order of occurrence.
+    /// Every declaration, from top to bottom.
+    pub fn declares(&self) -> Vec<&Declare> {
+        let mut out = Vec::new();
+        self.root.visit(&mut |s| {
+            if let Stmt::Declare(d) = s {
+                out.push(d);
+            }
+        });
+        out
+    }
+
+    /// The accesses that read, in the order of the text. A tensor may occur several times.
+    pub fn accesses(&self) -> Vec<&Access> {
+        let mut out = Vec::new();
+        self.root.visit(&mut |s| out.extend(s.value().into_iter().flat_map(Expr::accesses)));
+        out
+    }
+
+    /// All accesses: of every statement the one that writes, then those that read.
+    pub fn all_accesses(&self) -> Vec<&Access> {
+        let mut out = Vec::new();
+        self.root.visit(&mut |s| {
+            if let Stmt::Assign(assign) = s {
+                out.push(&assign.output);
+            }
+            out.extend(s.value().into_iter().flat_map(Expr::accesses));
+        });
+        out
+    }
+
+    /// The rank of every tensor in order of occurrence; in index notation, the output's first.
     pub fn tensors(&self) -> IndexMap<Name, usize> {
         self.all_accesses().iter().map(|a| (a.tensor.clone(), a.rank())).collect()
     }
 
-    /// The indices that the left side does not mention.
-    pub fn reduced(&self) -> Vec<Name> {
-        let mut out = self.indices();
-        out.retain(|index| !self.output.mentions(index));
+    /// Whether an assignment writes `tensor`.
+    pub fn writes(&self, tensor: &str) -> bool {
+        self.assigns().iter().any(|a| *a.output.tensor == *tensor)
+    }
+
+    /// The tensors that are written, but for workspaces: those that are declared inside a loop, a
+    /// branch or a `let`.
+    pub fn outputs(&self) -> Vec<Name> {
+        let mut local: Vec<&Name> = Vec::new();
+        self.root.visit(&mut |s| {
+            for block in s.scopes() {
+                local.extend(flat(block).into_iter().filter_map(|s| match s {
+                    Stmt::Declare(d) => Some(&d.tensor),
+                    _ => None,
+                }));
+            }
+        });
+        let mut out: Vec<Name> = Vec::new();
+        for assign in self.assigns() {
+            let tensor = &assign.output.tensor;
+            if !local.contains(&tensor) && !out.contains(tensor) {
+                out.push(tensor.clone());
+            }
+        }
         out
+    }
+}
+
+/// The statements of a block, with groups taken apart.
+pub(super) fn flat(block: &[Stmt]) -> Vec<&Stmt> {
+    let mut out = Vec::new();
+    for stmt in block {
+        match stmt {
+            Stmt::Block(inner) => out.extend(flat(inner)),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+impl Stmt {
+    /// Calls `f` on the statement and all its parts, from top to bottom.
+    pub fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Stmt)) {
+        f(self);
+        for block in self.blocks() {
+            block.iter().for_each(|s| s.visit(f));
+        }
+    }
+
+    /// The blocks that the statement consists of.
+    pub fn blocks(&self) -> Vec<&Block> {
+        match self {
+            Stmt::Block(block) => vec![block],
+            other => other.scopes(),
+        }
+    }
+
+    /// The blocks that are scopes: what is declared in one is not known outside it.
+    pub fn scopes(&self) -> Vec<&Block> {
+        match self {
+            Stmt::Loop(l) => vec![&l.body],
+            Stmt::Let(l) => vec![&l.body],
+            Stmt::If(i) => std::iter::once(&i.then).chain(&i.otherwise).collect(),
+            Stmt::Declare(_) | Stmt::Assign(_) | Stmt::Block(_) => Vec::new(),
+        }
+    }
+
+    /// The expression that the statement itself evaluates.
+    pub fn value(&self) -> Option<&Expr> {
+        match self {
+            Stmt::Let(l) => Some(&l.value),
+            Stmt::Assign(a) => Some(&a.value),
+            Stmt::Loop(_) | Stmt::If(_) | Stmt::Declare(_) | Stmt::Block(_) => None,
+        }
+    }
+
+    /// A place that tells which statement is meant.
+    pub fn span(&self) -> Range<usize> {
+        match self {
+            Stmt::Loop(l) => l.span.0.clone(),
+            Stmt::If(i) => i.span.0.clone(),
+            Stmt::Let(l) => l.span.0.clone(),
+            Stmt::Declare(d) => d.span.0.clone(),
+            Stmt::Assign(a) => a.output.span.clone(),
+            Stmt::Block(b) => b.first().map_or(0..0, Stmt::span),
+        }
     }
 }
 
@@ -170,6 +394,36 @@ impl AssignOp {
             AssignOp::Min => "min=",
             AssignOp::Max => "max=",
         }
+    }
+}
+
+impl Op {
+    pub const ALL: [Op; 7] = [Op::Neg, Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Min, Op::Max];
+
+    /// The spelling, e.g. `+`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Op::Neg | Op::Sub => "-",
+            Op::Add => "+",
+            Op::Mul => "*",
+            Op::Div => "/",
+            Op::Min => "min",
+            Op::Max => "max",
+        }
+    }
+
+    /// The least and the greatest number of arguments.
+    pub fn arity(self) -> (usize, usize) {
+        match self {
+            Op::Neg => (1, 1),
+            Op::Add | Op::Sub | Op::Mul | Op::Div => (2, 2),
+            Op::Min | Op::Max => (2, usize::MAX),
+        }
+    }
+
+    /// The function of that name.
+    pub fn function(name: &str) -> Option<Op> {
+        [Op::Min, Op::Max].into_iter().find(|op| op.as_str() == name)
     }
 }
 
@@ -198,15 +452,20 @@ impl Expr {
     /// Calls `f` on the expression and all its parts, from left to right.
     pub fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Expr)) {
         f(self);
-        match self {
-            Expr::Access(_) | Expr::Literal(_) => {}
-            Expr::Neg(a) => a.visit(f),
-            Expr::Add(a, b) | Expr::Sub(a, b) | Expr::Mul(a, b) | Expr::Div(a, b) => {
-                a.visit(f);
-                b.visit(f);
-            }
-            Expr::Call(call) => call.args.iter().for_each(|a| a.visit(f)),
+        if let Expr::Apply(apply) = self {
+            apply.args.iter().for_each(|a| a.visit(f));
         }
+    }
+
+    /// The accesses, from left to right.
+    pub fn accesses(&self) -> Vec<&Access> {
+        let mut out = Vec::new();
+        self.visit(&mut |e| {
+            if let Expr::Access(access) = e {
+                out.push(access);
+            }
+        });
+        out
     }
 
     /// The place, without enclosing parentheses and leading signs.
@@ -214,11 +473,19 @@ impl Expr {
         match self {
             Expr::Access(access) => access.span.clone(),
             Expr::Literal(literal) => literal.span.clone(),
-            Expr::Call(call) => call.span.clone(),
-            Expr::Neg(a) => a.span(),
-            Expr::Add(a, b) | Expr::Sub(a, b) | Expr::Mul(a, b) | Expr::Div(a, b) => {
-                a.span().start..b.span().end
-            }
+            Expr::Index(_, span) | Expr::Name(_, span) => span.0.clone(),
+            Expr::Apply(apply) => apply.span.0.clone(),
         }
+    }
+
+    /// An operator between two expressions, in the place that they span.
+    pub fn binary(op: Op, a: Expr, b: Expr) -> Expr {
+        let span = Span(a.span().start..b.span().end);
+        Expr::Apply(Apply { op, args: vec![a, b], span })
+    }
+
+    pub fn negated(a: Expr) -> Expr {
+        let span = Span(a.span());
+        Expr::Apply(Apply { op: Op::Neg, args: vec![a], span })
     }
 }

@@ -1,8 +1,11 @@
-//! Stage 2, *parse*: a computation in index notation.
+//! Stage 2, *parse*: what is computed, as a tree of statements.
 //!
-//! In: one statement as text (design §4). Out: a [`Program`], and with the shapes of its tensors the
-//! [`Extents`] of its indices. [`interpret`](interpret::interpret) runs a program on dense arrays; it
-//! is the oracle that every generated kernel is compared with.
+//! In: one statement of index notation as text (design §4), or a tree. Out: a [`Program`], and with
+//! the shapes of its tensors the [`Extents`] of its indices. [`interpret`](interpret::interpret)
+//! runs a program on dense arrays; it is the oracle that every generated kernel is compared with.
+//!
+//! The grammar of the tree is in `ir.rs`. That of index notation, which is
+//! [sugar](Assignment) for it:
 //!
 //! ```text
 //! program    := access op expr ['if' formula]
@@ -14,12 +17,27 @@
 //! access     := name | name '[' [affine (',' affine)*] ']' | name '(' [affine (',' affine)*] ')'
 //! ```
 //! `formula` and `affine` are those of [`crate::formula::parse`], over index names only. A name is
-//! ASCII: a letter or `_`, then letters, digits and `_`.
+//! ASCII: a letter or `_`, then letters, digits and `_`. In a tree, a bare name in an `expr` is the
+//! index or value that an enclosing statement binds, else a scalar tensor.
 //!
 //! # Meaning
 //!
-//! The *iteration space* is the set of index values, each index from 0 to its extent, at which the
-//! restriction holds and **every** access, the output's included, lies inside its tensor. At each
+//! Of a tree: statements run from top to bottom, loops from the first value of their index, 0, to
+//! the last. In a free loop (`forall`) any other order is as good, but for the rounding of floats:
+//! its iterations write different elements, or combine into them by one operator. An `if` runs one
+//! of its blocks, a `let` computes its value once and runs its block.
+//!
+//! An assignment whose accesses, the output's included, do not **all** lie inside their tensors is
+//! not executed; neither is a `let` with its block if its value reads outside. `=` replaces the
+//! element, `+=` adds to it, `*=` multiplies, `min=` and `max=` keep the least and the greatest.
+//!
+//! `declare` sets every element of a tensor. A tensor that is declared inside a loop, a branch or a
+//! `let` is a workspace: nothing outside that block mentions it. All other tensors that are written
+//! are outputs. The elements of an output that is not declared start at the identity of its
+//! operator, and it has only one.
+//!
+//! Of index notation, by its tree: the *iteration space* is the set of index values, each index from
+//! 0 to its extent, at which the restriction holds and every access lies inside its tensor. At each
 //! of its points the right side is combined into one output element; elements start at the identity
 //! of the combination. `=` and `+=` both sum (so `=` reduces every index that is absent on the
 //! left), `*=` multiplies, `min=` and `max=` take the least and the greatest. `x[i+j]` thus drops
@@ -31,35 +49,58 @@
 //! use siskin::program::Program;
 //! let program = Program::parse("y(i) = 2*A(i,j) * x(j+1) if j<=i")?;
 //! assert_eq!(program.to_string(), "y[i] = 2 * A[i,j] * x[j + 1] if j <= i");
+//! assert_eq!(
+//!     program.root().to_string(),
+//!     "{
+//!   declare y 0
+//!   forall i {
+//!     forall j {
+//!       if j <= i {
+//!         y[i] += 2 * A[i,j] * x[j + 1]
+//!       }
+//!     }
+//!   }
+//! }"
+//! );
 //! let product = program.product()?;
-//! assert_eq!((product.coefficient, product.factors.len()), (2.0, 2));
-//! assert_eq!(program.reduced().iter().map(|i| &**i).collect::<Vec<_>>(), ["j"]);
+//! assert_eq!((product.fold::<i32>()?, product.factors.len()), (2, 2));
+//! let reduced = program.assignment()?.reduced();
+//! assert_eq!(reduced.iter().map(|i| &**i).collect::<Vec<_>>(), ["j"]);
 //! # Ok::<(), Box<siskin::diagnostic::Diagnostic>>(())
 //! ```
 
+mod bind;
 mod display;
 pub mod extents;
+mod independence;
 pub mod interpret;
 mod ir;
+mod notation;
 mod parse;
 mod point;
 mod product;
+mod reach;
 mod scalar;
+mod scope;
+mod statement;
 mod subscript;
 mod token;
 mod verify;
 
 pub use extents::{Extents, resolve};
-pub use interpret::{OracleTensor, interpret};
-pub use ir::{Access, AssignOp, Expr, FunctionCall, Literal, Program};
+pub use interpret::{OracleTensor, interpret, interpret_all};
+pub use ir::{
+    Access, Apply, Assign, AssignOp, Block, Declare, Expr, Fill, If, Let, Literal, Loop, Op, Order,
+    Program, Span, Stmt,
+};
+pub use notation::Assignment;
 pub use product::Product;
 pub use scalar::Scalar;
 
 /// What diagnostics call the text of a program.
 pub(crate) const SOURCE_NAME: &str = "<expression>";
 
-/// The functions of the language; their names are reserved.
-pub(crate) const FUNCTIONS: &[&str] = &["min", "max"];
-
 #[cfg(test)]
 mod random_programs;
+#[cfg(test)]
+mod trees;

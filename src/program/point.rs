@@ -3,14 +3,19 @@
 
 use crate::formula::{Affine, Atom, Constraint, Formula, Name, Relop};
 
-/// A linear form over positions in the point, wide enough not to overflow.
+/// A place in a point: the number of an index in the order of the loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexId(pub usize);
+
+/// A linear form over positions in the point, wide enough not to overflow: the values of indices
+/// are below the interpreter's budget of iterations, coefficients below 2^60.
 pub struct BoundAffine {
     terms: Vec<(BoundAtom, i128)>,
     constant: i128,
 }
 
 pub enum BoundAtom {
-    Index(usize),
+    Index(IndexId),
     Floor(BoundAffine, i128),
 }
 
@@ -18,7 +23,9 @@ impl BoundAffine {
     /// `None` if the form mentions anything but `indices`.
     pub fn new(affine: &Affine, indices: &[Name]) -> Option<Self> {
         let bound = |atom: &Atom| match atom {
-            Atom::Var(name) => indices.iter().position(|i| i == name).map(BoundAtom::Index),
+            Atom::Var(name) => {
+                indices.iter().position(|i| i == name).map(|k| BoundAtom::Index(IndexId(k)))
+            }
             Atom::Call(_) => None,
             Atom::Floor(inner, divisor) => {
                 Some(BoundAtom::Floor(BoundAffine::new(inner, indices)?, i128::from(*divisor)))
@@ -32,7 +39,7 @@ impl BoundAffine {
     fn eval(&self, point: &[i64]) -> i128 {
         self.terms.iter().fold(self.constant, |sum, (atom, c)| {
             let value = match atom {
-                BoundAtom::Index(k) => i128::from(point[*k]),
+                BoundAtom::Index(IndexId(k)) => i128::from(point[*k]),
                 BoundAtom::Floor(inner, divisor) => inner.eval(point).div_euclid(*divisor),
             };
             sum + value * c
@@ -87,19 +94,20 @@ impl BoundFormula {
 }
 
 /// Where an access reads: one form and extent per dimension.
-pub struct Place(pub Vec<(BoundAffine, i128)>);
+pub struct Place(pub Vec<(BoundAffine, usize)>);
 
 impl Place {
     /// The row-major offset; `None` outside the tensor.
     pub fn offset(&self, point: &[i64]) -> Option<usize> {
-        let mut at = 0;
+        let mut at: usize = 0;
         for (subscript, extent) in &self.0 {
             let value = subscript.eval(point);
-            if !(0..*extent).contains(&value) {
+            if !(0..*extent as i128).contains(&value) {
                 return None;
             }
-            at = at * extent + value;
+            // Without elements the product may wrap, but then a later subscript is outside.
+            at = at.wrapping_mul(*extent).wrapping_add(value as usize);
         }
-        usize::try_from(at).ok()
+        Some(at)
     }
 }

@@ -6,8 +6,10 @@ use indexmap::IndexMap;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
+use super::ir::{Apply, Declare, Fill, If, Let, Loop, Op, Order, Span, Stmt};
+use super::notation::desugar;
 use super::{
-    Access, AssignOp, Expr, FunctionCall, Literal, OracleTensor, Program, interpret, resolve,
+    Access, Assign, AssignOp, Expr, Literal, OracleTensor, Program, interpret_all, resolve,
 };
 use crate::formula::{Affine, Atom, Formula, Name};
 
@@ -40,18 +42,11 @@ fn expr() -> impl Strategy<Value = Expr> {
         });
     let leaf = prop_oneof![3 => access("A").prop_map(Expr::Access), 1 => literal];
     leaf.prop_recursive(5, 24, 3, |inner| {
-        let pair = (inner.clone(), inner.clone()).prop_map(|(a, b)| (Box::new(a), Box::new(b)));
-        prop_oneof![
-            inner.clone().prop_map(|a| Expr::Neg(Box::new(a))),
-            pair.clone().prop_map(|(a, b)| Expr::Add(a, b)),
-            pair.clone().prop_map(|(a, b)| Expr::Sub(a, b)),
-            pair.clone().prop_map(|(a, b)| Expr::Mul(a, b)),
-            pair.prop_map(|(a, b)| Expr::Div(a, b)),
-            (any::<bool>(), proptest::collection::vec(inner, 2..4)).prop_map(|(min, args)| {
-                let function = Name::from(if min { "min" } else { "max" });
-                Expr::Call(FunctionCall { function, args, span: 0..0 })
-            }),
-        ]
+        (0..Op::ALL.len(), proptest::collection::vec(inner, 3)).prop_map(|(op, mut args)| {
+            let op = Op::ALL[op];
+            args.truncate(op.arity().1);
+            Expr::Apply(Apply { op, args, span: Span::default() })
+        })
     })
 }
 
@@ -72,17 +67,82 @@ fn restriction() -> impl Strategy<Value = Formula> {
     })
 }
 
+fn assign_op() -> impl Strategy<Value = AssignOp> {
+    (0..AssignOp::ALL.len()).prop_map(|k| AssignOp::ALL[k])
+}
+
+/// A statement of index notation.
 fn program() -> impl Strategy<Value = Program> {
-    let op = (0..AssignOp::ALL.len()).prop_map(|k| AssignOp::ALL[k]);
-    (access("Y"), op, expr(), proptest::option::of(restriction())).prop_map(
+    (access("Y"), assign_op(), expr(), proptest::option::of(restriction())).prop_map(
         |(output, op, rhs, restriction)| {
-            let mut program = Program { output, op, rhs, restriction: None, text: String::new() };
-            let indices = program.indices();
-            program.restriction =
-                restriction.filter(|r| r.free_vars().iter().all(|v| indices.contains(v)));
-            program
+            let make = |restriction: Option<Formula>| {
+                let restriction = restriction.map(|r| (r, Span::default()));
+                Program::new(desugar(output.clone(), op, rhs.clone(), restriction), "")
+            };
+            make(restriction).or_else(|_| make(None)).expect("without a restriction it is right")
         },
     )
+}
+
+/// Bound names are made different afterwards, and what is not bound is bound by loops around all.
+fn tree() -> impl Strategy<Value = Program> {
+    let access = |prefix| access(prefix).prop_map(Expr::Access);
+    let value = prop_oneof![
+        4 => access("A"),
+        1 => access("Y"),
+        1 => (0..INDICES.len()).prop_map(|k| Expr::Index(Name::from(INDICES[k]), Span::default())),
+        1 => Just(Expr::Name(Name::from("v"), Span::default())),
+        1 => expr(),
+    ];
+    let value = proptest::collection::vec(value, 1..3).prop_map(|args| {
+        args.into_iter().reduce(|a, b| Expr::binary(Op::Mul, a, b)).expect("at least one")
+    });
+    let assign = (self::access("Y"), assign_op(), value.clone())
+        .prop_map(|(output, op, value)| Stmt::Assign(Assign { output, op, value }));
+    let fill = (any::<bool>(), any::<bool>()).prop_map(|(negative, infinite)| {
+        let literal = Literal { value: 2.5, text: "2.5".to_string(), span: 0..0 };
+        if infinite { Fill::Infinity { negative } } else { Fill::Number { negative, literal } }
+    });
+    let declare = (0..3, 0..2, fill).prop_map(|(rank, k, fill)| {
+        let tensor = Name::from(format!("Y{rank}_{k}"));
+        Stmt::Declare(Declare { tensor, fill, span: Span::default() })
+    });
+    let leaf = prop_oneof![4 => assign, 1 => declare];
+    let stmt = leaf.prop_recursive(4, 16, 3, move |inner| {
+        let block = proptest::collection::vec(inner, 0..3);
+        let extent = proptest::option::of(0_usize..4);
+        prop_oneof![
+            2 => (any::<bool>(), 0..INDICES.len(), extent, block.clone()).prop_map(
+                |(free, k, extent, body)| {
+                    let order = if free { Order::Free } else { Order::Fixed };
+                    let (index, span) = (Name::from(INDICES[k]), Span::default());
+                    Stmt::Loop(Loop { order, index, extent, body, span })
+                }
+            ),
+            1 => (restriction(), block.clone(), proptest::option::of(block.clone())).prop_map(
+                |(condition, then, otherwise)| {
+                    Stmt::If(If { condition, then, otherwise, span: Span::default() })
+                }
+            ),
+            1 => (value.clone(), block.clone()).prop_map(|(value, body)| {
+                let (name, span) = (Name::from("v"), Span::default());
+                Stmt::Let(Let { name, value, body, span })
+            }),
+            1 => block.prop_map(Stmt::Block),
+        ]
+    });
+    // Loops around most trees, so that more of them mention only what is bound.
+    (stmt, 0_usize..8).prop_filter_map("breaks a rule of trees", |(stmt, around)| {
+        let mut stmt = stmt;
+        for (k, index) in INDICES.into_iter().enumerate() {
+            if around >> k & 1 == 1 {
+                let (index, span) = (Name::from(index), Span::default());
+                let (order, extent) = (Order::Fixed, Some(2));
+                stmt = Stmt::Loop(Loop { order, index, extent, body: vec![stmt], span });
+            }
+        }
+        Program::new(stmt, "").ok()
+    })
 }
 
 proptest! {
@@ -98,6 +158,7 @@ proptest! {
                 "y", "A", "x", "i", "j", "[", "]", "(", ")", ",", "+", "-", "*", "/", "=", "+=", "min",
                 "min=", "max(", "if", "<", "<=", "and", "or", "not", "mod", "floor(", "2", "2.5", "1e9",
                 "9223372036854775807", "9223372036854775808", " ", "\n", "é", "y[i] = ", "A[i,j]", "'",
+                "{", "}", "forall i {", "for", "let x =", "declare y ", "in", "else", "inf",
             ]),
             0..24,
         )
@@ -105,6 +166,8 @@ proptest! {
         check_refusal(&tokens.concat())?;
         check_refusal(&format!("y[i] = x[i] if {}", tokens.join(" ")))?;
         check_refusal(&format!("y[i] = x[{}]", tokens.join(" ")))?;
+        check_refusal(&format!("{{ {}", tokens.join(" ")))?;
+        check_refusal(&format!("for i {{ if {}", tokens.join(" ")))?;
     }
 
     #[test]
@@ -115,25 +178,50 @@ proptest! {
             Err(e) => return Err(TestCaseError::fail(format!("{text}: {e}"))),
         };
         prop_assert_eq!(&again.to_string(), &text);
-        prop_assert_eq!(&again.output, &program.output);
-        prop_assert_eq!(again.op, program.op);
-        prop_assert_eq!(&again.rhs, &program.rhs);
-        prop_assert_eq!(again.restriction.is_some(), program.restriction.is_some());
+        let (one, other) = (again.assignment().unwrap(), program.assignment().unwrap());
+        prop_assert_eq!(one.output, other.output);
+        prop_assert_eq!(one.op, other.op);
+        prop_assert_eq!(one.value, other.value);
+        prop_assert_eq!(one.restriction.is_some(), other.restriction.is_some());
         prop_assert_eq!(again.verify(), Ok(()));
         // Every access was found where it says.
         for access in again.all_accesses() {
             let piece = &again.text[access.span.clone()];
             prop_assert!(piece == access.to_string() || piece == format!("{access}[]"), "{}", piece);
         }
+        // The tree, written out, is the same program.
+        let tree = program.root().to_string();
+        prop_assert_eq!(Program::parse(&tree).map(|p| p.to_string()), Ok(text));
+    }
+
+    #[test]
+    fn a_random_tree_reads_back(program in tree()) {
+        let text = program.to_string();
+        let again = match Program::parse(&text) {
+            Ok(again) => again,
+            Err(e) => return Err(TestCaseError::fail(format!("{text}: {e}"))),
+        };
+        prop_assert_eq!(&again.to_string(), &text);
+        prop_assert_eq!(again.verify(), Ok(()));
     }
 }
 
-/// Restrictions print in another form than they are built in.
+/// Conditions print in another form than they are built in.
 #[test]
 fn a_random_program_means_what_its_printed_form_means() {
+    assert!(meanings_kept(&program()) > 20);
+}
+
+#[test]
+fn a_random_tree_means_what_its_printed_form_means() {
+    assert!(meanings_kept(&tree()) > 20);
+}
+
+/// How many programs had a result.
+fn meanings_kept(programs: &impl Strategy<Value = Program>) -> u32 {
     let computed = Cell::new(0);
     let mut runner = TestRunner::default();
-    let outcome = runner.run(&program(), |program| {
+    let outcome = runner.run(programs, |program| {
         let again = Program::parse(&program.to_string())
             .map_err(|e| TestCaseError::fail(format!("{program}: {e}")))?;
         let results = [&program, &again].map(run_on_small_tensors);
@@ -142,16 +230,19 @@ fn a_random_program_means_what_its_printed_form_means() {
         Ok(())
     });
     outcome.unwrap_or_else(|e| panic!("{e}"));
-    assert!(computed.get() > 20, "only {} programs had a result", computed.get());
+    computed.get()
 }
 
-/// The bits of the output's elements, or the message of the refusal.
+/// The bits of the outputs' elements, or the message of the refusal.
 fn run_on_small_tensors(program: &Program) -> Result<Vec<u64>, String> {
-    let stated: IndexMap<Name, usize> = program.indices().into_iter().zip([2, 3, 2]).collect();
+    let loops = program.loops().into_iter().zip([2, 3, 2].into_iter().cycle());
+    let stated: IndexMap<Name, usize> =
+        loops.map(|(l, extent)| (l.index.clone(), l.extent.unwrap_or(extent))).collect();
     let extent = |s: &Affine| s.as_var().map_or(4, |index| stated[index]);
     let dims: IndexMap<Name, Vec<usize>> = program
         .accesses()
         .iter()
+        .filter(|a| !program.writes(&a.tensor))
         .map(|a| (a.tensor.clone(), a.subscripts.iter().map(extent).collect()))
         .collect();
     let tensors = dims.iter().map(|(name, dims)| {
@@ -161,9 +252,9 @@ fn run_on_small_tensors(program: &Program) -> Result<Vec<u64>, String> {
     });
     let tensors: IndexMap<Name, OracleTensor> = tensors.collect();
     let out = resolve(program, &dims, &stated)
-        .and_then(|extents| interpret(program, &tensors, &extents))
+        .and_then(|extents| interpret_all(program, &tensors, &extents))
         .map_err(|e| e.message.clone())?;
-    Ok(out.into_iter().map(f64::to_bits).collect())
+    Ok(out.into_values().flat_map(|t| t.values).map(f64::to_bits).collect())
 }
 
 /// A refusal has a place inside the text, on character boundaries, and a remedy.

@@ -1,4 +1,4 @@
-//! Tokens of index notation, with byte ranges.
+//! Tokens of index notation and of the tree, with byte ranges.
 
 use std::ops::Range;
 
@@ -10,9 +10,17 @@ pub enum Token {
     /// A number as written, without sign.
     Number(String),
     Sym(&'static str),
-    /// The word `if`: the rest of the text is a formula, which has its own tokens.
+    /// The word `if`. A formula follows, which has its own tokens: the rest of the text in index
+    /// notation, what stands before the next `{` in a tree.
     If,
     End,
+}
+
+/// What a text is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Notation,
+    Tree,
 }
 
 /// Longest first, so that `+=` is not read as `+`.
@@ -20,8 +28,32 @@ const SYMBOLS: &[&str] = &[
     "min=", "max=", "+=", "-=", "*=", "/=", "==", "=", "+", "-", "*", "/", "(", ")", "[", "]", ",",
 ];
 
-/// Splits `text` up to the word `if`; the last token is [`Token::If`] or [`Token::End`].
-pub fn tokenize(text: &str) -> Result<Vec<(Token, Range<usize>)>> {
+/// Of a tree only.
+const BRACES: &[&str] = &["{", "}"];
+
+/// The words that begin a statement of a tree and are followed by a name. They are not reserved:
+/// index notation has no two names in a row.
+pub const KEYWORDS: &[&str] = &["forall", "for", "let", "declare"];
+
+const RESERVED: &[&str] =
+    &["if", "and", "or", "not", "implies", "mod", "true", "false", "floor", "ceil", "min", "max"];
+
+/// Whether a name has a meaning in the language and so can be neither tensor nor index.
+pub fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+}
+
+/// What `text` is written in, as its beginning tells.
+pub fn form(text: &str) -> Form {
+    let text = text.trim_start();
+    let (word, rest) = text.split_at(text.find(|c| !continues_name(c)).unwrap_or(text.len()));
+    let named = rest.trim_start().starts_with(starts_name);
+    let tree = text.starts_with('{') || word == "if" || (KEYWORDS.contains(&word) && named);
+    if tree { Form::Tree } else { Form::Notation }
+}
+
+/// Splits `text`; the last token is [`Token::End`], or in index notation possibly [`Token::If`].
+pub fn tokenize(text: &str, form: Form) -> Result<Vec<(Token, Range<usize>)>> {
     let mut out = Vec::new();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
@@ -30,13 +62,20 @@ pub fn tokenize(text: &str) -> Result<Vec<(Token, Range<usize>)>> {
             at += c.len_utf8();
             continue;
         }
-        let (token, len) = if let Some(sym) = SYMBOLS.iter().find(|s| rest.starts_with(**s)) {
+        let brace = BRACES.iter().find(|b| form == Form::Tree && rest.starts_with(**b));
+        let (token, len) = if let Some(brace) = brace {
+            (Token::Sym(brace), 1)
+        } else if let Some(sym) = SYMBOLS.iter().find(|s| rest.starts_with(**s)) {
             (Token::Sym(sym), sym.len())
         } else if starts_name(c) {
             let len = rest.find(|c| !continues_name(c)).unwrap_or(rest.len());
             if &rest[..len] == "if" {
                 out.push((Token::If, at..at + len));
-                return Ok(out);
+                if form == Form::Notation {
+                    return Ok(out);
+                }
+                at += rest.find('{').unwrap_or(rest.len());
+                continue;
             }
             (Token::Name(rest[..len].to_string()), len)
         } else if let Some(len) = number_len(rest) {

@@ -1,19 +1,34 @@
-//! What a statement must satisfy beyond its grammar.
+//! What a program must satisfy beyond its grammar.
 
 use std::ops::Range;
 
 use super::SOURCE_NAME;
-use super::ir::{Access, Expr, Program};
-use super::parse::is_reserved;
-use super::token::{continues_name, starts_name, words};
+use super::ir::{Access, Expr, Fill, Literal, Program, Stmt};
+use super::token::{continues_name, is_reserved, starts_name, words};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Atom, Formula};
+use crate::formula::{Atom, Name};
 
 impl Program {
+    /// A program of the tree `root`, whose spans are byte ranges of `text` (or empty).
+    ///
+    /// # Errors
+    /// Those of [`Program::verify`].
+    pub fn new(root: Stmt, text: impl Into<String>) -> Result<Program> {
+        let program = Program { root, text: text.into() };
+        program.verify()?;
+        Ok(program)
+    }
+
     /// Checks the IR's invariants:
-    /// names are identifiers and none is both a tensor and an index; a tensor has one rank; the
-    /// output is not read; subscripts are linear in indices; the restriction mentions only indices
-    /// of the statement and calls nothing; literals are finite and carry no sign.
+    /// - names are identifiers, none has two roles (tensor, index, value), and each index and value
+    ///   is bound by one statement;
+    /// - indices and values are used inside the statements that bind them; subscripts are linear in
+    ///   indices; an `if` compares indices and calls nothing;
+    /// - a tensor has one rank, and no assignment reads what it writes;
+    /// - a tensor is declared at most once, before all else that mentions it and in a block outside
+    ///   of which nothing does; an output that is not declared is combined by one operator, not `=`;
+    /// - a free loop gives the same result in any order;
+    /// - operators have as many arguments as they take; literals are finite and carry no sign.
     ///
     /// # Errors
     /// [`Code::Program`], with the place in [`Program::text`].
@@ -39,17 +54,17 @@ impl Program {
             names?;
         }
         self.verify_roles()?;
+        self.verify_binders()?;
         self.verify_ranks()?;
-        self.verify_output()?;
-        self.verify_literals()?;
-        match &self.restriction {
-            Some(restriction) => self.verify_restriction(restriction),
-            None => Ok(()),
-        }
+        self.verify_assigns()?;
+        self.verify_expressions()?;
+        self.verify_scopes()?;
+        self.verify_declares()?;
+        self.verify_order()
     }
 
     /// The place of the first occurrence of `index` in the subscripts of `access`.
-    fn place_of_index(&self, access: &Access, index: &str) -> Range<usize> {
+    pub(super) fn place_of_index(&self, access: &Access, index: &str) -> Range<usize> {
         words(&self.text, access.name_span().end)
             .into_iter()
             .find(|(word, span)| *word == index && span.end <= access.span.end)
@@ -90,81 +105,101 @@ impl Program {
         Ok(())
     }
 
-    fn verify_output(&self) -> Result<()> {
-        let name = &self.output.tensor;
-        match self.accesses().into_iter().find(|a| a.tensor == *name) {
-            Some(read) => Err(wrong(format!("output `{name}` is also read"), read.span.clone())
-                .help(format!(
-                    "give the output another name; `{name}[…] += …` already adds to `{name}`"
-                ))),
-            None => Ok(()),
+    /// Names that loops, `let` and `declare` introduce.
+    fn verify_binders(&self) -> Result<()> {
+        let mut bound: Vec<(&Name, Range<usize>)> = Vec::new();
+        self.root.visit(&mut |s| match s {
+            Stmt::Loop(l) => bound.push((&l.index, l.span.0.clone())),
+            Stmt::Let(l) => bound.push((&l.name, l.span.0.clone())),
+            _ => {}
+        });
+        for declare in self.declares() {
+            verify_name(&declare.tensor, declare.span.0.clone())?;
         }
+        let tensors = self.tensors();
+        for (k, (name, place)) in bound.iter().enumerate() {
+            verify_name(name, place.clone())?;
+            if bound[..k].iter().any(|(other, _)| other == name) {
+                return Err(wrong(format!("`{name}` is bound twice"), place.clone())
+                    .help("give every loop and every `let` a name of its own"));
+            }
+            if tensors.contains_key(*name) || self.declares().iter().any(|d| d.tensor == **name) {
+                let message = format!("`{name}` is both a tensor and bound by a statement");
+                return Err(wrong(message, place.clone()).help("give one of the two another name"));
+            }
+        }
+        Ok(())
     }
 
-    fn verify_literals(&self) -> Result<()> {
+    fn verify_assigns(&self) -> Result<()> {
+        for assign in self.assigns() {
+            let name = &assign.output.tensor;
+            let reads = assign.value.accesses();
+            if let Some(read) = reads.into_iter().find(|a| a.tensor == *name) {
+                return Err(wrong(format!("output `{name}` is also read"), read.span.clone())
+                    .help(format!(
+                        "give the output another name; `{name}[…] += …` already adds to `{name}`"
+                    )));
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_expressions(&self) -> Result<()> {
         let mut out = Ok(());
-        self.rhs.visit(&mut |e| {
-            if let Expr::Literal(literal) = e
-                && !(literal.value.is_finite() && literal.value.is_sign_positive())
+        let check = |e: &Expr| match e {
+            Expr::Literal(literal) => verify_literal(literal),
+            Expr::Apply(apply) => {
+                let (least, most) = apply.op.arity();
+                match (least..=most).contains(&apply.args.len()) {
+                    true => Ok(()),
+                    false => {
+                        let op = apply.op.as_str();
+                        let message = format!("`{op}` has {} arguments", apply.args.len());
+                        Err(wrong(message, apply.span.0.clone())
+                            .help(format!("it takes at least {least}")))
+                    }
+                }
+            }
+            Expr::Access(_) | Expr::Index(..) | Expr::Name(..) => Ok(()),
+        };
+        self.root.visit(&mut |s| {
+            if let Some(value) = s.value() {
+                value.visit(&mut |e| {
+                    if out.is_ok() {
+                        out = check(e);
+                    }
+                });
+            }
+            if let Stmt::Declare(d) = s
+                && let Fill::Number { literal, .. } = &d.fill
                 && out.is_ok()
             {
-                out = Err(wrong("literal is negative or not finite", literal.span.clone())
-                    .help("negate it with a minus"));
+                out = verify_literal(literal);
             }
         });
         out
     }
-
-    fn verify_restriction(&self, restriction: &Formula) -> Result<()> {
-        // The restriction is the last part of the text, after everything else.
-        let from = self.rhs.span().end;
-        let words = words(&self.text, from);
-        let keyword = words.iter().position(|(word, _)| *word == "if").map_or(0, |k| k + 1);
-        let place = |name: &str| {
-            words[keyword..]
-                .iter()
-                .find(|(word, _)| *word == name)
-                .map_or(from..self.text.len().max(from), |(_, span)| span.clone())
-        };
-        let mut called = predicate(restriction);
-        restriction.visit_calls(&mut |call| {
-            called.get_or_insert(call.array.to_string());
-        });
-        if let Some(called) = called {
-            return Err(wrong(format!("the restriction reads `{called}`"), place(&called))
-                .help("a restriction compares indices only: multiply by a mask tensor instead"));
-        }
-        let indices = self.indices();
-        // The first in the text: the canonical form has another order.
-        let unknown = restriction.free_vars().into_iter().filter(|v| !indices.contains(v));
-        match unknown.min_by_key(|v| place(v).start) {
-            Some(unknown) => {
-                let message =
-                    format!("the restriction mentions `{unknown}`, which is not an index");
-                Err(wrong(message, place(&unknown)).help(format!(
-                    "an index of the statement is a subscript of a tensor: {}",
-                    list(indices.iter().map(|i| &**i))
-                )))
-            }
-            None => Ok(()),
-        }
-    }
 }
 
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+fn verify_literal(literal: &Literal) -> Result<()> {
+    let place = literal.span.clone();
+    if !(literal.value.is_finite() && literal.value.is_sign_positive()) {
+        return Err(
+            wrong("literal is negative or not finite", place).help("negate it with a minus")
+        );
+    }
+    let plain = literal.text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    if plain && literal.text.parse() == Ok(literal.value) {
+        return Ok(());
+    }
+    Err(wrong(format!("literal `{literal}` is not {}", literal.value), place)
+        .help("give the text of a number and its value"))
+}
+
+pub(super) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<String> = names.map(|n| format!("`{n}`")).collect();
     if names.is_empty() { "here there is none".to_string() } else { names.join(", ") }
-}
-
-/// The name of the first predicate in a formula.
-fn predicate(formula: &Formula) -> Option<String> {
-    match formula {
-        Formula::Constraint(_) => None,
-        Formula::And(parts) | Formula::Or(parts) => parts.iter().find_map(predicate),
-        Formula::Not(inner) => predicate(inner),
-        Formula::Implies(a, b) => predicate(a).or_else(|| predicate(b)),
-        Formula::Predicate(name, _) => Some(name.to_string()),
-    }
 }
 
 fn verify_name(name: &str, span: Range<usize>) -> Result<()> {
@@ -177,13 +212,14 @@ fn verify_name(name: &str, span: Range<usize>) -> Result<()> {
         .help("a name is a letter or `_`, then letters, digits and `_`"))
 }
 
-fn wrong(message: impl Into<String>, span: Range<usize>) -> Box<Diagnostic> {
+pub(super) fn wrong(message: impl Into<String>, span: Range<usize>) -> Box<Diagnostic> {
     Diagnostic::new(Code::Program, message).at(span, "here")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::ir::{Apply, Assign, Op, Span};
 
     #[test]
     fn each_broken_invariant_is_refused_in_its_place() {
@@ -220,13 +256,112 @@ mod tests {
 
     #[test]
     fn a_hand_made_program_is_verified_too() {
-        let mut program = Program::parse("y[i] = x[i]").unwrap();
-        program.output.subscripts[0] = program.output.subscripts[0].clone().floor_div(2);
-        assert_eq!(program.verify().unwrap_err().message, "subscript is not a sum of indices");
-        let mut program = Program::parse("y[i] = 2").unwrap();
-        if let Expr::Literal(literal) = &mut program.rhs {
-            literal.value = -2.0;
+        let broken = |text: &str, change: &dyn Fn(&mut Assign)| {
+            let mut root = Program::parse(text).unwrap().root;
+            let mut stmt = &mut root;
+            let assign = loop {
+                stmt = match stmt {
+                    Stmt::Assign(assign) => break assign,
+                    Stmt::Loop(l) => &mut l.body[0],
+                    Stmt::Block(block) => &mut block[1],
+                    other => panic!("{other}"),
+                };
+            };
+            change(assign);
+            Program::new(root, text).unwrap_err().message
+        };
+        let message = broken("y[i] = x[i]", &|a| {
+            a.output.subscripts[0] = a.output.subscripts[0].clone().floor_div(2);
+        });
+        assert_eq!(message, "subscript is not a sum of indices");
+        let literal = |value, text: &str| {
+            let text = text.to_string();
+            Expr::Literal(Literal { value, text, span: 0..0 })
+        };
+        let message = broken("y[i] = 2", &|a| a.value = literal(-2.0, "2"));
+        assert_eq!(message, "literal is negative or not finite");
+        let message = broken("y[i] = 2", &|a| a.value = literal(2.0, "3"));
+        assert_eq!(message, "literal `3` is not 2");
+        let message = broken("y[i] = x[i]", &|a| {
+            a.value = Expr::Apply(Apply { op: Op::Sub, args: Vec::new(), span: Span::default() });
+        });
+        assert_eq!(message, "`-` has 0 arguments");
+    }
+
+    #[test]
+    fn each_broken_rule_of_trees_is_refused_in_its_place() {
+        for (text, message, at) in [
+            ("forall i { y[j] += x[i] }", "`j` is bound by no loop here", "j"),
+            ("{ forall i { a += x[i] } b += x[i] }", "`i` is bound by no loop here", "i"),
+            ("{ forall i { a += x[i] } forall i { b += x[i] } }", "`i` is bound twice", "i"),
+            ("forall i { let i = 2 { a += x[i] } }", "`i` is bound twice", "i"),
+            ("let v = 2 { y += v * v[] }", "`v` is both a tensor and bound by a statement", "v"),
+            ("forall max { y += 2 }", "`max` is a reserved word", "max"),
+            (
+                "forall i { if j < 2 { y += x[i] } }",
+                "the restriction mentions `j`, which is not an index",
+                "j",
+            ),
+            ("forall i { if x(i) > 2 { y += x[i] } }", "the restriction reads `x`", "x"),
+            ("forall i { y[i] = x[i] }", "`y` is stored to, but not declared", "y[i]"),
+            (
+                "{ forall i { y += x[i] } forall j { y *= x[j] } }",
+                "`y` is written by `+=` and by `*=`, but not declared",
+                "y",
+            ),
+            ("{ declare y 0 declare y 1 y += 2 }", "`y` is declared twice", "y"),
+            ("{ declare t 0 y += t }", "`t` is declared, but not written", "t"),
+            (
+                "{ forall i { y[i] += x[i] } declare y 0 }",
+                "`y` is used before it is declared",
+                "y[i]",
+            ),
+            (
+                "{ forall i { declare t 0 t += x[i] } y += t }",
+                "`t` is used outside the block that declares it",
+                "t",
+            ),
+            (
+                "{ declare y 0 forall i { y[] = x[i] } }",
+                "the order of the free loop over `i` decides `y`",
+                "y[]",
+            ),
+            (
+                "{ declare y 0 forall i { forall j { y[i+j] = x[i] * w[j] } } }",
+                "the order of the free loop over `i` decides `y`",
+                "y[i+j]",
+            ),
+            (
+                "{ declare y 1 forall i { y *= x[i] y += 1 } }",
+                "the order of the free loop over `i` decides `y`",
+                "y",
+            ),
+            (
+                "{ declare s 0 forall i { s += x[i] y[i] += s } }",
+                "the order of the free loop over `i` decides `s`",
+                "s",
+            ),
+        ] {
+            let e = Program::parse(text).expect_err(text);
+            assert_eq!((e.code, e.message.as_str()), (Code::Program, message), "{text}");
+            assert_eq!(&text[e.span.clone().unwrap().0], at, "{text}");
+            assert!(e.help.is_some() && e.source.is_some(), "{text}");
         }
-        assert_eq!(program.verify().unwrap_err().message, "literal is negative or not finite");
+    }
+
+    #[test]
+    fn loops_whose_order_does_not_matter_may_be_free() {
+        for text in [
+            "{ declare y 0 forall i { y[i] = x[i] } }",
+            "{ declare y 0 forall i { y[i] += x[i] y[i] *= 2 z[i] += y[i] } }",
+            "forall i { declare t 0 for j { t += A[i,j] } y[i] += t * t }",
+            "{ declare s 0 for i { s += x[i] y[i] += s } }",
+            "{ declare y 0 for i { y[] = x[i] } }",
+            "forall i { y min= x[i] }",
+        ] {
+            if let Err(e) = Program::parse(text) {
+                panic!("{text}: {e}");
+            }
+        }
     }
 }

@@ -69,8 +69,7 @@ impl Prover for AgreeingProver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formula::{Affine, Atom, Constraint, Name, Relop, parse};
-    use crate::prover::terms::truth_of;
+    use crate::formula::{Affine, Atom, Atoms, Constraint, Name, Relop, parse};
     use proptest::prelude::*;
 
     fn facts(texts: &[&str]) -> Vec<Formula> {
@@ -194,7 +193,7 @@ mod tests {
                 let (point, table) = (digits(point), digits(table));
                 let value = |affine: &Affine| value_in(affine, point, table);
                 let atom = |atom: &Atom| Some(value(&Affine::atom(atom.clone())));
-                facts.iter().all(|fact| truth_of(fact, &atom) == Some(true))
+                facts.iter().all(|fact| fact.holds(&Atoms(&atom)) == Some(true))
             })
         })
     }

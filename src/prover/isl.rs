@@ -7,9 +7,9 @@
 use std::rc::Rc;
 
 use super::model::Model;
-use super::terms::{Terms, truth_of, unexpanded};
+use super::terms::{Terms, unexpanded};
 use super::{Answer, Prover};
-use crate::formula::{Affine, Atom, Call, Constraint, Formula};
+use crate::formula::{Atom, Atoms, Constraint, Formula};
 use crate::isl::{Frame, Set};
 
 /// Cases after which the prover gives up.
@@ -66,7 +66,7 @@ fn decide(facts: &[&Formula]) -> Answer {
     }
     for (k, one) in terms.calls.iter().enumerate() {
         for other in &terms.calls[..k] {
-            if let Some(formula) = congruence(one, other) {
+            if let Some(formula) = Formula::congruence(one, other) {
                 lazy.push(Lazy { formula, set: None });
             }
         }
@@ -87,7 +87,7 @@ fn decide(facts: &[&Formula]) -> Answer {
         let value = |atom: &Atom| terms.position(atom).map(|k| point[k]);
         let mut broken = None;
         for fact in &mut lazy {
-            match truth_of(&fact.formula, &value) {
+            match fact.formula.holds(&Atoms(&value)) {
                 Some(true) => {}
                 Some(false) => {
                     broken = Some(fact);
@@ -113,20 +113,6 @@ fn conjuncts(formula: &Formula) -> Vec<&Formula> {
         Formula::And(parts) => parts.iter().flat_map(conjuncts).collect(),
         other => vec![other],
     }
-}
-
-/// `args = args' => f(args) = f(args')` for two calls of one array.
-fn congruence(one: &Call, other: &Call) -> Option<Formula> {
-    if one.array != other.array || one.args.len() != other.args.len() {
-        return None;
-    }
-    let same = |(a, b): (&Affine, &Affine)| Formula::eq(a.clone(), b.clone());
-    let premise = Formula::and(one.args.iter().zip(&other.args).map(same));
-    // Arguments that differ by a constant never meet.
-    (!premise.is_false()).then(|| {
-        let value = |call: &Call| Affine::atom(Atom::Call(call.clone()));
-        premise.implies(Formula::eq(value(one), value(other)))
-    })
 }
 
 fn set_of_constraints(frame: &Rc<Frame>, constraints: &[Constraint]) -> Set {

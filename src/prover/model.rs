@@ -4,8 +4,8 @@ use std::fmt;
 
 use indexmap::IndexMap;
 
-use super::terms::{Terms, truth_of, value_of};
-use crate::formula::{Affine, Atom, Call, Formula, Name};
+use super::terms::Terms;
+use crate::formula::{Affine, Atom, Atoms, Call, Formula, Meaning, Name};
 
 /// Values that satisfy some facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,8 @@ impl Model {
             model.vars.insert(name.clone(), value(&Atom::Var(name.clone()))?);
         }
         for call in &terms.calls {
-            let args: Option<Vec<i64>> = call.args.iter().map(|a| value_of(a, &value)).collect();
+            let args: Option<Vec<i64>> =
+                call.args.iter().map(|a| a.value(&Atoms(&value))).collect();
             model.calls.push(((call.array.clone(), args?), value(&Atom::Call(call.clone()))?));
         }
         model.calls.sort();
@@ -80,26 +81,25 @@ impl Model {
         found.ok().map(|k| self.calls[k].1)
     }
 
-    fn atom(&self, atom: &Atom) -> Option<i64> {
-        match atom {
-            Atom::Var(name) => self.vars.get(name).copied(),
-            Atom::Call(call) => {
-                let args: Option<Vec<i64>> = call.args.iter().map(|arg| self.value(arg)).collect();
-                self.call(&call.array, &args?)
-            }
-            Atom::Floor(inner, divisor) => Some(self.value(inner)?.div_euclid(*divisor)),
-        }
-    }
-
     /// The value of a linear form. `None` when it needs a variable or a place of an array that the
     /// model lacks, or exceeds 64 bits.
     pub fn value(&self, affine: &Affine) -> Option<i64> {
-        value_of(affine, &|atom| self.atom(atom))
+        affine.value(self)
     }
 
     /// The truth of a formula; `None` as in [`Model::value`].
     pub fn satisfies(&self, formula: &Formula) -> Option<bool> {
-        truth_of(formula, &|atom| self.atom(atom))
+        formula.holds(self)
+    }
+}
+
+impl Meaning for Model {
+    fn variable(&self, name: &str) -> Option<i64> {
+        self.vars.get(name).copied()
+    }
+
+    fn element(&self, array: &str, at: &[i64]) -> Option<i64> {
+        self.call(array, at)
     }
 }
 

@@ -5,9 +5,12 @@
 //! protects an access could be dropped because of a fact that only holds where the access is in
 //! bounds.
 
-use crate::formula::{Atom, Call, Constraint, Formula, Name, Relop};
-use crate::iterspace::{Space, instantiate};
-use crate::prover::Prover;
+use super::differences::Differences;
+use super::near;
+use crate::formula::{Affine, Call, Constraint, Formula, Name, Relop};
+use crate::iterspace::Space;
+use crate::prover::{Model, Prover};
+use crate::theory::Sight;
 
 /// The index-array calls of a space with their depths, and the facts derived for them.
 #[derive(Clone, Debug)]
@@ -23,131 +26,192 @@ const ROUNDS: usize = 4;
 impl Assumptions {
     /// Collects the calls of `space` and derives the conjunctive consequences of its properties.
     pub fn derive(space: &Space, dims: &[Name], prover: &mut dyn Prover) -> Assumptions {
-        let calls = collect_calls(space, dims);
-        let mut out = Assumptions { calls, facts: Vec::new() };
-        out.congruences(space, dims, prover);
-        out.property_instances(space, dims, prover);
-        out
+        let mut derivation = Derivation::new(space, dims, prover);
+        derivation.congruences();
+        derivation.property_instances();
+        Assumptions { calls: derivation.calls, facts: derivation.facts }
     }
+}
 
-    /// Constraints that loops down to `depth` establish before the calls at `depth` are read.
-    fn established(&self, space: &Space, dims: &[Name], depth: usize) -> Vec<Formula> {
-        let mut out: Vec<Formula> = space.facts.iter().cloned().map(Formula::Constraint).collect();
+/// A fact that holds if its premise is established at its depth.
+struct Candidate {
+    depth: usize,
+    premise: Formula,
+    conclusion: Vec<Constraint>,
+    /// Where its conclusion belongs among the facts.
+    number: usize,
+}
+
+/// What is established where a round of questions is.
+struct Stack {
+    differences: Differences,
+    /// Of a large space, only what differences tell.
+    without_prover: bool,
+    /// Situations that are possible here; a premise that is false in one is not implied.
+    possible: Vec<Model>,
+    /// How many times facts were pushed to the prover.
+    scopes: usize,
+}
+
+struct Derivation<'a> {
+    space: &'a Space,
+    dims: &'a [Name],
+    prover: &'a mut dyn Prover,
+    calls: Vec<(Call, usize)>,
+    /// By depth: what the loops establish there, before the calls of that depth are read, and not
+    /// further out.
+    established: Vec<Vec<Constraint>>,
+    facts: Vec<Constraint>,
+}
+
+impl<'a> Derivation<'a> {
+    fn new(space: &'a Space, dims: &'a [Name], prover: &'a mut dyn Prover) -> Self {
+        let mut established = vec![Vec::new(); dims.len() + 2];
+        established[0].extend(space.facts.iter().cloned());
         for c in &space.constraints {
-            if depth_of(c, dims) > depth {
-                continue;
-            }
+            let depth = depth_of(c, dims);
             let mut reads_here = false;
             c.visit_calls(&mut |call| reads_here |= call_depth(call, dims) == depth);
-            if !reads_here || depth == 0 {
-                out.push(Formula::Constraint(c.clone()));
-            }
+            let from = if reads_here && depth > 0 { depth + 1 } else { depth };
+            established[from].push(c.clone());
         }
-        out.extend(
-            self.facts
-                .iter()
-                .filter(|f| depth_of(f, dims) <= depth)
-                .cloned()
-                .map(Formula::Constraint),
-        );
-        out
+        let calls = collect_calls(space, dims);
+        Derivation { space, dims, prover, calls, established, facts: Vec::new() }
     }
 
     /// Equal calls: two calls of one array whose arguments are provably equal.
-    fn congruences(&mut self, space: &Space, dims: &[Name], prover: &mut dyn Prover) {
-        for k in 0..self.calls.len() {
-            for m in 0..k {
-                let ((a, da), (b, db)) = (self.calls[m].clone(), self.calls[k].clone());
-                if a.array != b.array {
-                    continue;
-                }
-                let depth = da.max(db);
-                let equal_args = Formula::and(
-                    a.args.iter().zip(&b.args).map(|(x, y)| Formula::eq(x.clone(), y.clone())),
-                );
-                if equal_args.is_false() {
-                    continue;
-                }
-                prover.push(&self.established(space, dims, depth));
-                let equal = prover.is_unsat(&[equal_args.not()]);
-                prover.pop();
-                if equal {
-                    let call = |c: &Call| crate::formula::Affine::atom(Atom::Call(c.clone()));
-                    self.facts.push(Constraint::eq(call(&a), call(&b)));
-                }
+    fn congruences(&mut self) {
+        let mut candidates = Vec::new();
+        for (k, (b, at_b)) in self.calls.iter().enumerate() {
+            for (a, at_a) in &self.calls[..k] {
+                let Some(congruence) = Formula::congruence(a, b) else { continue };
+                let (premise, conclusion) = split(congruence);
+                let Some(conclusion) = conclusion.as_conjunction() else { continue };
+                let (depth, number) = (*at_a.max(at_b), candidates.len());
+                candidates.push(Candidate { depth, premise, conclusion, number });
             }
         }
+        candidates.sort_by_key(|c| c.depth);
+        let (mut met, _) = self.round(candidates);
+        met.sort_by_key(|c| c.number);
+        self.facts = met.into_iter().flat_map(|c| c.conclusion).collect();
     }
 
-    fn property_instances(&mut self, space: &Space, dims: &[Name], prover: &mut dyn Prover) {
-        let calls: Vec<Call> = self.calls.iter().map(|(c, _)| c.clone()).collect();
-        let params = space.params();
-        let is_param = |n: &str| params.iter().any(|p| &**p == n);
-        let mut pending: Vec<(usize, Vec<Formula>, Vec<Constraint>)> = Vec::new();
-        for property in &space.properties {
-            for instance in instantiate(&property.formula, &calls, &is_param) {
-                let (premises, conclusion) = split(instance);
-                let Some(conclusion) = conclusion.as_conjunction() else { continue };
-                if conclusion.iter().any(|c| c.relop == Relop::Ne || !only_reads(c, &calls)) {
-                    continue;
-                }
-                let mut depth = 0;
-                let mut measure = |f: &crate::formula::Affine| {
-                    let c = Constraint { affine: f.clone(), relop: Relop::Ge };
-                    depth = depth.max(depth_of(&c, dims));
-                };
-                premises.iter().for_each(|p| p.visit_affine(&mut measure));
-                conclusion.iter().for_each(|c| measure(&c.affine));
-                pending.push((depth, premises, conclusion));
+    fn property_instances(&mut self) {
+        let mut sight = Sight::default();
+        self.calls.iter().for_each(|(c, _)| {
+            sight.insert(c);
+        });
+        let mut open: Vec<Candidate> = Vec::new();
+        for instance in self.space.theory.instances(&sight) {
+            let (premise, conclusion) = split(instance);
+            let Some(conclusion) = conclusion.as_conjunction() else { continue };
+            if conclusion.iter().any(|c| c.relop == Relop::Ne || !only_reads(c, &sight)) {
+                continue;
             }
+            let mut depth = 0;
+            let mut measure = |f: &Affine| {
+                let c = Constraint { affine: f.clone(), relop: Relop::Ge };
+                depth = depth.max(depth_of(&c, self.dims));
+            };
+            premise.visit_affine(&mut measure);
+            conclusion.iter().for_each(|c| measure(&c.affine));
+            open.push(Candidate { depth, premise, conclusion, number: open.len() });
         }
-        pending.sort_by_key(|(depth, ..)| *depth);
+        open.sort_by_key(|c| c.depth);
         for _ in 0..ROUNDS {
-            let mut left = Vec::new();
-            let mut progress = false;
-            let mut at = 0;
-            while at < pending.len() {
-                let depth = pending[at].0;
-                prover.push(&self.established(space, dims, depth));
-                while at < pending.len() && pending[at].0 == depth {
-                    let (_, premises, conclusion) = &pending[at];
-                    let refuted = Formula::and(premises.iter().cloned()).not();
-                    if refuted.is_false() || prover.is_unsat(&[refuted]) {
-                        for c in conclusion {
-                            if c.as_bool() != Some(true) && !self.facts.contains(c) {
-                                self.facts.push(c.clone());
-                                progress = true;
-                            }
-                        }
-                    } else {
-                        left.push(pending[at].clone());
-                    }
-                    at += 1;
-                }
-                prover.pop();
-            }
-            pending = left;
-            if !progress {
+            let before = self.facts.len();
+            (_, open) = self.round(open);
+            if self.facts.len() == before {
                 break;
             }
         }
     }
+
+    /// Asks about all candidates, which are sorted by depth; those that are met add to the facts.
+    /// Returns those that are met and those that are not.
+    fn round(&mut self, candidates: Vec<Candidate>) -> (Vec<Candidate>, Vec<Candidate>) {
+        let (mut met, mut left) = (Vec::new(), Vec::new());
+        // What a depth establishes, an inner one does: the prover's stack only grows.
+        let mut reached = None;
+        let mut stack = Stack {
+            differences: Differences::default(),
+            without_prover: near::is_large(self.space.constraints.len() + self.facts.len()),
+            possible: Vec::new(),
+            scopes: 0,
+        };
+        let known: Vec<(usize, Constraint)> =
+            self.facts.iter().map(|c| (depth_of(c, self.dims), c.clone())).collect();
+        for candidate in candidates {
+            let Candidate { depth, premise, .. } = &candidate;
+            let mut new: Vec<Constraint> = Vec::new();
+            if reached < Some(*depth) {
+                let from = reached.map_or(0, |d: usize| d + 1);
+                new = self.established[from..=*depth].concat();
+                let here = known.iter().filter(|(at, _)| (from..=*depth).contains(at));
+                new.extend(here.map(|(_, c)| c.clone()));
+                reached = Some(*depth);
+            }
+            self.establish(&new, &mut stack);
+            if !self.implied(premise, &mut stack) {
+                left.push(candidate);
+                continue;
+            }
+            let mut new = Vec::new();
+            for c in &candidate.conclusion {
+                if c.as_bool() != Some(true) && !self.facts.contains(c) {
+                    self.facts.push(c.clone());
+                    new.push(c.clone());
+                }
+            }
+            self.establish(&new, &mut stack);
+            met.push(candidate);
+        }
+        for _ in 0..stack.scopes {
+            self.prover.pop();
+        }
+        (met, left)
+    }
+
+    fn establish(&mut self, new: &[Constraint], stack: &mut Stack) {
+        stack.differences.extend(new);
+        if stack.without_prover || new.is_empty() {
+            return;
+        }
+        let new: Vec<Formula> = new.iter().cloned().map(Formula::Constraint).collect();
+        self.prover.push(&new);
+        stack.scopes += 1;
+        stack.possible.retain(|m| new.iter().all(|f| m.satisfies(f) == Some(true)));
+    }
+
+    fn implied(&mut self, premise: &Formula, stack: &mut Stack) -> bool {
+        if stack.differences.implies(premise) {
+            return true;
+        }
+        let fails = |m: &Model| m.satisfies(premise) == Some(false);
+        if stack.without_prover || stack.possible.iter().any(fails) {
+            return false;
+        }
+        let answer = self.prover.prove_unsat(&[premise.clone().not()]);
+        stack.possible.extend(answer.model().cloned());
+        answer.is_unsat()
+    }
 }
 
-/// Nested implications as premises and a conclusion.
-fn split(mut f: Formula) -> (Vec<Formula>, Formula) {
+/// Nested implications as a premise and a conclusion.
+fn split(mut f: Formula) -> (Formula, Formula) {
     let mut premises = Vec::new();
     while let Formula::Implies(a, b) = f {
         premises.push(*a);
         f = *b;
     }
-    (premises, f)
+    (Formula::and(premises), f)
 }
 
 /// True if `c` reads index arrays only where the space does.
-fn only_reads(c: &Constraint, calls: &[Call]) -> bool {
+fn only_reads(c: &Constraint, sight: &Sight) -> bool {
     let mut known = true;
-    c.visit_calls(&mut |call| known &= calls.contains(call));
+    c.visit_calls(&mut |call| known &= sight.contains(call));
     known
 }
 
@@ -190,11 +254,8 @@ fn collect_calls(space: &Space, dims: &[Name]) -> Vec<(Call, usize)> {
             }
         }
     }
-    let params = space.params();
-    for p in &space.properties {
-        if p.formula.free_vars().iter().all(|v| params.contains(v)) {
-            p.formula.visit_calls(&mut add);
-        }
+    for law in space.theory.laws.iter().filter(|law| law.is_ground()) {
+        law.formula.visit_calls(&mut add);
     }
     out
 }

@@ -18,12 +18,15 @@
 //! ```
 
 mod assumptions;
+mod differences;
+mod exact;
+mod near;
 mod nest;
 mod scanner;
 
 pub use assumptions::Assumptions;
+pub use exact::scan;
 pub use nest::{Bind, Level, Nest};
-pub use scanner::scan;
 
 #[allow(unused_imports)]
 use crate::iterspace::{LoopOrder, Space};

@@ -80,6 +80,29 @@ pub struct Nest {
 }
 
 impl Nest {
+    /// The nest of a space without points: `for i in 0..0`, all other dimensions inside.
+    pub fn nothing(dims: &[Name]) -> Nest {
+        let zero = Affine::zero;
+        let level = |(d, var): (usize, &Name)| Level {
+            var: var.clone(),
+            bind: match d {
+                0 => Bind::Loop { lower: vec![zero()], upper: vec![zero()] },
+                _ => Bind::Let(zero()),
+            },
+            guards: Vec::new(),
+            restrictions: Vec::new(),
+            calls: Vec::new(),
+            conditions: Vec::new(),
+        };
+        let never = Constraint::lt(zero(), zero());
+        Nest {
+            guards: if dims.is_empty() { vec![never] } else { Vec::new() },
+            calls: Vec::new(),
+            levels: dims.iter().enumerate().map(level).collect(),
+            assumptions: Vec::new(),
+        }
+    }
+
     /// Everything that holds at the start of level `depth`, assumptions included.
     pub fn known_before(&self, depth: usize) -> Vec<Constraint> {
         let mut out = self.guards.clone();

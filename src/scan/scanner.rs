@@ -1,48 +1,54 @@
 //! Polyhedral scanning, one dimension at a time.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use indexmap::IndexMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::assumptions::{call_depth, depth_of};
+use super::differences::Differences;
+use super::near::{self, Context, framed, visit_atoms};
 use super::{Assumptions, Bind, Level, Nest};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Atom, Constraint, Formula, Name, Relop};
 use crate::isl::{Frame, Set};
 use crate::iterspace::{LoopOrder, Space};
-use crate::prover::Prover;
 
-/// Scans `space` in the given order.
-///
-/// The nest is exact: in debug builds the scanned set is compared with the space.
-pub fn scan(space: &Space, order: &LoopOrder, prover: &mut dyn Prover) -> Result<Nest> {
-    let mut assumptions = Assumptions::derive(space, &order.dims, prover);
-    // Contradictory properties imply every condition. No data obeys them, but the kernel must not
-    // lose its bounds over it: nothing is assumed then.
-    if Scanner::new(space, order, &assumptions).full.is_empty() {
-        assumptions.facts.clear();
-    }
-    let scanner = Scanner::new(space, order, &assumptions);
-    let nest = scanner.run()?;
-    if cfg!(debug_assertions) {
-        scanner.verify(&nest);
-    }
-    Ok(nest)
-}
-
-struct Scanner<'a> {
-    space: &'a Space,
-    dims: &'a [Name],
+/// A space in the order in which it is scanned.
+pub(super) struct Scanner<'a> {
+    pub space: &'a Space,
+    pub dims: &'a [Name],
     assumptions: &'a Assumptions,
     /// `frames[d]`: the first `d` dimensions with their calls; `frames[0]` has parameters only.
-    frames: Vec<Rc<Frame>>,
+    pub frames: Vec<Rc<Frame>>,
     /// The frame up to dimension `d` itself, before its calls.
     bare: Vec<Rc<Frame>>,
-    full: Set,
+    /// When each atom is known: dimension `d` from `bare(d)` on, its calls from `after(d)` on.
+    /// Parameters are known from the start.
+    known_at: FxHashMap<Atom, usize>,
+    /// The depth of each constraint of the space, and those at which it reads index arrays.
+    depths: Vec<(usize, Vec<usize>)>,
+    /// The values that equations of the space give each dimension, in the order of the dimensions.
+    solved: IndexMap<Name, Vec<Affine>>,
+    /// Constraints of the space, its facts, and what is assumed.
+    pub all: Vec<Constraint>,
+    /// The set of all of them, if it was asked for.
+    full: OnceCell<Set>,
+}
+
+/// Once dimension `d` is bound, before its calls are read.
+const fn bare(d: usize) -> usize {
+    2 * d + 1
+}
+
+/// Once the first `depth` dimensions are bound and their calls read.
+const fn after(depth: usize) -> usize {
+    2 * depth
 }
 
 impl<'a> Scanner<'a> {
-    fn new(space: &'a Space, order: &'a LoopOrder, assumptions: &'a Assumptions) -> Self {
+    pub fn new(space: &'a Space, order: &'a LoopOrder, assumptions: &'a Assumptions) -> Self {
         let dims = &order.dims;
         let at_depth = |d: usize| {
             assumptions
@@ -56,11 +62,15 @@ impl<'a> Scanner<'a> {
         let mut atoms: Vec<Atom> = Vec::new();
         let frame = |dims: &[Atom]| Rc::new(Frame { params: params.clone(), dims: dims.to_vec() });
         let mut frames = vec![frame(&atoms)];
-        let mut bare = Vec::new();
+        let mut bare_frames = Vec::new();
+        let mut known_at: FxHashMap<Atom, usize> =
+            params.iter().map(|atom| (atom.clone(), after(0))).collect();
         for (d, var) in dims.iter().enumerate() {
             atoms.push(Atom::Var(var.clone()));
-            bare.push(frame(&atoms));
+            known_at.insert(Atom::Var(var.clone()), bare(d));
+            bare_frames.push(frame(&atoms));
             atoms.extend(at_depth(d + 1));
+            known_at.extend(at_depth(d + 1).map(|call| (call, after(d + 1))));
             frames.push(frame(&atoms));
         }
         let all: Vec<Constraint> = space
@@ -70,11 +80,58 @@ impl<'a> Scanner<'a> {
             .chain(&assumptions.facts)
             .cloned()
             .collect();
-        let full = framed(&frames[dims.len()], &all);
-        Scanner { space, dims, assumptions, frames, bare, full }
+        let depths = space.constraints.iter().map(|c| {
+            let mut reads = Vec::new();
+            c.visit_calls(&mut |call| reads.push(call_depth(call, dims)));
+            (depth_of(c, dims), reads)
+        });
+        let depths = depths.collect();
+        let values = |var: &Name| -> Vec<Affine> {
+            space.constraints.iter().filter_map(|c| solve_unit(c, var)).collect()
+        };
+        let solved = dims.iter().map(|var| (var.clone(), values(var))).collect();
+        let bare = bare_frames;
+        Scanner {
+            space,
+            dims,
+            assumptions,
+            frames,
+            bare,
+            known_at,
+            depths,
+            solved,
+            all,
+            full: OnceCell::new(),
+        }
     }
 
-    fn run(&self) -> Result<Nest> {
+    pub fn full(&self) -> &Set {
+        self.full.get_or_init(|| framed(&self.frames[self.dims.len()], &self.all))
+    }
+
+    /// Whether the space is seen to have no point.
+    pub fn is_empty(&self) -> bool {
+        if !self.is_large() {
+            return self.full().is_empty();
+        }
+        let mut differences = Differences::default();
+        differences.extend(&self.all);
+        differences.is_contradictory()
+    }
+
+    /// Whether every atom of `affine` is known by then.
+    fn fits(&self, by: usize, affine: &Affine) -> bool {
+        affine.terms().iter().all(|(atom, _)| match atom {
+            Atom::Floor(inner, _) => self.fits(by, inner),
+            other => self.known_at.get(other).is_some_and(|at| *at <= by),
+        })
+    }
+
+    /// The nest.
+    ///
+    /// # Errors
+    /// If a dimension has no bounds in this order.
+    pub fn run(&self) -> Result<Nest> {
         let mut known: Vec<Constraint> = self.space.facts.clone();
         let mut nest = Nest {
             guards: Vec::new(),
@@ -96,13 +153,8 @@ impl<'a> Scanner<'a> {
                 conditions: Vec::new(),
             };
             known.extend(level.bound_constraints());
-            let reads_here = |c: &Constraint| {
-                let mut reads = false;
-                c.visit_calls(&mut |call| reads |= call_depth(call, self.dims) == d + 1);
-                reads
-            };
-            level.guards = self.unmet(d + 1, &mut known, |c| !reads_here(c));
-            level.conditions = self.unmet(d + 1, &mut known, reads_here);
+            level.guards = self.unmet(d + 1, &mut known, |reads| !reads.contains(&(d + 1)));
+            level.conditions = self.unmet(d + 1, &mut known, |reads| reads.contains(&(d + 1)));
             if level.is_loop() {
                 self.find_ahead(d, &mut known, &mut level.conditions);
             }
@@ -129,6 +181,13 @@ impl<'a> Scanner<'a> {
     /// Only those constraints are used, so the value is in terms of the indices that they mention.
     fn closed_form(&self, d: usize) -> Option<Affine> {
         let var = &self.dims[d];
+        // A bound alone never leaves one value.
+        let stepped = |c: &Constraint| {
+            c.affine.coefficient_of_var(var).abs() > 1 || only_inside_floor(&c.affine, var)
+        };
+        if !self.space.constraints.iter().any(stepped) {
+            return None;
+        }
         let is_open = |n: &Name| self.dims[d..].contains(n);
         let mut open: Vec<Name> = vec![var.clone()];
         let mut tied: Vec<&Constraint> = Vec::new();
@@ -144,13 +203,6 @@ impl<'a> Scanner<'a> {
                     open.push(n.clone());
                 }
             });
-        }
-        // A bound alone never leaves one value.
-        let stepped = |c: &&Constraint| {
-            c.affine.coefficient_of_var(var).abs() > 1 || only_inside_floor(&c.affine, var)
-        };
-        if !tied.iter().any(stepped) {
-            return None;
         }
         let (mut inputs, mut hidden): (Vec<Atom>, Vec<Atom>) = (Vec::new(), Vec::new());
         for c in &tied {
@@ -188,31 +240,77 @@ impl<'a> Scanner<'a> {
         calls.filter(|(_, d)| *d == depth).map(|(c, _)| c.clone()).collect()
     }
 
-    /// `known` and the assumptions, as far as they fit the frame of `depth` dimensions.
-    fn context(&self, frame: &Rc<Frame>, known: &[Constraint]) -> Set {
-        let fitting: Vec<Constraint> = known
-            .iter()
-            .chain(&self.assumptions.facts)
-            .filter(|c| fits(frame, &c.affine))
-            .cloned()
-            .collect();
-        framed(frame, &fitting)
+    /// `known` and the assumptions, as far as they are about what is known by then.
+    fn established<'k>(&'k self, by: usize, known: &'k [Constraint]) -> Vec<&'k Constraint> {
+        let all = known.iter().chain(&self.assumptions.facts);
+        all.filter(|c| self.fits(by, &c.affine)).collect()
+    }
+
+    pub fn is_large(&self) -> bool {
+        near::is_large(self.all.len())
+    }
+
+    /// What the space, or its part around dimension `d`, says of the dimension and of what is known by
+    /// then; and what is established.
+    fn reach(&self, d: usize, known: &[Constraint], whole: bool) -> (Set, Set) {
+        let context = self.established(bare(d), known);
+        let context = |frame: &Rc<Frame>| {
+            let fitting = context.iter().filter(|c| fits(frame, &c.affine));
+            framed(frame, &fitting.map(|c| (*c).clone()).collect::<Vec<_>>())
+        };
+        let frame = &self.bare[d];
+        if whole {
+            return (self.full().keep_first_dims(frame.dims.len()), context(frame));
+        }
+        let all: Vec<&Constraint> = self.all.iter().collect();
+        let var = Atom::Var(self.dims[d].clone());
+        let near: Vec<Constraint> = near::nearest([var], &all).into_iter().cloned().collect();
+        let mut mentioned: FxHashSet<Atom> = FxHashSet::default();
+        near.iter().for_each(|c| {
+            visit_atoms(&c.affine, &mut |atom| {
+                mentioned.insert(atom.clone());
+            });
+        });
+        let whole = &self.frames[self.dims.len()];
+        let of = |atoms: &[Atom]| -> Vec<Atom> {
+            atoms.iter().filter(|a| mentioned.contains(*a)).cloned().collect()
+        };
+        let outer = of(&frame.dims).len();
+        let local = Rc::new(Frame { params: of(&whole.params), dims: of(&whole.dims) });
+        let reach = framed(&local, &near).keep_first_dims(outer);
+        let context = context(reach.frame());
+        (reach, context)
     }
 
     /// How dimension `d` gets its values.
     fn bind(&self, d: usize, known: &[Constraint]) -> Result<Bind> {
         let var = &self.dims[d];
-        let frame = &self.bare[d];
         // An equation as written needs no projection, and reads best.
-        let written = self.space.constraints.iter().filter(|c| fits(frame, &c.affine));
+        let written = self.space.constraints.iter().filter(|c| self.fits(bare(d), &c.affine));
         if let Some(value) = written.filter_map(|c| solve_unit(c, var)).next() {
             return Ok(Bind::Let(value));
         }
         if let Some(value) = self.closed_form(d) {
             return Ok(Bind::Let(value));
         }
-        let reach = self.full.keep_first_dims(frame.dims.len());
-        let context = self.context(frame, known);
+        if self.is_large()
+            && let Some(bind) = self.project(d, self.reach(d, known, false))
+        {
+            return Ok(bind);
+        }
+        self.project(d, self.reach(d, known, true)).ok_or_else(|| {
+            Diagnostic::new(
+                Code::LoopOrder,
+                format!("no bounds for `{var}` when it is visited as dimension {}", d + 1),
+            )
+            .note(format!("visited before it: {}", names(&self.dims[..d])))
+            .help("visit the dimensions that bound it first (`--order`)")
+        })
+    }
+
+    /// The value or the bounds of dimension `d` by projection, if it has them.
+    fn project(&self, d: usize, (reach, context): (Set, Set)) -> Option<Bind> {
+        let var = &self.dims[d];
         let simplified = reach.gist(&context);
         let mut pieces = simplified.constraints();
         // Projection of a union, or integer holes: fall back to the constraints as written.
@@ -221,7 +319,7 @@ impl<'a> Scanner<'a> {
                 self.space
                     .constraints
                     .iter()
-                    .filter(|c| fits(frame, &c.affine) && c.mentions(var))
+                    .filter(|c| self.fits(bare(d), &c.affine) && c.mentions(var))
                     .cloned()
                     .collect(),
             ];
@@ -230,13 +328,13 @@ impl<'a> Scanner<'a> {
             pieces.remove(0).into_iter().filter(|c| c.mentions(var)).collect();
 
         if let Some(value) = about_var.iter().find_map(|c| solve_unit(c, var)) {
-            return Ok(Bind::Let(value));
+            return Some(Bind::Let(value));
         }
         let meaningful = self.without_emptiness(d, &about_var, &context);
         for constraints in [&meaningful, &about_var] {
             let (lower, upper) = bounds(constraints, var);
             if !lower.is_empty() && !upper.is_empty() {
-                return Ok(Bind::Loop { lower, upper });
+                return Some(Bind::Loop { lower, upper });
             }
         }
         let (lower, upper) = bounds(&about_var, var);
@@ -251,15 +349,8 @@ impl<'a> Scanner<'a> {
         let (more_lower, more_upper) = bounds(&restated, var);
         let lower = if lower.is_empty() { more_lower } else { lower };
         let upper = if upper.is_empty() { more_upper } else { upper };
-        if lower.is_empty() || upper.is_empty() {
-            return Err(Diagnostic::new(
-                Code::LoopOrder,
-                format!("no bounds for `{var}` when it is visited as dimension {}", d + 1),
-            )
-            .note(format!("visited before it: {}", names(&self.dims[..d])))
-            .help("visit the dimensions that bound it first (`--order`)"));
-        }
-        Ok(Bind::Loop { lower, upper })
+        let bounded = !lower.is_empty() && !upper.is_empty();
+        bounded.then_some(Bind::Loop { lower, upper })
     }
 
     /// `about_var` without bounds by parameters alone that only say that inner loops are not empty:
@@ -270,9 +361,9 @@ impl<'a> Scanner<'a> {
         about_var: &[Constraint],
         context: &Set,
     ) -> Vec<Constraint> {
-        let frame = &self.bare[d];
+        let frame = context.frame();
         let var = &self.dims[d];
-        let values = self.determined_in(d, frame);
+        let values = self.determined(d, bare(d));
         let direct: Vec<Constraint> = self
             .space
             .constraints
@@ -297,49 +388,50 @@ impl<'a> Scanner<'a> {
         &self,
         depth: usize,
         known: &mut Vec<Constraint>,
-        select: impl Fn(&Constraint) -> bool,
+        select: impl Fn(&[usize]) -> bool,
     ) -> Vec<Constraint> {
-        let candidates: Vec<&Constraint> = self
-            .space
-            .constraints
-            .iter()
-            .filter(|c| depth_of(c, self.dims) == depth && select(c))
+        let constraints = self.space.constraints.iter().zip(&self.depths);
+        let candidates: Vec<&Constraint> = constraints
+            .filter(|(_, (at, reads))| *at == depth && select(reads))
+            .map(|(c, _)| c)
             .collect();
         if candidates.is_empty() {
             return Vec::new();
         }
-        let frame = &self.frames[depth];
-        let mut context = self.context(frame, known);
         let mut out = Vec::new();
+        let mut context = self.context(depth, known);
         for c in candidates {
             if !context.implies(c) {
                 out.push(c.clone());
                 known.push(c.clone());
-                context = context.intersect(&framed(frame, std::slice::from_ref(c)));
+                context.push(c.clone());
             }
         }
         out
     }
 
-    /// Dimensions after `d` whose value is already determined once `d` and its calls are known.
-    fn determined(&self, d: usize) -> IndexMap<Name, Affine> {
-        self.determined_in(d, &self.frames[d + 1])
+    fn context(&self, depth: usize, known: &[Constraint]) -> Context {
+        let known = self.established(after(depth), known).into_iter().cloned().collect();
+        Context::new(&self.frames[depth], known, self.is_large())
     }
 
-    /// Dimensions after `d` whose value the atoms of `frame` determine.
-    fn determined_in(&self, d: usize, frame: &Frame) -> IndexMap<Name, Affine> {
+    /// Dimensions after `d` whose value is determined by what is known by then.
+    fn determined(&self, d: usize, by: usize) -> IndexMap<Name, Affine> {
         let mut out: IndexMap<Name, Affine> = IndexMap::new();
+        let later = self.solved.iter().filter(|(var, _)| self.dims[d + 1..].contains(var));
+        let later: Vec<_> = later.collect();
         loop {
             let before = out.len();
-            for var in &self.dims[d + 1..] {
-                let solved = self.space.constraints.iter().filter_map(|c| {
-                    let value = solve_unit(c, var)?.substitute(&|n| out.get(n).cloned());
-                    fits(frame, &value).then_some(value)
+            for (var, values) in &later {
+                let mut known = values.iter().filter_map(|value| {
+                    let value = value.substitute(&|n| out.get(n).cloned());
+                    self.fits(by, &value).then_some(value)
                 });
-                if !out.contains_key(var)
-                    && let Some(value) = { solved }.next()
+                if !out.contains_key(*var)
+                    && let Some(value) = known.next()
                 {
-                    out.insert(var.clone(), value);
+                    drop(known);
+                    out.insert((*var).clone(), value);
                 }
             }
             if out.len() == before {
@@ -353,43 +445,29 @@ impl<'a> Scanner<'a> {
     /// Only those that relate an index array read here to something known before; all others read
     /// better where they were written.
     fn find_ahead(&self, d: usize, known: &mut Vec<Constraint>, out: &mut Vec<Constraint>) {
-        let values = self.determined(d);
-        let frame = &self.frames[d + 1];
-        let outer: Vec<&Atom> = self.frames[d].dims.iter().collect();
-        for c in &self.space.constraints {
-            if depth_of(c, self.dims) <= d + 1 {
+        let values = self.determined(d, after(d + 1));
+        let is_outer = |atom: &Atom| match self.known_at.get(atom) {
+            // Parameters relate nothing to what was visited.
+            Some(at) => *at <= after(d) && !self.frames[0].params.contains(atom),
+            None => false,
+        };
+        for (c, (depth, _)) in self.space.constraints.iter().zip(&self.depths) {
+            if *depth <= d + 1 {
                 continue;
             }
             let here = c.substitute(&|n| values.get(n).cloned());
             let mut reads = false;
             here.visit_calls(&mut |call| reads |= call_depth(call, self.dims) == d + 1);
-            let relates = here.affine.terms().iter().any(|(a, _)| outer.contains(&a));
-            if !reads || !relates || !fits(frame, &here.affine) {
+            let relates = here.affine.terms().iter().any(|(a, _)| is_outer(a));
+            if !reads || !relates || !self.fits(after(d + 1), &here.affine) {
                 continue;
             }
-            if !self.context(frame, known).implies(&here) {
+            if !self.context(d + 1, known).implies(&here) {
                 known.push(here.clone());
                 out.push(here);
             }
         }
     }
-
-    /// The scanned set equals the space.
-    fn verify(&self, nest: &Nest) {
-        let mut emitted = nest.known_before(nest.levels.len());
-        emitted.extend(self.space.facts.iter().chain(&nest.assumptions).cloned());
-        let scanned = framed(&self.frames[self.dims.len()], &emitted);
-        assert!(
-            scanned.is_equal(&self.full),
-            "the scan is not exact:\n{nest}\nscanned {scanned}\nspace {}",
-            self.full
-        );
-    }
-}
-
-/// All atoms of a scan are in its frames by construction.
-fn framed(frame: &Rc<Frame>, constraints: &[Constraint]) -> Set {
-    Set::new(frame, constraints).expect("every atom of the space is in its frame")
 }
 
 fn names(names: &[Name]) -> String {
@@ -412,16 +490,6 @@ fn solve_unit(c: &Constraint, var: &Name) -> Option<Affine> {
     }
     let rest = c.affine.clone() - Affine::var(var.clone()) * k;
     (!rest.mentions(var)).then(|| rest * -k)
-}
-
-/// Calls `f` on every variable and call of `affine`, looking inside floors but not inside calls.
-fn visit_atoms(affine: &Affine, f: &mut impl FnMut(&Atom)) {
-    for (atom, _) in affine.terms() {
-        match atom {
-            Atom::Floor(inner, _) => visit_atoms(inner, f),
-            other => f(other),
-        }
-    }
 }
 
 fn only_inside_floor(affine: &Affine, var: &Name) -> bool {

@@ -1,9 +1,12 @@
 //! One find, as the prover sees it: its outer loops, its range and its conditions.
 
-use crate::formula::{Affine, Call, Constraint, Formula, Name, conjunction};
+use std::sync::Arc;
+
+use crate::formula::{Affine, Call, Constraint, Name, conjunction};
 use crate::iterspace::Space;
 use crate::layout::PropertyKind;
 use crate::scan::{Bind, Nest};
+use crate::theory::Theory;
 
 /// A level of a nest whose position is to be found.
 #[derive(Clone, Debug)]
@@ -27,13 +30,10 @@ pub struct FindProblem {
     pub outer: Vec<Name>,
     /// What holds of the outer variables.
     pub context: Vec<Constraint>,
-    /// Facts about parameters alone.
-    pub facts: Vec<Constraint>,
-    /// Closed properties of all index arrays.
-    pub properties: Vec<Formula>,
+    /// Parameters, what holds of them, and the laws of all index arrays.
+    pub theory: Arc<Theory>,
     /// The kinds of the properties, with the arrays they are about.
     pub kinds: Vec<(PropertyKind, Vec<Name>)>,
-    pub params: Vec<Name>,
 }
 
 impl FindProblem {
@@ -75,11 +75,62 @@ impl FindProblem {
             state_candidates: candidates,
             outer: outer_levels.iter().map(|l| l.var.clone()).collect(),
             context: nest.known_before(level),
-            facts: space.facts.clone(),
-            properties: space.properties.iter().map(|p| p.formula.clone()).collect(),
+            theory: space.theory.clone(),
             kinds: space.properties.iter().map(|p| (p.kind, p.arrays.clone())).collect(),
-            params: space.params(),
         })
+    }
+
+    /// The problem without those finds around it of which `unique` says that they have one match at
+    /// most, as far as it does not read their positions; `None` if it reads all of them.
+    ///
+    /// A proof for this problem is one for the whole. Less is known, and `earlier` says no less: the
+    /// first loop in which two iterations differ is never such a find, whose query would be the same
+    /// in both and have two matches. A product of many factors is a nest of finds, and this keeps
+    /// each of its problems small.
+    pub fn without(&self, nest: &Nest, unique: &[Name]) -> Option<FindProblem> {
+        let around = &nest.levels[..self.level];
+        let mut needed: Vec<Name> = Vec::new();
+        let mut need = |c: &Affine| {
+            c.visit_vars(&mut |n| {
+                if !needed.contains(n) {
+                    needed.push(n.clone());
+                }
+            });
+        };
+        self.lower.iter().chain(&self.upper).for_each(&mut need);
+        self.conditions.iter().for_each(|c| need(&c.affine));
+        for level in around.iter().rev() {
+            let is_loop = level.is_loop() && !unique.contains(&level.var);
+            if is_loop || needed.contains(&level.var) {
+                for c in level.constraints() {
+                    c.affine.visit_vars(&mut |n| {
+                        if !needed.contains(n) {
+                            needed.push(n.clone());
+                        }
+                    });
+                }
+            }
+        }
+        let mut dropped: Vec<&Name> = Vec::new();
+        for level in around.iter().filter(|l| !needed.contains(&l.var)) {
+            let depends = match &level.bind {
+                Bind::Let(e) => dropped.iter().any(|n| e.mentions(n)),
+                Bind::Loop { .. } => true,
+            };
+            if depends {
+                dropped.push(&level.var);
+            }
+        }
+        if dropped.is_empty() {
+            return None;
+        }
+        let mut fewer = self.clone();
+        let kept = |n: &Name| !dropped.contains(&n);
+        fewer.loops.retain(kept);
+        fewer.state_candidates.retain(kept);
+        fewer.outer.retain(kept);
+        fewer.context.retain(|c| !dropped.iter().any(|n| c.mentions(n)));
+        Some(fewer)
     }
 
     /// Whether `array` has a property of that kind, by itself.

@@ -1,5 +1,6 @@
 //! Trying every template on every find.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::conditions::{find_key, orderings};
@@ -7,10 +8,11 @@ use super::state_indices::{minimal_state, placement};
 use super::vocabulary::{Arguments, Vocabulary};
 use super::{Direction, FindProblem, KeyPart, Obligation, Plan, Refutation, Template, Verdict};
 use crate::diagnostic::Result;
-use crate::formula::{Affine, Atom, Call, Formula, Name};
-use crate::iterspace::{Space, instantiate};
+use crate::formula::{Affine, Atom, Formula, Name};
+use crate::iterspace::Space;
 use crate::prover::{Answer, Model, Prover};
 use crate::scan::{Bind, Nest};
+use crate::theory::Known;
 
 /// One template tried on one find.
 #[derive(Clone, Debug)]
@@ -42,6 +44,7 @@ pub fn synthesize(
     prover: &mut dyn Prover,
 ) -> Result<Vec<Find>> {
     let mut out = Vec::new();
+    let mut unique: Vec<Name> = Vec::new();
     for (level, l) in nest.levels.iter().enumerate() {
         match &l.bind {
             Bind::Let(_) if space.owner(&l.var).is_some() => {
@@ -49,13 +52,40 @@ pub fn synthesize(
             }
             Bind::Loop { .. } if l.is_find() => {
                 if let Some(problem) = FindProblem::new(space, nest, level) {
-                    out.push(Session::new(&problem, nest, prover).run(templates)?);
+                    let find = solve(problem, &unique, nest, templates, prover)?;
+                    if find.unique {
+                        unique.push(find.problem.position.clone());
+                    }
+                    out.push(find);
                 }
             }
             _ => {}
         }
     }
     Ok(out)
+}
+
+/// Tries all templates; first without what need not be known of the finds around.
+fn solve(
+    problem: FindProblem,
+    unique: &[Name],
+    nest: &Nest,
+    templates: &[Rc<Template>],
+    prover: &mut dyn Prover,
+) -> Result<Find> {
+    let mut first = None;
+    if let Some(fewer) = problem.without(nest, unique) {
+        let found = Session::new(&fewer, nest, prover).run(templates, None)?;
+        let settled = |a: &Attempt| match a.verdict {
+            Verdict::Proved(_) | Verdict::Inapplicable(_) | Verdict::Vacuous => true,
+            Verdict::Refuted(_) | Verdict::Unknown(_) => false,
+        };
+        if found.unique && found.attempts.iter().all(settled) {
+            return Ok(Find { problem, ..found });
+        }
+        first = Some(found);
+    }
+    Session::new(&problem, nest, prover).run(templates, first)
 }
 
 /// Every choice of arguments of `template` that is refuted for `find`, with a small counterexample
@@ -68,10 +98,7 @@ pub fn refutations(
 ) -> Result<Vec<Refutation>> {
     let mut session = Session::new(&find.problem, nest, prover);
     session.refuted = Some(Vec::new());
-    let base = session.base(2);
-    session.prover.push(&base);
     session.attempt(template, find.unique)?;
-    session.prover.pop();
     Ok(session.refuted.take().unwrap_or_default())
 }
 
@@ -108,36 +135,37 @@ fn closed_form(
             state_candidates: Vec::new(),
             outer: Vec::new(),
             context: Vec::new(),
-            facts: Vec::new(),
-            properties: Vec::new(),
+            theory: space.theory.clone(),
             kinds: Vec::new(),
-            params: Vec::new(),
         },
         unique: true,
         attempts: vec![Attempt { template, verdict: Verdict::Proved(plan) }],
     })
 }
 
-/// The prover loaded with what holds of two iterations and two positions of one find.
+/// What is known of two iterations and two positions of one find.
 pub(super) struct Session<'a> {
     pub problem: &'a FindProblem,
     pub nest: &'a Nest,
-    pub prover: &'a mut dyn Prover,
+    pub known: Known<'a>,
     /// When asked for: every choice of arguments that was refuted on the way.
     refuted: Option<Vec<Refutation>>,
 }
 
 impl<'a> Session<'a> {
     pub fn new(problem: &'a FindProblem, nest: &'a Nest, prover: &'a mut dyn Prover) -> Self {
-        Session { problem, nest, prover, refuted: None }
+        let vocabulary = Vocabulary { problem, arguments: Arguments::default() };
+        let mut known = Known::new(&problem.theory, prover);
+        let iterations = [vocabulary.context(0), vocabulary.context(1)];
+        known.enter_formulas(&iterations, &sights(&vocabulary, 0..2));
+        Session { problem, nest, known, refuted: None }
     }
 
-    fn run(mut self, templates: &[Rc<Template>]) -> Result<Find> {
-        let base = self.base(2);
-        self.prover.push(&base);
+    /// `proved` are verdicts from less knowledge.
+    fn run(mut self, templates: &[Rc<Template>], proved: Option<Find>) -> Result<Find> {
         let vocabulary = Vocabulary { problem: self.problem, arguments: Arguments::default() };
         let possible = Formula::and([vocabulary.in_range(0, 0), vocabulary.matches(0, 0)]);
-        let vacuous = self.prover.is_unsat(&[possible]);
+        let vacuous = self.known.excludes(&[possible]);
         let twice = Formula::and([
             vocabulary.in_range(0, 0),
             vocabulary.in_range(1, 0),
@@ -145,51 +173,25 @@ impl<'a> Session<'a> {
             vocabulary.matches(1, 0),
             vocabulary.expand(&Formula::Predicate("less".into(), vec![var("q"), var("r")]))?,
         ]);
-        let unique = self.prover.is_unsat(&[twice]);
+        let unique = self.known.excludes(&[twice]);
+        // Plans for several matches do not look for the one there is.
+        let proved = proved.filter(|find| find.unique == unique);
         let mut attempts = Vec::new();
-        for template in templates {
-            let verdict = if vacuous && !template.obligations.is_empty() {
-                Verdict::Vacuous
-            } else {
-                self.attempt(template, unique)?
+        for (k, template) in templates.iter().enumerate() {
+            let before = proved.as_ref().map(|find| &find.attempts[k].verdict);
+            let verdict = match before {
+                _ if vacuous && !template.obligations.is_empty() => Verdict::Vacuous,
+                Some(verdict @ Verdict::Proved(_)) => verdict.clone(),
+                _ => self.attempt(template, unique)?,
             };
             attempts.push(Attempt { template: template.clone(), verdict });
         }
-        self.prover.pop();
         Ok(Find { problem: self.problem.clone(), unique, attempts })
     }
 
-    /// Facts, both iterations, and the instances of all properties on the calls in sight.
-    fn base(&self, positions: usize) -> Vec<Formula> {
+    fn enter_third_position(&mut self) {
         let vocabulary = Vocabulary { problem: self.problem, arguments: Arguments::default() };
-        let mut out: Vec<Formula> =
-            self.problem.facts.iter().cloned().map(Formula::Constraint).collect();
-        out.extend([vocabulary.context(0), vocabulary.context(1)]);
-        let mut calls: Vec<Call> = Vec::new();
-        let mut collect = |f: &Formula| {
-            f.visit_calls(&mut |c| {
-                if !calls.contains(c) {
-                    calls.push(c.clone());
-                }
-            });
-        };
-        out.iter().for_each(&mut collect);
-        for q in 0..positions {
-            for i in 0..2 {
-                collect(&vocabulary.in_range(q, i));
-                collect(&vocabulary.matches(q, i));
-            }
-        }
-        let is_param = |n: &str| self.problem.params.iter().any(|p| &**p == n);
-        for property in &self.problem.properties {
-            if property.free_vars().iter().all(|v| is_param(v)) {
-                collect(property);
-            }
-        }
-        for property in &self.problem.properties {
-            out.extend(instantiate(property, &calls, &is_param));
-        }
-        out
+        self.known.enter_formulas(&[], &sights(&vocabulary, 2..3));
     }
 
     fn attempt(&mut self, template: &Rc<Template>, unique: bool) -> Result<Verdict> {
@@ -330,12 +332,11 @@ impl<'a> Session<'a> {
         let query = vocabulary.expand(&o.formula)?;
         let third = self.mentions_third_position(&query);
         if third {
-            let base = self.base(3);
-            self.prover.push(&base);
+            self.enter_third_position();
         }
-        let answer = self.prover.prove_unsat(std::slice::from_ref(&query));
+        let answer = self.known.ask(std::slice::from_ref(&query));
         if third {
-            self.prover.pop();
+            self.known.leave();
         }
         let refutation = |counterexample| {
             let arguments = &vocabulary.arguments;
@@ -379,21 +380,27 @@ impl<'a> Session<'a> {
     /// The smallest counterexample found for a refuted obligation, without what does not matter.
     fn illustrate(&mut self, query: &Formula) -> Option<Model> {
         let third = self.mentions_third_position(query);
-        let base = self.base(if third { 3 } else { 2 });
         if third {
-            self.prover.push(&base);
+            self.enter_third_position();
         }
-        let found = self.prover.illustrate(std::slice::from_ref(query));
+        let found = self.known.illustrate(std::slice::from_ref(query));
+        let found = found.map(|model| model.about(query, self.known.given()));
         if third {
-            self.prover.pop();
+            self.known.leave();
         }
-        found.map(|model| model.about(query, &base))
+        found
     }
 
     fn mentions_third_position(&self, query: &Formula) -> bool {
         let third = format!("{}''", self.problem.position);
         query.free_vars().iter().any(|v| **v == *third)
     }
+}
+
+/// What obligations ask about these copies of the position, in both iterations.
+fn sights(vocabulary: &Vocabulary<'_>, positions: Range<usize>) -> Vec<Formula> {
+    let copies = positions.flat_map(|q| [(q, 0), (q, 1)]);
+    copies.flat_map(|(q, i)| [vocabulary.in_range(q, i), vocabulary.matches(q, i)]).collect()
 }
 
 /// The array of which the key is the element at the position itself, its last argument.

@@ -75,12 +75,12 @@ fn bounded(session: &mut Session, vocabulary: &Vocabulary, inner: &[Name]) -> bo
     let problem = session.problem;
     inner.iter().all(|n| {
         let n = vocabulary.instance(&Affine::var(n.clone()), 0, 0);
-        problem.params.iter().any(|size| {
+        problem.theory.parameters.iter().any(|size| {
             let inside = Formula::and([
                 Formula::le(Affine::zero(), n.clone()),
                 Formula::lt(n.clone(), Affine::var(size.clone())),
             ]);
-            session.prover.prove_unsat(&[inside.not()]).is_unsat()
+            session.known.excludes(&[inside.not()])
         })
     })
 }
@@ -101,5 +101,5 @@ fn consecutive(session: &mut Session, vocabulary: &Vocabulary, inner: &[Name]) -
     };
     let decreases = Formula::lex_lt(&tuple(1), &tuple(0));
     let query = Formula::and([pair("earlier")?, pair("same_state")?, decreases]);
-    Ok(session.prover.is_unsat(&[query]))
+    Ok(session.known.excludes(&[query]))
 }

@@ -34,6 +34,8 @@ pub struct Template {
     pub shared: bool,
     /// Its obligations order the range: positions to skip come first, then all matches.
     pub ordered: bool,
+    /// The type that its items declare: a multimap from keys to positions.
+    pub table: Option<String>,
     /// Where that state may live: `prefix`, `reset`, `array`.
     pub placements: Vec<String>,
     pub obligations: Vec<Obligation>,
@@ -75,6 +77,7 @@ struct TemplateFile {
     shared: bool,
     #[serde(default)]
     ordered: bool,
+    table: Option<String>,
     cost: String,
     #[serde(default)]
     obligation: Vec<ObligationFile>,
@@ -143,7 +146,7 @@ impl Template {
             )));
         }
         let needs = |what: &str| file.needs.iter().any(|n| n == what);
-        Ok(Template {
+        let template = Template {
             properties,
             ordering: needs("ordering"),
             key: needs("key"),
@@ -156,9 +159,39 @@ impl Template {
             placements: file.placements,
             shared: file.shared,
             ordered: file.ordered,
+            table: file.table,
             obligations,
             cost: file.cost,
             code: Rc::from(code),
+        };
+        if template.state && !template.state_has_one_range() {
+            return Err(schema(
+                "a template with state does not oblige its queries to search one range".into(),
+            )
+            .help(
+                "add an obligation with refute = \"same_state(I, J) and not same_range(I, J)\"",
+            ));
+        }
+        Ok(template)
+    }
+}
+
+impl Template {
+    /// True if it is an obligation that every position with the key of a query matches it: what a
+    /// table returns is then a match.
+    pub fn key_implies_match(&self) -> bool {
+        self.refutes("in_range(q, I) and key(q, I) and not match(q, I)")
+    }
+
+    /// True if it is an obligation that two queries of one state search one range.
+    fn state_has_one_range(&self) -> bool {
+        self.refutes("same_state(I, J) and not same_range(I, J)")
+    }
+
+    fn refutes(&self, formula: &str) -> bool {
+        let wanted = parse::formula(formula).ok();
+        self.obligations.iter().any(|o| {
+            !o.satisfiable && !o.many && o.permits.is_none() && Some(&o.formula) == wanted.as_ref()
         })
     }
 }

@@ -53,7 +53,7 @@ pub use tensor::Tensor;
 pub use values::{Element, Position, ValueType, Values};
 
 pub(crate) use dense::{for_each_nonzero, nonzeros};
-pub(crate) use points::{Scope, holds};
+pub(crate) use points::Scope;
 pub(crate) use strided::Strides;
 pub(crate) use tensor::{extents, known_sizes, rank_differs, shape};
 pub(crate) use values::{exact_integer, with_values};

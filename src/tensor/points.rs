@@ -10,7 +10,9 @@ use indexmap::IndexMap;
 
 use super::index_data::IndexData;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Affine, Arith, Atom, Name, Relop};
+use crate::formula::{
+    Affine, Arith, Arrays, Condition, Fault, Formula, Linear, Name, Names, Relop, Unresolved,
+};
 use crate::layout::visit::{Bound, Step};
 
 /// An index array with the extents that linearise its arguments.
@@ -27,29 +29,6 @@ struct ArrayView<'a> {
 pub(crate) struct Scope<'a> {
     pub sizes: IndexMap<Name, i64>,
     arrays: Vec<ArrayView<'a>>,
-}
-
-/// Why an expression has no value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// Element `at` of array number `array` does not exist.
-    Outside { array: usize, at: i64 },
-    /// An intermediate result exceeds 64 bits.
-    Overflow,
-}
-
-/// An affine form with sizes folded in and variables numbered.
-#[derive(Clone, Debug)]
-pub(crate) struct Linear {
-    constant: i64,
-    terms: Vec<(Term, i64)>,
-}
-
-#[derive(Clone, Debug)]
-enum Term {
-    Slot(usize),
-    Call { array: usize, args: Vec<Linear> },
-    Floor(Box<Linear>, i64),
 }
 
 impl<'a> Scope<'a> {
@@ -72,87 +51,25 @@ impl<'a> Scope<'a> {
 
     /// [`Scope::value`] with variables.
     pub fn value_with(&self, e: &Arith, variable: &impl Fn(&str) -> Option<i64>) -> Option<i64> {
-        e.eval(&|n| variable(n).or_else(|| self.sizes.get(n).copied()), &|f, args| {
-            self.read(self.array(f)?, args.iter().map(|&a| Ok(a))).ok()
-        })
-    }
-
-    fn read(
-        &self,
-        array: usize,
-        args: impl Iterator<Item = Result<i64, Fault>>,
-    ) -> Result<i64, Fault> {
-        let view = &self.arrays[array];
-        let mut at = 0i64;
-        for (k, arg) in args.enumerate() {
-            let extent = view.shape.get(k).copied().unwrap_or(1);
-            let row = at.checked_mul(if k == 0 { 1 } else { extent });
-            at = row.and_then(|row| row.checked_add(arg.ok()?)).ok_or(Fault::Overflow)?;
-        }
-        match usize::try_from(at) {
-            Ok(k) if k < view.data.len() => Ok(view.data.get(k)),
-            _ => Err(Fault::Outside { array, at }),
-        }
+        let variable = |n: &str| variable(n).or_else(|| self.sizes.get(n).copied());
+        let element =
+            |f: &str, at: &[i64]| self.element_at(self.array(f)?, at.iter().map(|&a| Ok(a))).ok();
+        e.value(&(variable, element))
     }
 
     /// Numbers the variables of `e`; a name that is neither variable nor size is refused.
     pub fn compile(&self, e: &Affine, variables: &[Name]) -> Result<Linear> {
-        let too_large = || Diagnostic::new(Code::Shape, "a size exceeds 64 bits");
-        let mut out = Linear { constant: e.offset(), terms: Vec::new() };
-        for (atom, c) in e.terms() {
-            match atom {
-                Atom::Var(n) => match (variables.iter().position(|v| v == n), self.sizes.get(n)) {
-                    (Some(slot), _) => out.terms.push((Term::Slot(slot), *c)),
-                    (None, Some(size)) => {
-                        out.constant = c
-                            .checked_mul(*size)
-                            .and_then(|s| s.checked_add(out.constant))
-                            .ok_or_else(too_large)?;
-                    }
-                    (None, None) => return Err(unknown(n)),
-                },
-                Atom::Call(call) => {
-                    let array = self.array(&call.array).ok_or_else(|| unknown(&call.array))?;
-                    let args: Result<Vec<Linear>> =
-                        call.args.iter().map(|a| self.compile(a, variables)).collect();
-                    out.terms.push((Term::Call { array, args: args? }, *c));
-                }
-                Atom::Floor(inner, d) => {
-                    let inner = self.compile(inner, variables)?;
-                    out.terms.push((Term::Floor(Box::new(inner), *d), *c));
-                }
-            }
-        }
-        Ok(out)
+        Linear::new(e, &InScope { scope: self, variables }).map_err(unresolved)
+    }
+
+    /// [`Scope::compile`] for a formula.
+    pub fn condition(&self, formula: &Formula, variables: &[Name]) -> Result<Condition> {
+        Condition::new(formula, &InScope { scope: self, variables }).map_err(unresolved)
     }
 
     /// The value of a compiled form at the given variables.
     pub fn eval(&self, e: &Linear, slots: &[i64]) -> Result<i64, Fault> {
-        let mut sum = e.constant;
-        for (term, c) in &e.terms {
-            let value = match term {
-                Term::Slot(k) => slots[*k],
-                Term::Call { array, args } => {
-                    // The common case of one argument needs no linearisation.
-                    match args.as_slice() {
-                        [arg] => {
-                            let at = self.eval(arg, slots)?;
-                            match usize::try_from(at) {
-                                Ok(k) if k < self.arrays[*array].data.len() => {
-                                    self.arrays[*array].data.get(k)
-                                }
-                                _ => return Err(Fault::Outside { array: *array, at }),
-                            }
-                        }
-                        args => self.read(*array, args.iter().map(|a| self.eval(a, slots)))?,
-                    }
-                }
-                Term::Floor(inner, d) => self.eval(inner, slots)?.div_euclid(*d),
-            };
-            let scaled = c.checked_mul(value).ok_or(Fault::Overflow)?;
-            sum = sum.checked_add(scaled).ok_or(Fault::Overflow)?;
-        }
-        Ok(sum)
+        e.value(self, slots)
     }
 
     /// The fault in words.
@@ -175,6 +92,58 @@ impl<'a> Scope<'a> {
                     .help("the index arrays hold numbers that are no positions")
             }
         }
+    }
+}
+
+impl Arrays for Scope<'_> {
+    fn element(&self, array: usize, at: i64) -> Result<i64, Fault> {
+        let data = self.arrays[array].data;
+        match usize::try_from(at) {
+            Ok(k) if k < data.len() => Ok(data.get(k)),
+            _ => Err(Fault::Outside { array, at }),
+        }
+    }
+
+    fn element_at(
+        &self,
+        array: usize,
+        args: impl Iterator<Item = Result<i64, Fault>>,
+    ) -> Result<i64, Fault> {
+        let view = &self.arrays[array];
+        let mut at = 0i64;
+        for (k, arg) in args.enumerate() {
+            let extent = view.shape.get(k).copied().unwrap_or(1);
+            let row = at.checked_mul(if k == 0 { 1 } else { extent });
+            at = row.and_then(|row| row.checked_add(arg.ok()?)).ok_or(Fault::Overflow)?;
+        }
+        self.element(array, at)
+    }
+}
+
+/// The names of a scope with variables, which hide sizes.
+struct InScope<'s, 'a> {
+    scope: &'s Scope<'a>,
+    variables: &'s [Name],
+}
+
+impl Names for InScope<'_, '_> {
+    fn slot(&self, name: &Name) -> Option<usize> {
+        self.variables.iter().position(|v| v == name)
+    }
+
+    fn size(&self, name: &Name) -> Option<i64> {
+        self.scope.sizes.get(name).copied()
+    }
+
+    fn array(&self, name: &Name) -> Option<usize> {
+        self.scope.array(name)
+    }
+}
+
+fn unresolved(why: Unresolved) -> Box<Diagnostic> {
+    match why {
+        Unresolved::Name(name) => unknown(&name),
+        Unresolved::Overflow => Diagnostic::new(Code::Shape, "a size exceeds 64 bits"),
     }
 }
 
@@ -260,7 +229,7 @@ impl Points {
             match step {
                 CompiledStep::Check(e, relop) => {
                     let value = scope.eval(e, slots).map_err(Stop::Fault)?;
-                    if !holds(value, *relop) {
+                    if !relop.holds(value) {
                         return Ok(());
                     }
                 }
@@ -293,14 +262,6 @@ impl Points {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(b) => Err(Stop::Asked(b)),
         }
-    }
-}
-
-pub(crate) fn holds(value: i64, relop: Relop) -> bool {
-    match relop {
-        Relop::Eq => value == 0,
-        Relop::Ge => value >= 0,
-        Relop::Ne => value != 0,
     }
 }
 

@@ -9,11 +9,11 @@ use std::ops::ControlFlow;
 use super::dense::DenseArray;
 use super::entries::Entries;
 use super::index_data::IndexData;
-use super::points::{Fault, Linear, Points, Scope, Stop};
+use super::points::{Points, Scope, Stop};
 use super::tensor::Tensor;
 use super::values::Values;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Affine, Arith, Call, Constraint, Name};
+use crate::formula::{Affine, Arith, Call, Constraint, Fault, Linear, Name};
 use crate::layout::{Layout, visit};
 
 impl Tensor {

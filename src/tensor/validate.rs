@@ -9,11 +9,11 @@ use std::ops::{ControlFlow, Range};
 
 use super::disorder::{self, Direction};
 use super::index_data::{IndexData, with_index};
-use super::points::{Linear, Points, Scope, Stop, holds};
+use super::points::{Points, Scope, Stop};
 use super::tensor::{Tensor, shape};
 use crate::check::data_checks;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Affine, Arith, Atom, Formula, Name, Relop};
+use crate::formula::{Affine, Arith, Atom, Formula, Name};
 use crate::layout::checks::Check;
 use crate::layout::probing::{home_slot, misplaced};
 use crate::layout::visit::Step;
@@ -342,7 +342,7 @@ impl Tensor {
     }
 
     fn ground(&self, scope: &Scope<'_>, formula: &Formula) -> Result<()> {
-        match Truth::new(scope, formula, &[])?.at(scope, &[])? {
+        match scope.condition(formula, &[])?.holds(scope, &[]).map_err(|f| scope.diagnose(f))? {
             true => Ok(()),
             false => Err(self.violated(scope, formula, formula, &[], &[])),
         }
@@ -365,13 +365,13 @@ impl Tensor {
             })
             .collect();
         let points = Points::new(scope, &variables, steps)?;
-        let truth = Truth::new(scope, conclusion, &variables)?;
-        let end = points.visit(scope, &mut |point| match truth.at(scope, point) {
+        let condition = scope.condition(conclusion, &variables)?;
+        let end = points.visit(scope, &mut |point| match condition.holds(scope, point) {
             Ok(true) => ControlFlow::Continue(()),
             Ok(false) => {
                 ControlFlow::Break(self.violated(scope, formula, conclusion, &variables, point))
             }
-            Err(e) => ControlFlow::Break(e),
+            Err(fault) => ControlFlow::Break(scope.diagnose(fault)),
         });
         match end {
             Ok(()) => Ok(()),
@@ -472,63 +472,3 @@ impl Tensor {
 }
 
 const WRONG_ARRAYS: &str = "check how the index arrays were made";
-
-/// A formula whose names are resolved.
-enum Truth {
-    Constraint(Linear, Relop),
-    And(Vec<Truth>),
-    Or(Vec<Truth>),
-    Not(Box<Truth>),
-}
-
-impl Truth {
-    fn new(scope: &Scope<'_>, formula: &Formula, variables: &[Name]) -> Result<Truth> {
-        let all = |parts: &[Formula]| -> Result<Vec<Truth>> {
-            parts.iter().map(|f| Truth::new(scope, f, variables)).collect()
-        };
-        Ok(match formula {
-            Formula::Constraint(c) => {
-                Truth::Constraint(scope.compile(&c.affine, variables)?, c.relop)
-            }
-            Formula::And(parts) => Truth::And(all(parts)?),
-            Formula::Or(parts) => Truth::Or(all(parts)?),
-            Formula::Not(inner) => Truth::Not(Box::new(Truth::new(scope, inner, variables)?)),
-            Formula::Implies(premise, conclusion) => Truth::Or(vec![
-                Truth::Not(Box::new(Truth::new(scope, premise, variables)?)),
-                Truth::new(scope, conclusion, variables)?,
-            ]),
-            Formula::Predicate(name, _) => {
-                return Err(Diagnostic::new(
-                    Code::Property,
-                    format!("the property mentions `{name}`, which is no index array"),
-                )
-                .help("declare it, or compare it with something"));
-            }
-        })
-    }
-
-    fn at(&self, scope: &Scope<'_>, point: &[i64]) -> Result<bool> {
-        Ok(match self {
-            Truth::Constraint(e, relop) => {
-                holds(scope.eval(e, point).map_err(|fault| scope.diagnose(fault))?, *relop)
-            }
-            Truth::And(parts) => {
-                for part in parts {
-                    if !part.at(scope, point)? {
-                        return Ok(false);
-                    }
-                }
-                true
-            }
-            Truth::Or(parts) => {
-                for part in parts {
-                    if part.at(scope, point)? {
-                        return Ok(true);
-                    }
-                }
-                false
-            }
-            Truth::Not(inner) => !inner.at(scope, point)?,
-        })
-    }
-}

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use siskin::diagnostic::Code;
-use siskin::emit::{counted_fields, index_type};
 use siskin::formula::Name;
 use siskin::layout::Layout;
 use siskin::packing::{self, PackOptions};
 use siskin::program::{Extents, OracleTensor, Program, interpret, resolve};
-use siskin::tensor::{self, IndexData, IndexType, Tensor, Values};
+use siskin::tensor::{self, Tensor};
 
-use super::library::RawArray;
+use super::bound::Bound;
 use super::variants::{Entry, VARIANTS, Variant};
 use super::{Case, Data, Entries, Library, Made, layout_of};
 
@@ -51,7 +50,14 @@ pub fn compare(case: &Case, kernels: &[Made], library: &Library) -> Result<usize
             };
             let expected = prepared.expected(variants)?;
             nonzero += expected.iter().filter(|v| **v != 0.0).count();
-            let got = run(made, k, library, &inputs, &prepared.extents).map_err(about)?;
+            let bound = Bound::new(made, &inputs, &prepared.extents).map_err(&about)?;
+            let interpreted = bound.interpreted(1).map_err(&about)?;
+            if interpreted != expected {
+                let got = format!("the interpreter of code gives {interpreted:?}");
+                return Err(about(format!("expected {expected:?}\n{got}")));
+            }
+            // The tensors are valid.
+            let got = unsafe { bound.compiled(k, library, 1) }.map_err(&about)?;
             if got != expected {
                 return Err(about(format!("expected {expected:?}\n     got {got:?}")));
             }
@@ -136,7 +142,7 @@ fn dims_of(data: &Data) -> IndexMap<Name, Vec<usize>> {
 }
 
 /// The first variant that the layout holds.
-fn pack(
+pub fn pack(
     layout: &Arc<Layout>,
     dims: &[usize],
     variants: &[(Variant, Vec<Entry>)],
@@ -200,51 +206,4 @@ fn entries(program: &Program, data: &Data) -> Result<IndexMap<Name, Vec<Entry>>,
         out.insert(tensor, list);
     }
     Ok(out)
-}
-
-fn run(
-    made: &Made,
-    kernel: usize,
-    library: &Library,
-    inputs: &IndexMap<Name, Tensor>,
-    extents: &Extents,
-) -> Result<Vec<f64>, String> {
-    let planned = &made.planned;
-    let output = &planned.program().output.tensor;
-    let dims = &extents.tensors[output];
-    let mut result = Values::zeros(planned.value_type(), dims.iter().product());
-    let mut sizes: Vec<usize> = dims.clone();
-    let (data, len) = result.raw_mut();
-    let mut arrays = vec![RawArray { data, len }];
-    // Converted arrays live as long as the call.
-    let mut indices: Vec<IndexData> = Vec::new();
-    let mut values: Vec<Values> = Vec::new();
-    let mut seen: Vec<&Name> = Vec::new();
-    for operand in &planned.statements()[0].space.operands[1..] {
-        if seen.contains(&&operand.tensor) {
-            continue;
-        }
-        seen.push(&operand.tensor);
-        let tensor = &inputs[&operand.tensor];
-        let layout = tensor.layout();
-        sizes.extend(tensor.dims());
-        sizes.extend(counted_fields(layout).iter().map(|n| tensor.params()[n] as usize));
-        for (name, array) in tensor.arrays() {
-            let wanted: IndexType = index_type(layout, name, planned.index_width())
-                .parse()
-                .map_err(|e| format!("{e:?}"))?;
-            let array = array.convert(wanted).map_err(|e| format!("{e:#?}"))?;
-            let (data, len) = array.raw();
-            arrays.push(RawArray { data: data.cast_mut(), len });
-            indices.push(array);
-        }
-        let converted =
-            tensor.values().convert(planned.value_type()).map_err(|e| format!("{e:#?}"))?;
-        let (data, len) = converted.raw();
-        arrays.push(RawArray { data: data.cast_mut(), len });
-        values.push(converted);
-    }
-    // The arrays were validated, and have the types and the order of the module's entry.
-    unsafe { library.run(kernel, &sizes, &arrays)? };
-    Ok((0..result.len()).map(|k| result.get_f64(k)).collect())
 }

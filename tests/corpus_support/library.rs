@@ -30,36 +30,25 @@ pub enum Face {
     Safe,
 }
 
-const UNCHECKED: &str = "kernel_unchecked(";
-const ENTRY: &str = "pub unsafe extern \"C\" fn siskin_kernel(";
-
 impl Library {
     /// Compiles with warnings denied and every debug assertion checked.
     pub fn compile(kernels: &[Made], face: Face) -> Result<Library, String> {
         let mut source = String::new();
         let mut arms = String::new();
         for (k, made) in kernels.iter().enumerate() {
-            if !made.text.contains(ENTRY) {
+            if !made.text.contains(&format!("fn {}(", made.entry)) {
                 return Err(format!("no entry in\n{}", made.text));
             }
-            // A plain function, so that a failed assertion can be caught on this side.
-            let mut text = made.text.replace("#[unsafe(no_mangle)]", "");
-            let at = text.find(ENTRY).unwrap_or_default();
-            let entry = text.split_off(at).replace(ENTRY, "pub unsafe fn siskin_kernel(");
-            let entry = entry.replacen("RawArray) {", "RawArray) -> bool {", 1);
-            let (before, rest) = entry.split_once(UNCHECKED).ok_or("no call in the entry")?;
-            let (arguments, after) = rest.split_once(");").ok_or("no call in the entry")?;
-            let call = match face {
-                Face::Entry => format!("{UNCHECKED}{arguments});\ntrue"),
-                Face::Safe => format!("kernel({arguments}).is_ok()"),
-            };
-            let entry = format!("{before}{call}{after}");
-            let text = text + &entry;
+            // Plain functions, so that a failed assertion can be caught on this side.
+            let text = made.text.replace("#[unsafe(no_mangle)]", "").replace("extern \"C\" ", "");
             let _ = writeln!(source, "pub mod k{k} {{\n{text}\n}}");
-            let _ = writeln!(
-                arms,
-                "{k} => k{k}::siskin_kernel(sizes, arrays as *const k{k}::RawArray),"
-            );
+            let entry = &made.entry;
+            let arguments = format!("(sizes, arrays as *const k{k}::RawArray)");
+            let call = match face {
+                Face::Entry => format!("{{ k{k}::{entry}{arguments}; true }}"),
+                Face::Safe => format!("k{k}::{entry}_checked{arguments} == 0"),
+            };
+            let _ = writeln!(arms, "{k} => {call},");
         }
         let _ = writeln!(
             source,

@@ -3,6 +3,7 @@
 // Each test is its own crate and uses a part of this.
 #![allow(dead_code)]
 
+mod bound;
 mod compare;
 mod library;
 pub mod variants;
@@ -13,15 +14,18 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use siskin::Kernel;
-use siskin::emit::IndexWidth;
+use siskin::code::{Body, IndexWidth};
 use siskin::formula::Name;
 use siskin::kernel::Planned;
 use siskin::layout::{Layout, shipped};
+use siskin::module::Signature;
 use siskin::program::Program;
 use siskin::tensor::ValueType;
 
 #[allow(unused_imports)]
-pub use compare::compare;
+pub use bound::Bound;
+#[allow(unused_imports)]
+pub use compare::{compare, pack};
 #[allow(unused_imports)]
 pub use library::{Face, Library, RawArray};
 
@@ -73,6 +77,11 @@ pub struct Made {
     /// What tells it from the others.
     pub label: String,
     pub text: String,
+    /// The name of its unchecked entry.
+    pub entry: String,
+    pub signature: Signature,
+    /// The core.
+    pub body: Body,
     pub planned: Planned,
 }
 
@@ -161,8 +170,15 @@ pub fn kernels(case: &Case) -> Result<Vec<Made>, String> {
                 let module = planned.render().map_err(|e| format!("{label} {what}: {e:#?}"))?;
                 let variant = format!("{:?} {:?}", planned.value_type(), planned.index_width());
                 let label = format!("{label} {what} {variant}");
-                if out.iter().all(|m| m.text != module.text) {
-                    out.push(Made { label, text: module.text, planned });
+                if out.iter().all(|m| m.text != module.text()) {
+                    out.push(Made {
+                        label,
+                        text: module.text().to_string(),
+                        entry: module.entry().to_string(),
+                        signature: module.signature().clone(),
+                        body: module.body().clone(),
+                        planned,
+                    });
                 }
                 Ok(())
             };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use siskin::formula::Formula;
+use siskin::formula::{Affine, Formula};
 use siskin::scan::{Bind, Nest};
 use siskin::synth::{Direction, Placement, Plan};
 
@@ -43,11 +43,11 @@ pub fn run(nest: &Nest, plans: HashMap<usize, &Plan>, instance: &Instance) -> Ve
 
 impl Execution<'_> {
     fn all(&self, constraints: &[siskin::formula::Constraint]) -> bool {
-        constraints.iter().all(|c| self.instance.holds(c).unwrap_or_else(|| panic!("{c} unknown")))
+        constraints.iter().all(|c| c.holds(&self.instance).unwrap_or_else(|| panic!("{c} unknown")))
     }
 
     fn truth(&self, f: &Formula) -> bool {
-        self.instance.truth(f).unwrap_or_else(|| panic!("{f} unknown"))
+        f.holds(&self.instance).unwrap_or_else(|| panic!("{f} unknown"))
     }
 
     fn level(&mut self, d: usize) {
@@ -57,7 +57,9 @@ impl Execution<'_> {
             self.visited.push(tuple);
             return;
         };
-        let value = |e: &Self, a| e.instance.value(a).unwrap_or_else(|| panic!("{a} unknown"));
+        let value = |e: &Self, a: &Affine| {
+            Affine::value(a, &e.instance).unwrap_or_else(|| panic!("{a} unknown"))
+        };
         match &level.bind {
             Bind::Let(e) => {
                 let v = value(self, e);
@@ -144,14 +146,14 @@ impl Execution<'_> {
                 for v in lo..hi {
                     self.bind(d, v);
                     let entry: Vec<i64> =
-                        plan.key.iter().map(|k| self.instance.value(&k.inner).unwrap()).collect();
+                        plan.key.iter().map(|k| k.inner.value(&self.instance).unwrap()).collect();
                     state.table.entry(entry).or_default().push(v);
                 }
             }
         }
         if plan.template.key {
             let wanted: Vec<i64> =
-                plan.key.iter().map(|k| self.instance.value(&k.outer).unwrap()).collect();
+                plan.key.iter().map(|k| k.outer.value(&self.instance).unwrap()).collect();
             let found = state.table.get(&wanted).cloned().unwrap_or_default();
             assert!(plan.many || found.len() <= 1, "several positions with key {wanted:?}");
             found.into_iter().for_each(|v| self.body(d, v));

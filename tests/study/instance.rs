@@ -1,22 +1,10 @@
 //! Small concrete index arrays that obey the declared properties, found by backtracking.
 
 use rustc_hash::FxHashMap;
-use siskin::formula::{Affine, Atom, Constraint, Formula, Name, Relop};
+use siskin::formula::{Affine, Formula, Meaning, Name};
 use siskin::iterspace::Space;
 
-/// SplitMix64: the same numbers everywhere.
-pub struct Random(pub u64);
-
-impl Random {
-    /// A number below `n`.
-    pub fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) % n as u64) as usize
-    }
-}
+use super::random::Random;
 
 /// Values of parameters and index arrays.
 #[derive(Clone, Debug, Default)]
@@ -27,64 +15,22 @@ pub struct Instance {
 }
 
 /// One number for the small arguments of a call.
-fn place(args: impl Iterator<Item = Option<i64>>) -> Option<i64> {
-    args.into_iter().try_fold(0, |number, arg| Some(number * 1_000 + arg?))
+fn place(at: &[i64]) -> i64 {
+    at.iter().fold(0, |number, arg| number * 1_000 + arg)
+}
+
+/// `None` where a variable or an element is not (yet) known.
+impl Meaning for Instance {
+    fn variable(&self, name: &str) -> Option<i64> {
+        self.vars.get(name).copied()
+    }
+
+    fn element(&self, array: &str, at: &[i64]) -> Option<i64> {
+        self.cells.get(array)?.get(&place(at)).copied()
+    }
 }
 
 impl Instance {
-    /// `None` where a variable or an element is not (yet) known.
-    pub fn value(&self, affine: &Affine) -> Option<i64> {
-        let mut total = affine.offset();
-        for (atom, k) in affine.terms() {
-            total += k * match atom {
-                Atom::Var(n) => *self.vars.get(n)?,
-                Atom::Floor(inner, d) => self.value(inner)?.div_euclid(*d),
-                Atom::Call(call) => {
-                    let at = place(call.args.iter().map(|a| self.value(a)))?;
-                    *self.cells.get(&call.array)?.get(&at)?
-                }
-            };
-        }
-        Some(total)
-    }
-
-    pub fn holds(&self, c: &Constraint) -> Option<bool> {
-        let value = self.value(&c.affine)?;
-        Some(match c.relop {
-            Relop::Eq => value == 0,
-            Relop::Ge => value >= 0,
-            Relop::Ne => value != 0,
-        })
-    }
-
-    /// Kleene's three values: `None` is unknown.
-    pub fn truth(&self, f: &Formula) -> Option<bool> {
-        match f {
-            Formula::Constraint(c) => self.holds(c),
-            Formula::And(parts) => self.all(parts, true),
-            Formula::Or(parts) => self.all(parts, false),
-            Formula::Not(x) => self.truth(x).map(|t| !t),
-            Formula::Implies(a, b) => match (self.truth(a), self.truth(b)) {
-                (Some(false), _) | (_, Some(true)) => Some(true),
-                (Some(true), Some(false)) => Some(false),
-                _ => None,
-            },
-            Formula::Predicate(name, _) => panic!("unexpanded predicate {name}"),
-        }
-    }
-
-    fn all(&self, parts: &[Formula], neutral: bool) -> Option<bool> {
-        let mut unknown = false;
-        for part in parts {
-            match self.truth(part) {
-                Some(t) if t == neutral => {}
-                Some(t) => return Some(t),
-                None => unknown = true,
-            }
-        }
-        if unknown { None } else { Some(neutral) }
-    }
-
     /// A random instance of the arrays of `space` with all extents at most `most`, or `None` if
     /// there is none for the sizes drawn.
     pub fn random(space: &Space, most: usize, random: &mut Random) -> Option<Instance> {
@@ -105,7 +51,7 @@ impl Instance {
                 let lens: Option<Vec<i64>> = array
                     .shape
                     .iter()
-                    .map(|s| instance.value(&s.to_affine().expect("an affine shape")))
+                    .map(|s| s.to_affine().expect("an affine shape").value(&instance))
                     .collect();
                 let mut places = vec![Vec::new()];
                 for len in lens? {
@@ -115,8 +61,7 @@ impl Instance {
                     };
                     places = places.iter().flat_map(longer).collect();
                 }
-                let number = |p: Vec<i64>| place(p.into_iter().map(Some)).expect("known");
-                cells.extend(places.into_iter().map(|p| (array.name.clone(), number(p))));
+                cells.extend(places.iter().map(|p| (array.name.clone(), place(p))));
                 instance.cells.insert(array.name.clone(), FxHashMap::default());
             }
         }
@@ -135,7 +80,7 @@ impl Instance {
                     Some(Affine::constant(digit as i64))
                 };
                 let rule = property.formula.substitute(&value);
-                if instance.truth(&rule) != Some(true) {
+                if rule.holds(&instance) != Some(true) {
                     rules.push(rule);
                 }
             }
@@ -157,7 +102,7 @@ impl Instance {
         // Only what is still open matters from here on.
         let mut open = Vec::new();
         for &rule in rules {
-            match self.truth(rule) {
+            match rule.holds(self) {
                 Some(true) => {}
                 Some(false) => return false,
                 None => open.push(rule),

@@ -3,6 +3,7 @@
 
 pub mod execute;
 pub mod instance;
+pub mod random;
 
 use std::sync::Arc;
 

@@ -1,0 +1,51 @@
+//! Whether a coordinate is stored once.
+
+use super::coordinates::{differ, equal, pairs};
+use super::declared::{Declared, Which};
+use super::memory::Memory;
+use crate::formula::Formula;
+use crate::layout::Layout;
+use crate::prover::Z3Prover;
+
+static KNOWN: Memory<bool> = Memory::new();
+
+/// Whether it is proved that no tensor of this layout holds two entries at the same coordinates. Then
+/// two accesses with equal subscripts meet the same entry. Remembered.
+pub fn stores_coordinates_once(layout: &Layout) -> bool {
+    KNOWN.answer(layout, || {
+        let declared = Declared::new(layout);
+        let mut prover = Z3Prover::new().with_any_model();
+        let coordinates = |which| declared.coordinates(which);
+        let same = equal(&coordinates(Which::First), &coordinates(Which::Second));
+        let other = differ(&declared.positions(Which::First), &declared.positions(Which::Second));
+        pairs(&declared).into_iter().all(|(first, second, mut facts)| {
+            facts.extend(same.iter().cloned());
+            // An entry that two pieces of the relation hold at one place counts twice.
+            let claim = if first == second { other.clone().not() } else { Formula::truth(false) };
+            claim.is_true() || declared.proves(&facts, &claim, &mut prover)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn once(layout: &str, rank: usize) -> bool {
+        stores_coordinates_once(&Layout::named_for_rank(layout, rank).unwrap())
+    }
+
+    #[test]
+    fn sorted_and_dense_layouts_store_a_coordinate_once() {
+        for layout in ["csr", "coo", "symmetric-csr", "dense"] {
+            assert!(once(layout, 2), "{layout}");
+        }
+        assert!(once("sparse", 1) && once("dense", 1));
+    }
+
+    #[test]
+    fn layouts_that_admit_duplicates_may_store_it_twice() {
+        assert!(!once("coo-unsorted", 2));
+        assert!(!once("tests/layouts/bag.toml", 1));
+    }
+}

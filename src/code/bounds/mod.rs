@@ -1,0 +1,443 @@
+//! The bounds pass: which accesses need no test, by proof.
+//!
+//! Before → after: `pos_A[pA0]` becomes `at(pos_A, pA0)` where `0 <= pA0 <= I` follows from what the
+//! code before it establishes (bounds of loops, conditions, values of variables) and the declared
+//! laws of the index arrays, instantiated on the calls at hand. Nothing is taken from an earlier
+//! stage but what a [`Given`](crate::code::ir::Stmt::Given) carries: the facts are read off the code that
+//! is printed.
+//!
+//! Along the way it shows that no subtraction of natural numbers goes below zero, and that what is
+//! converted to `usize` is not negative. That fails only through a defect of this program.
+
+mod proof;
+
+use rustc_hash::FxHashMap;
+
+pub use proof::BoundsProof;
+
+use crate::code::ir::{
+    Access, ArrayId, BinaryOp, Block, Body, Element, Expr, Load, Origin, Stmt, Type, VarId,
+};
+use crate::code::meaning::Meaning;
+use crate::code::path::Path;
+use crate::code::visit::{Part, visit};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::{Affine, Arith, Constraint, Formula, Name, Products};
+
+/// An array access of the generated code, and whether it is proved to be in bounds. Accesses without
+/// a proof keep their test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessProof {
+    /// `crd_A[pA1]`
+    pub access: String,
+    pub proved: bool,
+}
+
+/// Proves what can be proved of the accesses of `body`; the others stay checked. What is returned
+/// lists every access once.
+///
+/// # Errors
+/// An internal diagnostic if a subtraction or a conversion is not shown to be right.
+pub fn prove_bounds(body: &mut Body, path: &mut Path) -> Result<Vec<AccessProof>> {
+    let mut block = std::mem::take(&mut body.block);
+    let mut walker = Walker {
+        body,
+        path,
+        versions: FxHashMap::default(),
+        accesses: Vec::new(),
+        wrong: Vec::new(),
+        beyond: Vec::new(),
+        proofs: 0,
+    };
+    let sizes: Vec<Formula> = walker
+        .body
+        .sizes
+        .iter()
+        .map(|v| Formula::le(Affine::zero(), Affine::var(walker.name(*v))))
+        .collect();
+    walker.path.enter(&sizes);
+    walker.block(&mut block);
+    walker.path.leave();
+    let (accesses, wrong, beyond) = (walker.accesses, walker.wrong, walker.beyond);
+    body.block = block;
+    body.beyond_sizes = beyond;
+    if let Some(first) = wrong.first() {
+        return Err(Diagnostic::new(Code::Internal, format!("no proof that {first}"))
+            .note(format!("the code is\n{body}"))
+            .help("this is a defect of siskin: please report it with the command that caused it"));
+    }
+    Ok(accesses)
+}
+
+struct Walker<'a, 'p> {
+    body: &'a Body,
+    path: &'a mut Path<'p>,
+    /// How often a variable was assigned: each time it becomes another variable of the proofs.
+    versions: FxHashMap<VarId, u32>,
+    accesses: Vec<AccessProof>,
+    wrong: Vec<String>,
+    beyond: Vec<ArrayId>,
+    proofs: u32,
+}
+
+impl Walker<'_, '_> {
+    fn name(&self, v: VarId) -> Name {
+        let name = &self.body.var(v).name;
+        match self.versions.get(&v) {
+            None | Some(0) => name.clone(),
+            Some(k) => Name::from(format!("{name}'{k}")),
+        }
+    }
+
+    fn meaning<T>(&self, f: impl FnOnce(&Meaning) -> T) -> T {
+        f(&Meaning { body: self.body, name: &|v| self.name(v) })
+    }
+
+    fn block(&mut self, block: &mut Block) {
+        let depth = self.path.depth();
+        for stmt in block {
+            self.stmt(stmt);
+        }
+        self.path.leave_to(depth);
+    }
+
+    fn under(&mut self, facts: &[Formula], block: &mut Block) {
+        self.path.enter(facts);
+        self.block(block);
+        self.path.leave();
+    }
+
+    fn constraints(list: Vec<Constraint>) -> Vec<Formula> {
+        list.into_iter().map(Formula::Constraint).collect()
+    }
+
+    /// Facts of a proof elsewhere, about the variables as they are now.
+    fn given(&self, facts: &[Constraint]) -> Vec<Formula> {
+        let now = |n: &Name| {
+            let v = self.body.variable_named(n)?;
+            self.versions.contains_key(&v).then(|| Affine::var(self.name(v)))
+        };
+        facts.iter().map(|c| Formula::Constraint(c.substitute(&now))).collect()
+    }
+
+    fn forget_assigned(&mut self, block: &Block) {
+        let mut assigned = Vec::new();
+        visit(block, &mut |part| {
+            if let Part::Stmt(Stmt::Assign { var, .. }) = part {
+                assigned.push(*var);
+            }
+        });
+        for var in assigned {
+            self.assigned(var);
+        }
+    }
+
+    fn assigned(&mut self, var: VarId) {
+        *self.versions.entry(var).or_insert(0) += 1;
+        self.natural(var);
+    }
+
+    fn natural(&mut self, var: VarId) {
+        if self.body.var(var).ty == Type::Unsigned {
+            let fact = Formula::le(Affine::zero(), Affine::var(self.name(var)));
+            self.path.enter(&[fact]);
+        }
+    }
+
+    /// What binding `var` to `value` says; `value` is read as it was before.
+    fn bound(&mut self, var: VarId, value: &Expr) -> Vec<Formula> {
+        let v = Affine::var(self.name(var));
+        self.meaning(|m| {
+            if let Some(e) = m.affine(value) {
+                return vec![Formula::eq(v, e)];
+            }
+            let mut out = Vec::new();
+            if let Expr::HomeSlot { slots, .. } = value {
+                out.extend(m.affine(slots).map(|slots| Formula::le(v.clone(), slots)));
+            }
+            out.extend(m.at_least(value).into_iter().map(|l| Formula::le(l, v.clone())));
+            out.extend(m.at_most(value).into_iter().map(|u| Formula::le(v.clone(), u)));
+            out
+        })
+    }
+
+    fn stmt(&mut self, stmt: &mut Stmt) {
+        match stmt {
+            Stmt::Comment(_) | Stmt::Break(_) | Stmt::Hole(_) => {}
+            Stmt::Let { var, value, .. } => {
+                self.expr(value);
+                self.natural(*var);
+                let facts = self.bound(*var, value);
+                self.path.enter(&facts);
+            }
+            Stmt::Assign { var, op, value } => {
+                self.expr(value);
+                let sum = match op {
+                    crate::code::ir::Assign::Set => value.clone(),
+                    crate::code::ir::Assign::Add => Expr::var(*var).add(value.clone()),
+                };
+                let old = self.meaning(|m| m.affine(&sum));
+                self.assigned(*var);
+                if let Some(e) = old {
+                    let now = Affine::var(self.name(*var));
+                    self.path.enter(&[Formula::eq(now, e)]);
+                }
+            }
+            Stmt::Store { place, value, .. } => {
+                self.expr(value);
+                self.place(place);
+            }
+            Stmt::Allocate { array, fill } => {
+                self.expr(fill);
+                let _ = array;
+            }
+            Stmt::If { condition, then, otherwise } => {
+                self.expr(condition);
+                let (yes, no) =
+                    self.meaning(|m| (m.implied(condition, true), m.implied(condition, false)));
+                self.under(&[yes], then);
+                let leaves = matches!(then.last(), Some(Stmt::Break(_)));
+                self.under(std::slice::from_ref(&no), otherwise);
+                self.forget_assigned(then);
+                self.forget_assigned(otherwise);
+                if leaves {
+                    self.path.enter(&[no]);
+                }
+            }
+            Stmt::While { condition, invariants, body } => {
+                self.forget_assigned(body);
+                let facts = self.meaning(|m| {
+                    let mut facts: Vec<Formula> =
+                        invariants.iter().map(|i| m.implied(i, true)).collect();
+                    facts.push(m.implied(condition, true));
+                    facts
+                });
+                self.expr(condition);
+                self.under(&facts, body);
+                self.forget_assigned(body);
+            }
+            Stmt::For { var, lo, hi, body } => {
+                self.expr(lo);
+                self.expr(hi);
+                self.counted(*var, lo, hi, body);
+            }
+            Stmt::Labelled { body, .. } => {
+                self.block(body);
+                self.forget_assigned(body);
+            }
+            Stmt::Scope(body) => self.block(body),
+            Stmt::Given { facts, body } => {
+                let facts = self.given(facts);
+                self.under(&facts, body);
+            }
+            Stmt::Insert { key, position, .. } => {
+                self.expr(key);
+                self.expr(position);
+            }
+            Stmt::Matches { key, var, body, .. } => {
+                self.expr(key);
+                self.forget_assigned(body);
+                let depth = self.path.depth();
+                self.natural(*var);
+                self.block(body);
+                self.path.leave_to(depth);
+                self.forget_assigned(body);
+            }
+            Stmt::Parallel(p) => {
+                self.expr(&mut p.lo);
+                self.expr(&mut p.hi);
+                let depth = self.path.depth();
+                for stmt in &mut p.setup {
+                    self.stmt(stmt);
+                }
+                self.forget_assigned(&p.body);
+                let (start, end) = (Affine::var(self.name(p.start)), Affine::var(self.name(p.end)));
+                // A chunk lies in the range, and is not empty.
+                let facts = self.meaning(|m| {
+                    let mut facts = m.range(&start, &p.lo, &p.hi);
+                    facts.extend(
+                        m.at_most(&p.hi).into_iter().map(|u| Constraint::le(end.clone(), u)),
+                    );
+                    facts
+                });
+                self.natural(p.start);
+                self.natural(p.end);
+                self.path.enter(&Self::constraints(facts));
+                self.block(&mut p.body);
+                self.forget_assigned(&p.body);
+                self.path.leave_to(depth);
+            }
+        }
+    }
+
+    fn counted(&mut self, var: VarId, lo: &Expr, hi: &Expr, body: &mut Block) {
+        self.forget_assigned(body);
+        let v = Affine::var(self.name(var));
+        let facts = Self::constraints(self.meaning(|m| m.range(&v, lo, hi)));
+        let depth = self.path.depth();
+        self.natural(var);
+        self.under(&facts, body);
+        self.path.leave_to(depth);
+        self.forget_assigned(body);
+    }
+
+    fn expr(&mut self, e: &mut Expr) {
+        match e {
+            Expr::Load(load) => self.place(load),
+            Expr::Binary { op: op @ (BinaryOp::And | BinaryOp::Or), left, right } => {
+                self.expr(left);
+                let fact = self.meaning(|m| m.implied(left, *op == BinaryOp::And));
+                self.path.enter(&[fact]);
+                self.expr(right);
+                self.path.leave();
+            }
+            Expr::Binary { op: BinaryOp::Sub, left, right } => {
+                self.expr(left);
+                self.expr(right);
+                if self.body.type_of(left) == Ok(Type::Unsigned) {
+                    let difference =
+                        Expr::binary(BinaryOp::Sub, (**left).clone(), (**right).clone());
+                    self.not_negative(&difference);
+                }
+            }
+            Expr::Convert { signed: false, value } => {
+                self.expr(value);
+                if self.body.type_of(value) == Ok(Type::Signed) {
+                    let value = (**value).clone();
+                    self.not_negative(&value);
+                }
+            }
+            Expr::Given { facts, value } => {
+                let facts = self.given(facts);
+                self.path.enter(&facts);
+                self.expr(value);
+                self.path.leave();
+            }
+            Expr::Sum(sum) => {
+                self.expr(&mut sum.lo);
+                self.expr(&mut sum.hi);
+                let depth = self.path.depth();
+                let v = Affine::var(self.name(sum.var));
+                let facts = Self::constraints(self.meaning(|m| m.range(&v, &sum.lo, &sum.hi)));
+                self.natural(sum.var);
+                self.path.enter(&facts);
+                for (var, value) in &mut sum.lets {
+                    self.expr(value);
+                    self.natural(*var);
+                    let facts = self.bound(*var, value);
+                    self.path.enter(&facts);
+                }
+                self.expr(&mut sum.term);
+                self.path.leave_to(depth);
+            }
+            // The parts of every other expression are evaluated without a condition.
+            other => other.parts_mut(&mut |part| self.expr(part)),
+        }
+    }
+
+    fn not_negative(&mut self, e: &Expr) {
+        let forms = self.meaning(|m| m.at_least(e));
+        let shown = forms.iter().any(|a| self.path.proves(&Formula::le(Affine::zero(), a.clone())))
+            || self.meaning(|m| m.arith(e)).is_some_and(|a| self.path.is_natural(&a));
+        if !shown {
+            let text = self.body.print_expr(e);
+            self.wrong.push(format!("`{text}` is not negative"));
+        }
+    }
+
+    fn place(&mut self, load: &mut Load) {
+        for subscript in &mut load.subscripts {
+            self.expr(subscript);
+        }
+        let proved = self.is_inside(load);
+        if !self.beyond.contains(&load.array) && !self.is_at_most_a_size(load) {
+            self.beyond.push(load.array);
+        }
+        let text = self.body.print_place(load);
+        load.access = match proved {
+            true => {
+                self.proofs += 1;
+                Access::Proved(BoundsProof::new(self.proofs))
+            }
+            false => Access::Checked,
+        };
+        let shown = AccessProof { access: text, proved };
+        if !self.accesses.contains(&shown) {
+            self.accesses.push(shown);
+        }
+    }
+
+    /// Whether an element whose declaration gives no range follows to be at most a size from other
+    /// laws.
+    fn is_at_most_a_size(&mut self, load: &Load) -> bool {
+        let array = self.body.arr(load.array);
+        let index = matches!(array.element, Element::Index { .. }) && array.origin == Origin::Input;
+        if !index || !array.range.is_empty() {
+            return true;
+        }
+        let Some(element) = self.meaning(|m| m.affine(&Expr::Load(load.clone()))) else {
+            return false;
+        };
+        let sizes: Vec<Name> = self.body.sizes.iter().map(|v| self.name(*v)).collect();
+        sizes.into_iter().any(|size| {
+            let size = Affine::var(size);
+            self.path.proves(&Formula::and([
+                Formula::le(element.clone(), size.clone()),
+                Formula::le(-size, element.clone()),
+            ]))
+        })
+    }
+
+    fn is_inside(&mut self, load: &Load) -> bool {
+        let array = self.body.arr(load.array);
+        if matches!(array.element, Element::Index { .. }) && array.origin == Origin::Input {
+            let args: Option<Vec<Affine>> =
+                self.meaning(|m| load.subscripts.iter().map(|s| m.affine(s)).collect());
+            let Some(args) = args else { return false };
+            let argument = |n: &Name| {
+                array.args.iter().position(|x| x == n).and_then(|k| args.get(k)).cloned()
+            };
+            let claim = Formula::and(
+                array.domain.iter().map(|c| Formula::Constraint(c.substitute(&argument))),
+            );
+            return !array.domain.is_empty() && self.path.proves(&claim);
+        }
+        load.subscripts.iter().zip(&array.shape).all(|(s, extent)| {
+            let (s, extent) = self.meaning(|m| (m.arith(s), m.arith(extent)));
+            let (Some(s), Some(extent)) = (s, extent) else { return false };
+            match (s.to_affine(), extent.to_affine()) {
+                (Ok(s), Ok(extent)) => self.path.proves(&Formula::and([
+                    Formula::le(Affine::zero(), s.clone()),
+                    Formula::lt(s, extent),
+                ])),
+                _ => self.is_below(&s, &extent),
+            }
+        }) && !array.shape.is_empty()
+            || array.shape.is_empty() && load.subscripts == [Expr::int(0)]
+    }
+
+    /// Whether a subscript with products of unknowns lies in `0..extent`, no part of it being
+    /// negative, and no product larger than one in the extent, which was computed without overflow.
+    fn is_below(&mut self, subscript: &Arith, extent: &Arith) -> bool {
+        let mut products = Products::default();
+        let mut linear = |e: &Arith| products.linear(e);
+        let (Some(index), Some(length)) = (linear(subscript), linear(extent)) else {
+            return false;
+        };
+        let parts: Option<Vec<Affine>> = subscript.parts().into_iter().map(&mut linear).collect();
+        let mut factors = |e: &Arith| -> Option<Vec<Affine>> {
+            let products = e.parts().into_iter().filter(|part| matches!(part, Arith::Mul(..)));
+            products.map(&mut linear).collect()
+        };
+        let (Some(parts), Some(small), Some(large)) = (parts, factors(subscript), factors(extent))
+        else {
+            return false;
+        };
+        let mut claims = vec![Formula::lt(index, length)];
+        claims.extend(parts.into_iter().map(|part| Formula::le(Affine::zero(), part)));
+        claims.extend(small.into_iter().map(|product| {
+            Formula::or(large.iter().map(|bound| Formula::le(product.clone(), bound.clone())))
+        }));
+        self.path.imply(&products.lemmas(), &Formula::and(claims))
+    }
+}

@@ -1,0 +1,128 @@
+//! Making expressions: constants are folded, neutral operands left out.
+
+use super::ir::{Access, ArrayId, BinaryOp, Expr, Load, VarId};
+use crate::tensor::ValueType;
+
+// By name, not as operators: they fold constants.
+#[allow(clippy::should_implement_trait)]
+impl Expr {
+    /// A `usize` literal.
+    pub fn int(value: i64) -> Expr {
+        Expr::Int { value, signed: false }
+    }
+
+    /// A literal of the type of `signed`.
+    pub fn integer(value: i64, signed: bool) -> Expr {
+        Expr::Int { value, signed }
+    }
+
+    pub fn var(v: VarId) -> Expr {
+        Expr::Var(v)
+    }
+
+    /// An access that is tested until the bounds pass shows that it need not be.
+    pub fn load(array: ArrayId, subscripts: Vec<Expr>) -> Expr {
+        Expr::Load(Load { array, subscripts, access: Access::Checked })
+    }
+
+    pub fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
+        Expr::Binary { op, left: Box::new(left), right: Box::new(right) }
+    }
+
+    pub fn add(self, other: Expr) -> Expr {
+        match (&self, &other) {
+            (Expr::Int { value: 0, .. }, _) => other,
+            (_, Expr::Int { value: 0, .. }) => self,
+            _ => Expr::binary(BinaryOp::Add, self, other),
+        }
+    }
+
+    pub fn sub(self, other: Expr) -> Expr {
+        match other {
+            Expr::Int { value: 0, .. } => self,
+            other => Expr::binary(BinaryOp::Sub, self, other),
+        }
+    }
+
+    pub fn mul(self, other: Expr) -> Expr {
+        match (&self, &other) {
+            (Expr::Int { value: 1, .. }, _) => other,
+            (_, Expr::Int { value: 1, .. }) => self,
+            _ => Expr::binary(BinaryOp::Mul, self, other),
+        }
+    }
+
+    /// The same number in the other integer type, if it is not of that type already.
+    pub fn converted(self, signed: bool) -> Expr {
+        match self {
+            Expr::Int { value, .. } => Expr::Int { value, signed },
+            other => Expr::Convert { signed, value: Box::new(other) },
+        }
+    }
+
+    pub fn and(parts: impl IntoIterator<Item = Expr>) -> Expr {
+        joined(parts, BinaryOp::And, true)
+    }
+
+    pub fn or(parts: impl IntoIterator<Item = Expr>) -> Expr {
+        joined(parts, BinaryOp::Or, false)
+    }
+
+    /// The negation, by the opposite comparison where there is one.
+    pub fn negated(self) -> Expr {
+        match self {
+            Expr::Bool(value) => Expr::Bool(!value),
+            Expr::Not(inner) => *inner,
+            other => Expr::Not(Box::new(other)),
+        }
+    }
+
+    pub fn number(text: &str, ty: ValueType) -> Expr {
+        Expr::Number { text: text.into(), ty }
+    }
+
+    /// The additive identity of a value type.
+    pub fn zero(ty: ValueType) -> Expr {
+        Expr::number(
+            match ty {
+                ValueType::F64 | ValueType::F32 => "0.0",
+                ValueType::I64 | ValueType::I32 => "0",
+                ValueType::Bool => "false",
+            },
+            ty,
+        )
+    }
+
+    /// The multiplicative identity of a value type.
+    pub fn one(ty: ValueType) -> Expr {
+        Expr::number(
+            match ty {
+                ValueType::F64 | ValueType::F32 => "1.0",
+                ValueType::I64 | ValueType::I32 => "1",
+                ValueType::Bool => "true",
+            },
+            ty,
+        )
+    }
+
+    pub fn is_true(&self) -> bool {
+        *self == Expr::Bool(true)
+    }
+}
+
+fn joined(parts: impl IntoIterator<Item = Expr>, op: BinaryOp, neutral: bool) -> Expr {
+    let mut out: Option<Expr> = None;
+    for part in parts {
+        match part {
+            Expr::Bool(value) if value == neutral => {}
+            Expr::Bool(value) => return Expr::Bool(value),
+            part => {
+                out = Some(match out {
+                    None => part,
+                    Some(all) => Expr::binary(op, all, part),
+                });
+            }
+        }
+    }
+    out.unwrap_or(Expr::Bool(neutral))
+}

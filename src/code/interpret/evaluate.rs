@@ -1,0 +1,327 @@
+//! Expressions.
+
+use super::fault::Reason;
+use super::machine::{Machine, ill_formed};
+use super::storage::{self, Table, fits_key};
+use super::value::{Number, Value};
+use crate::code::ir::{Access, ArrayId, BinaryOp, Element, Expr, Load, Sum, Type, VarId};
+use crate::formula::Constraint;
+use crate::layout::probing::home_slot;
+
+type Result<T> = std::result::Result<T, Reason>;
+
+impl<'b> Machine<'b, '_> {
+    pub(super) fn read(&self, v: VarId) -> Result<Value> {
+        match self.variable(v) {
+            Some(value) => Ok(value.clone()),
+            None => {
+                let name = self.body.var(v).name.to_string();
+                let argument = self.body.sizes.contains(&v);
+                Err(if argument { Reason::Missing(name) } else { Reason::Unset(name) })
+            }
+        }
+    }
+
+    pub(super) fn unsigned(&mut self, e: &'b Expr) -> Result<usize> {
+        match self.expr(e)? {
+            Value::Unsigned(n) => Ok(n),
+            _ => Err(ill_formed(format!("`{}` is no usize", self.body.print_expr(e)))),
+        }
+    }
+
+    pub(super) fn condition(&mut self, e: &'b Expr) -> Result<bool> {
+        match self.expr(e)? {
+            Value::Bool(b) => Ok(b),
+            _ => Err(ill_formed(format!("`{}` is no condition", self.body.print_expr(e)))),
+        }
+    }
+
+    pub(super) fn key(&mut self, e: &'b Expr) -> Result<Vec<i64>> {
+        match self.expr(e)? {
+            Value::Key(key) => Ok(key),
+            _ => Err(ill_formed(format!("`{}` is no key", self.body.print_expr(e)))),
+        }
+    }
+
+    pub(super) fn table(&self, v: VarId) -> Result<usize> {
+        match self.read(v)? {
+            Value::Table(k) => Ok(k),
+            _ => Err(ill_formed(format!("`{}` is no table", self.body.var(v).name))),
+        }
+    }
+
+    pub(super) fn check_facts(&self, facts: &[Constraint]) -> Result<()> {
+        match facts.iter().find(|f| self.holds(f) == Some(false)) {
+            Some(fact) => Err(Reason::Fact(fact.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn expr(&mut self, e: &'b Expr) -> Result<Value> {
+        Ok(match e {
+            Expr::Int { value, signed: true } => Value::Signed(*value as isize),
+            Expr::Int { value, signed: false } => {
+                let n = usize::try_from(*value);
+                Value::Unsigned(n.map_err(|_| Reason::Literal(value.to_string()))?)
+            }
+            Expr::Unset => Value::Unsigned(usize::MAX),
+            Expr::Bool(b) => Value::Bool(*b),
+            Expr::Number { text, ty } => {
+                let number = Number::literal(text, *ty);
+                Value::Number(number.ok_or_else(|| Reason::Literal(text.to_string()))?)
+            }
+            Expr::Var(v) => self.read(*v)?,
+            Expr::Load(load) => {
+                let k = self.locate(load)?;
+                self.touch(load.array, k)?;
+                self.element(load, k)?
+            }
+            Expr::Not(inner) => Value::Bool(!self.condition(inner)?),
+            Expr::Binary { op, left, right } => self.binary(e, *op, left, right)?,
+            Expr::Convert { signed, value } => {
+                let n = match self.expr(value)? {
+                    Value::Unsigned(n) => n as i128,
+                    Value::Signed(n) => n as i128,
+                    _ => return Err(ill_formed("a conversion of no integer")),
+                };
+                let wrong = |_| Reason::Conversion { text: self.body.print_expr(e), value: n };
+                match signed {
+                    true => Value::Signed(isize::try_from(n).map_err(wrong)?),
+                    false => Value::Unsigned(usize::try_from(n).map_err(wrong)?),
+                }
+            }
+            Expr::Choose { condition, then, otherwise } => {
+                let condition = self.condition(condition)?;
+                let (then, otherwise) = (self.expr(then)?, self.expr(otherwise)?);
+                if condition { then } else { otherwise }
+            }
+            Expr::FromBool(inner) => Value::Unsigned(usize::from(self.condition(inner)?)),
+            Expr::NewTable { len, .. } => {
+                self.unsigned(len)?;
+                self.tables.push(Table::default());
+                Value::Table(self.tables.len() - 1)
+            }
+            Expr::Key(parts) => {
+                let mut key = Vec::with_capacity(parts.len());
+                for part in parts {
+                    let value = self.expr(part)?;
+                    let n = match &value {
+                        Value::Unsigned(n) => *n as i128,
+                        Value::Signed(n) => *n as i128,
+                        _ => return Err(ill_formed("a key of no integers")),
+                    };
+                    if !fits_key(&value, self.width) {
+                        return Err(Reason::Key { text: self.body.print_expr(part), value: n });
+                    }
+                    key.push(n as i64);
+                }
+                Value::Key(key)
+            }
+            Expr::Fits { value, .. } => {
+                let value = self.expr(value)?;
+                Value::Bool(fits_key(&value, self.width))
+            }
+            Expr::HomeSlot { coordinate, slots } => {
+                let coordinate = match self.expr(coordinate)? {
+                    Value::Unsigned(n) => n as i64,
+                    Value::Signed(n) => n as i64,
+                    _ => return Err(ill_formed("a coordinate that is no integer")),
+                };
+                Value::Unsigned(home_slot(coordinate, self.unsigned(slots)?))
+            }
+            Expr::Sum(sum) => self.chains(sum)?,
+            Expr::Given { facts, value } => {
+                self.check_facts(facts)?;
+                self.expr(value)?
+            }
+            Expr::Hole(hole) => return Err(ill_formed(format!("`{}!` is open", hole.name()))),
+        })
+    }
+
+    fn binary(&mut self, e: &Expr, op: BinaryOp, left: &'b Expr, right: &'b Expr) -> Result<Value> {
+        match op {
+            BinaryOp::And => {
+                return Ok(Value::Bool(self.condition(left)? && self.condition(right)?));
+            }
+            BinaryOp::Or => {
+                return Ok(Value::Bool(self.condition(left)? || self.condition(right)?));
+            }
+            _ => {}
+        }
+        let (left, right) = (self.expr(left)?, self.expr(right)?);
+        let text = || self.body.print_expr(e);
+        let overflow = || Reason::Overflow(text());
+        let compared = |order: std::cmp::Ordering| {
+            Some(Value::Bool(match op {
+                BinaryOp::Eq => order.is_eq(),
+                BinaryOp::Ne => order.is_ne(),
+                BinaryOp::Lt => order.is_lt(),
+                BinaryOp::Le => order.is_le(),
+                BinaryOp::Gt => order.is_gt(),
+                BinaryOp::Ge => order.is_ge(),
+                _ => return None,
+            }))
+        };
+        let made = match (&left, &right) {
+            (Value::Unsigned(a), Value::Unsigned(b)) => match op {
+                BinaryOp::Add => Some(Value::Unsigned(a.checked_add(*b).ok_or_else(overflow)?)),
+                BinaryOp::Sub => {
+                    let difference = a.checked_sub(*b);
+                    Some(Value::Unsigned(difference.ok_or_else(|| Reason::BelowZero(text()))?))
+                }
+                BinaryOp::Mul => Some(Value::Unsigned(a.checked_mul(*b).ok_or_else(overflow)?)),
+                BinaryOp::Div => Some(Value::Unsigned(a.checked_div(*b).ok_or_else(overflow)?)),
+                BinaryOp::Rem => Some(Value::Unsigned(a.checked_rem(*b).ok_or_else(overflow)?)),
+                BinaryOp::Min => Some(Value::Unsigned(*a.min(b))),
+                BinaryOp::Max => Some(Value::Unsigned(*a.max(b))),
+                BinaryOp::SaturatingSub => Some(Value::Unsigned(a.saturating_sub(*b))),
+                _ => compared(a.cmp(b)),
+            },
+            (Value::Signed(a), Value::Signed(b)) => match op {
+                BinaryOp::Add => Some(Value::Signed(a.checked_add(*b).ok_or_else(overflow)?)),
+                BinaryOp::Sub => Some(Value::Signed(a.checked_sub(*b).ok_or_else(overflow)?)),
+                BinaryOp::Mul => Some(Value::Signed(a.checked_mul(*b).ok_or_else(overflow)?)),
+                BinaryOp::Div => {
+                    Some(Value::Signed(a.checked_div_euclid(*b).ok_or_else(overflow)?))
+                }
+                BinaryOp::Rem => {
+                    Some(Value::Signed(a.checked_rem_euclid(*b).ok_or_else(overflow)?))
+                }
+                BinaryOp::Min => Some(Value::Signed(*a.min(b))),
+                BinaryOp::Max => Some(Value::Signed(*a.max(b))),
+                _ => compared(a.cmp(b)),
+            },
+            (Value::Number(a), Value::Number(b)) => match op {
+                BinaryOp::Add => a.add(*b).map(Value::Number),
+                BinaryOp::Mul => a.mul(*b).map(Value::Number),
+                _ => None,
+            },
+            (Value::Bool(a), Value::Bool(b)) if op == BinaryOp::BitOr => Some(Value::Bool(a | b)),
+            _ => None,
+        };
+        made.ok_or_else(|| ill_formed(format!("{op:?} in `{}`", text())))
+    }
+
+    /// In four chains, as the helper of modules adds them.
+    fn chains(&mut self, sum: &'b Sum) -> Result<Value> {
+        let (lo, hi) = (self.unsigned(&sum.lo)?, self.unsigned(&sum.hi)?);
+        let mut chains = [Number::zero(sum.ty); 4];
+        let mut p = lo;
+        let fours = |p: usize| p.checked_add(4).is_some_and(|end| end <= hi);
+        while fours(p) {
+            for (k, chain) in chains.iter_mut().enumerate() {
+                let term = self.term(sum, p + k)?;
+                *chain = added(*chain, term)?;
+            }
+            p += 4;
+        }
+        while p < hi {
+            let term = self.term(sum, p)?;
+            chains[0] = added(chains[0], term)?;
+            p += 1;
+        }
+        let [a, b, c, d] = chains;
+        Ok(Value::Number(added(added(a, b)?, added(c, d)?)?))
+    }
+
+    fn term(&mut self, sum: &'b Sum, p: usize) -> Result<Number> {
+        self.step()?;
+        self.variables[sum.var.index()] = Some(Value::Unsigned(p));
+        for (v, e) in &sum.lets {
+            let value = self.expr(e)?;
+            self.variables[v.index()] = Some(value);
+        }
+        let term = self.expr(&sum.term)?;
+        for (v, _) in &sum.lets {
+            self.variables[v.index()] = None;
+        }
+        self.variables[sum.var.index()] = None;
+        match term {
+            Value::Number(n) => Ok(n),
+            _ => Err(ill_formed("a sum of no values")),
+        }
+    }
+
+    /// The row-major place of an element, every subscript tested.
+    pub(super) fn locate(&mut self, load: &'b Load) -> Result<usize> {
+        let array = self.body.arr(load.array);
+        let mut at = Vec::with_capacity(load.subscripts.len());
+        for s in &load.subscripts {
+            at.push(self.unsigned(s)?);
+        }
+        let len = self.arrays[load.array.index()].len();
+        let len = len.ok_or_else(|| Reason::Missing(array.name.to_string()))?;
+        // The domain of an index array may go on in the next row (`pos(b, c + 1)`): the place of a
+        // proved access is all that counts. Without a proof the code tests every subscript.
+        let in_rows = !matches!(array.element, Element::Index { .. })
+            || load.access == Access::Checked && at.len() > 1;
+        let mut place: Option<usize> = Some(0);
+        for (k, subscript) in at.iter().enumerate() {
+            let extent = match array.shape.get(k) {
+                Some(extent) => self.unsigned(extent)?,
+                None => 1,
+            };
+            let inside = !in_rows || *subscript < extent;
+            place = place
+                .filter(|_| inside)
+                .and_then(|place| place.checked_mul(extent)?.checked_add(*subscript));
+        }
+        match place {
+            Some(place) if place < len => Ok(place),
+            _ => {
+                let access = self.body.print_place(load);
+                Err(Reason::OutOfBounds { access, subscripts: at, len })
+            }
+        }
+    }
+
+    /// The element at a place that exists, of the type of a load.
+    pub(super) fn element(&self, load: &Load, k: usize) -> Result<Value> {
+        let array = self.body.arr(load.array);
+        let element = self.arrays[load.array.index()].element(k);
+        match element.ok_or_else(|| Reason::Missing(array.name.to_string()))? {
+            storage::Element::Value(value) => Ok(value),
+            storage::Element::Index(n) => {
+                let wrong = |_| Reason::Conversion { text: self.body.print_place(load), value: n };
+                Ok(match array.element.loaded() {
+                    Type::Signed => Value::Signed(isize::try_from(n).map_err(wrong)?),
+                    _ => Value::Unsigned(usize::try_from(n).map_err(wrong)?),
+                })
+            }
+        }
+    }
+
+    /// An element for the test of a fact; `None` if there is none.
+    pub(super) fn peek(&self, array: ArrayId, at: &[usize]) -> Option<storage::Element> {
+        let declared = self.body.arr(array);
+        if !matches!(declared.element, Element::Index { .. }) || at.is_empty() {
+            return None;
+        }
+        let mut place = at[0];
+        for (subscript, extent) in at.iter().zip(&declared.shape).skip(1) {
+            let Expr::Var(extent) = extent else { return None };
+            let Some(Value::Unsigned(extent)) = self.variable(*extent) else { return None };
+            place = place.checked_mul(*extent)?.checked_add(*subscript)?;
+        }
+        let storage = &self.arrays[array.index()];
+        if place < storage.len()? { storage.element(place) } else { None }
+    }
+
+    /// Notes that the chunk at hand touches an element, which no other chunk may do.
+    pub(super) fn touch(&mut self, array: ArrayId, k: usize) -> Result<()> {
+        let Some((output, chunk, owners)) = &mut self.touched else { return Ok(()) };
+        if *output != array {
+            return Ok(());
+        }
+        if owners[k] != usize::MAX && owners[k] != *chunk {
+            let array = self.body.arr(array).name.to_string();
+            return Err(Reason::Race { array, element: k });
+        }
+        owners[k] = *chunk;
+        Ok(())
+    }
+}
+
+fn added(a: Number, b: Number) -> Result<Number> {
+    a.add(b).ok_or_else(|| ill_formed("a sum of two types"))
+}

@@ -1,0 +1,113 @@
+//! The arrays and tables of a run.
+
+use rustc_hash::FxHashMap;
+
+use super::value::{Number, Value};
+use crate::code::ir::{ArrayId, IndexWidth, VarId};
+use crate::tensor::{IndexData, Values};
+
+/// An array of the body.
+#[derive(Clone, Debug)]
+pub enum Storage<'a> {
+    /// Not given, or not allocated yet.
+    Absent,
+    Index(&'a IndexData),
+    Values(&'a Values),
+    Written(Values),
+    /// State of a find.
+    Positions(Vec<usize>),
+}
+
+impl Storage<'_> {
+    /// `None` if there is no array.
+    pub fn len(&self) -> Option<usize> {
+        Some(match self {
+            Storage::Absent => return None,
+            Storage::Index(data) => data.len(),
+            Storage::Values(values) => values.len(),
+            Storage::Written(values) => values.len(),
+            Storage::Positions(list) => list.len(),
+        })
+    }
+
+    /// Element `k`, which exists; an element of an index array as it is stored.
+    pub fn element(&self, k: usize) -> Option<Element> {
+        Some(match self {
+            Storage::Absent => return None,
+            Storage::Index(data) => Element::Index(stored(data, k)),
+            Storage::Values(values) => Element::Value(Value::Number(Number::of(values, k))),
+            Storage::Written(values) => Element::Value(Value::Number(Number::of(values, k))),
+            Storage::Positions(list) => Element::Value(Value::Unsigned(list[k])),
+        })
+    }
+
+    /// Sets element `k`, which exists. `None` if the array cannot hold the value.
+    pub fn put(&mut self, k: usize, value: &Value) -> Option<()> {
+        match (self, value) {
+            (Storage::Written(values), Value::Number(x)) => x.put(values, k),
+            (Storage::Positions(list), Value::Unsigned(x)) => {
+                list[k] = *x;
+                Some(())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a load reads.
+pub enum Element {
+    Index(i128),
+    Value(Value),
+}
+
+fn stored(data: &IndexData, k: usize) -> i128 {
+    match data {
+        IndexData::U32(v) => v[k].into(),
+        IndexData::U64(v) => v[k].into(),
+        IndexData::I32(v) => v[k].into(),
+        IndexData::I64(v) => v[k].into(),
+    }
+}
+
+/// A multimap from keys to positions, in the order of entry.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    positions: FxHashMap<Vec<i64>, Vec<usize>>,
+}
+
+impl Table {
+    pub fn insert(&mut self, key: Vec<i64>, position: usize) {
+        self.positions.entry(key).or_default().push(position);
+    }
+
+    pub fn matches(&self, key: &[i64]) -> &[usize] {
+        self.positions.get(key).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Whether a number is one that a key of this width can hold: natural numbers up to the greatest of
+/// the unsigned type, signed ones in two's complement.
+pub fn fits_key(value: &Value, width: IndexWidth) -> bool {
+    match (value, width) {
+        (Value::Unsigned(n), IndexWidth::U32) => *n as u64 <= u64::from(u32::MAX),
+        (Value::Unsigned(_), IndexWidth::U64) => true,
+        (Value::Signed(n), IndexWidth::U32) => {
+            let most = i64::from(u32::MAX / 2);
+            (!most..=most).contains(&(*n as i64))
+        }
+        (Value::Signed(_), IndexWidth::U64) => true,
+        _ => false,
+    }
+}
+
+impl VarId {
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl ArrayId {
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}

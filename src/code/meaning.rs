@@ -1,0 +1,166 @@
+//! What code says in the language of proofs: integers as linear forms, conditions as formulas.
+//!
+//! `at(pos_A, pA0 + 1) as usize` means `pos_A(pA0 + 1)`: index arrays never change while a kernel
+//! runs. Conversions keep the number, which is an obligation of whoever writes them.
+
+use super::ir::{BinaryOp, Body, Element, Expr, Origin, VarId};
+use crate::formula::{Affine, Arith, Constraint, Formula, Name};
+
+/// Reads expressions of `body`; `name` gives the name by which a variable is known at this point.
+pub struct Meaning<'a> {
+    pub body: &'a Body,
+    pub name: &'a dyn Fn(VarId) -> Name,
+}
+
+impl Meaning<'_> {
+    /// The linear form of an integer. `None` where it has none.
+    pub fn affine(&self, e: &Expr) -> Option<Affine> {
+        Some(match e {
+            Expr::Int { value, .. } => Affine::constant(*value),
+            Expr::Var(v) => Affine::var((self.name)(*v)),
+            Expr::Load(load) => {
+                let array = self.body.arr(load.array);
+                if !matches!(array.element, Element::Index { .. }) || array.origin != Origin::Input
+                {
+                    return None;
+                }
+                let args: Option<Vec<Affine>> =
+                    load.subscripts.iter().map(|s| self.affine(s)).collect();
+                Affine::call(array.name.clone(), args?)
+            }
+            Expr::Convert { value, .. } | Expr::Given { value, .. } => self.affine(value)?,
+            Expr::Binary { op, left, right } => {
+                let (a, b) = (self.affine(left)?, self.affine(right)?);
+                match op {
+                    BinaryOp::Add => a + b,
+                    BinaryOp::Sub => a - b,
+                    BinaryOp::Mul => match (a.as_constant(), b.as_constant()) {
+                        (Some(k), _) => b * k,
+                        (_, Some(k)) => a * k,
+                        _ => return None,
+                    },
+                    BinaryOp::Div => a.floor_div(b.as_constant().filter(|k| *k > 0)?),
+                    BinaryOp::Rem => a.modulo(b.as_constant().filter(|k| *k > 0)?),
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    /// An integer with products of unknowns.
+    pub fn arith(&self, e: &Expr) -> Option<Arith> {
+        if let Some(affine) = self.affine(e) {
+            return Some(Arith::from_affine(&affine));
+        }
+        match e {
+            Expr::Convert { value, .. } | Expr::Given { value, .. } => self.arith(value),
+            Expr::Binary { op, left, right } => {
+                let (a, b) = (Box::new(self.arith(left)?), Box::new(self.arith(right)?));
+                Some(match op {
+                    BinaryOp::Add => Arith::Add(a, b),
+                    BinaryOp::Sub => Arith::Sub(a, b),
+                    BinaryOp::Mul => Arith::Mul(a, b),
+                    BinaryOp::Div => Arith::Div(a, b),
+                    BinaryOp::Rem => Arith::Mod(a, b),
+                    BinaryOp::Min => Arith::Min(a, b),
+                    BinaryOp::Max => Arith::Max(a, b),
+                    _ => return None,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// What follows from a condition having the value `truth`.
+    pub fn implied(&self, e: &Expr, truth: bool) -> Formula {
+        match e {
+            Expr::Bool(value) => Formula::truth(*value == truth),
+            Expr::Not(inner) => self.implied(inner, !truth),
+            Expr::Given { value, .. } => self.implied(value, truth),
+            Expr::Binary { op, left, right } => {
+                let both = |a: &Expr, b: &Expr| [self.implied(a, truth), self.implied(b, truth)];
+                match (op, truth) {
+                    (BinaryOp::And, true) | (BinaryOp::Or | BinaryOp::BitOr, false) => {
+                        Formula::and(both(left, right))
+                    }
+                    (BinaryOp::And, false) | (BinaryOp::Or | BinaryOp::BitOr, true) => {
+                        Formula::or(both(left, right))
+                    }
+                    _ => match self.comparison(*op, left, right) {
+                        Some(c) if truth => Formula::Constraint(c),
+                        Some(c) => Formula::Constraint(c.negated()),
+                        None => Formula::truth(true),
+                    },
+                }
+            }
+            _ => Formula::truth(true),
+        }
+    }
+
+    fn comparison(&self, op: BinaryOp, left: &Expr, right: &Expr) -> Option<Constraint> {
+        let relation: fn(Affine, Affine) -> Constraint = match op {
+            BinaryOp::Eq => Constraint::eq,
+            BinaryOp::Ne => Constraint::ne,
+            BinaryOp::Lt => Constraint::lt,
+            BinaryOp::Le => Constraint::le,
+            BinaryOp::Gt => |a, b| Constraint::lt(b, a),
+            BinaryOp::Ge => |a, b| Constraint::le(b, a),
+            _ => return None,
+        };
+        Some(relation(self.affine(left)?, self.affine(right)?))
+    }
+
+    /// Forms that `e` is at least: those of which it is the greatest.
+    pub fn at_least(&self, e: &Expr) -> Vec<Affine> {
+        match e {
+            Expr::Binary { op: BinaryOp::Max, left, right } => {
+                let mut out = self.at_least(left);
+                out.extend(self.at_least(right));
+                out
+            }
+            Expr::Convert { value, .. } | Expr::Given { value, .. } => self.at_least(value),
+            _ => self.affine(e).into_iter().collect(),
+        }
+    }
+
+    /// Forms that `e` is at most.
+    pub fn at_most(&self, e: &Expr) -> Vec<Affine> {
+        match e {
+            Expr::Binary { op: BinaryOp::Min, left, right } => {
+                let mut out = self.at_most(left);
+                out.extend(self.at_most(right));
+                out
+            }
+            Expr::Binary { op: BinaryOp::SaturatingSub, left, .. } => self.at_most(left),
+            Expr::Convert { value, .. } | Expr::Given { value, .. } => self.at_most(value),
+            _ => self.affine(e).into_iter().collect(),
+        }
+    }
+
+    /// `lo <= v < hi`, as far as the ends have a meaning.
+    pub fn range(&self, v: &Affine, lo: &Expr, hi: &Expr) -> Vec<Constraint> {
+        let lower = self.at_least(lo).into_iter().map(|l| Constraint::le(l, v.clone()));
+        let upper = self.above_natural(hi).into_iter().map(|u| Constraint::lt(v.clone(), u));
+        lower.chain(upper).collect()
+    }
+
+    /// Forms above every natural number that is below `e`: what is not negative and below
+    /// `max(e, 0)` is below `e`.
+    fn above_natural(&self, e: &Expr) -> Vec<Affine> {
+        match e {
+            Expr::Binary { op: BinaryOp::Min, left, right } => {
+                let mut out = self.above_natural(left);
+                out.extend(self.above_natural(right));
+                out
+            }
+            Expr::Binary { op: BinaryOp::Max, left, right }
+                if matches!(**right, Expr::Int { value: 0, .. }) =>
+            {
+                self.above_natural(left)
+            }
+            Expr::Convert { value, .. } | Expr::Given { value, .. } => self.above_natural(value),
+            _ => self.at_most(e),
+        }
+    }
+}

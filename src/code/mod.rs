@@ -1,0 +1,43 @@
+//! Stage *code*: a kernel as a small typed imperative language.
+//!
+//! In: a loop nest with a proved plan for each find. Out: a [`Body`], whose every access is proved
+//! to be in bounds or tested, and its text.
+//!
+//! ```text
+//! body   := (size | array)* block
+//! stmt   := 'let' ['mut'] v '=' e | v ['+']'=' e | a[e, …] ['+']'=' e | 'let' 'mut' a '=' 'vec'[e; n]
+//!         | 'if' e block ['else' block] | 'while' e block | 'for' v 'in' e..e block
+//!         | 'label: block | 'break' ['label] | block | comment
+//!         | t.'insert'(key, e) | ('for' | 'if' first) v 'in' t.'matches'(key) block
+//!         | 'parallel' v 'in' e..e [setup] block | 'given' facts block
+//! e      := integer | number | bool | v | a[e, …] | op e | e op e | e 'as' type | 'sum' v 'in' e..e of e
+//! ```
+//! Integers (`usize`, `isize`), Booleans and values of tensors are different types; subscripts are
+//! tuples, and only printing linearises them.
+
+pub mod bounds;
+mod build;
+mod doc;
+mod hole;
+pub mod interpret;
+mod ir;
+mod magnitude;
+mod meaning;
+pub mod naming;
+mod parse;
+mod path;
+mod print;
+mod print_expr;
+pub mod realise;
+pub mod template;
+mod types;
+mod unused;
+mod used;
+mod visit;
+
+pub use bounds::{AccessProof, prove_bounds};
+pub use ir::*;
+pub use magnitude::{Magnitude, size_limit};
+pub use path::Path;
+pub use print::{Argument, Printed};
+pub use visit::{Part, visit};

@@ -1,0 +1,97 @@
+//! What is known on the way to a place in the code, and what follows from it.
+
+use rustc_hash::FxHashMap;
+
+use crate::formula::{Affine, Arith, Formula, Products};
+use crate::prover::Prover;
+use crate::theory::{Known, Theory};
+
+/// A stack of facts. Most of them are left before anything is asked: they are told only when a
+/// question comes.
+pub struct Path<'p> {
+    known: Known<'p>,
+    frames: Vec<Frame>,
+}
+
+#[derive(Default)]
+struct Frame {
+    facts: Vec<Formula>,
+    told: bool,
+    answers: FxHashMap<Formula, bool>,
+}
+
+impl<'p> Path<'p> {
+    /// Nothing is known yet but what the theory says.
+    pub fn new(theory: &'p Theory, prover: &'p mut dyn Prover) -> Path<'p> {
+        Path { known: Known::new(theory, prover), frames: vec![Frame::told()] }
+    }
+
+    pub fn depth(&self) -> usize {
+        self.frames.len()
+    }
+
+    pub fn leave_to(&mut self, depth: usize) {
+        while self.frames.len() > depth {
+            self.leave();
+        }
+    }
+
+    /// Adds facts until the matching [`Path::leave`].
+    pub fn enter(&mut self, facts: &[Formula]) {
+        let facts: Vec<Formula> = facts.iter().filter(|f| !f.is_true()).cloned().collect();
+        self.frames.push(Frame { facts, ..Frame::default() });
+    }
+
+    pub fn leave(&mut self) {
+        if self.frames.len() > 1
+            && let Some(frame) = self.frames.pop()
+            && frame.told
+        {
+            self.known.leave();
+        }
+    }
+
+    fn tell(&mut self) {
+        for frame in self.frames.iter_mut().filter(|f| !f.told) {
+            frame.told = true;
+            self.known.enter_formulas(&frame.facts, &[]);
+        }
+    }
+
+    pub fn proves(&mut self, claim: &Formula) -> bool {
+        if claim.is_true() {
+            return true;
+        }
+        // A positive answer stays true in deeper scopes.
+        if self.frames.iter().any(|f| f.answers.get(claim) == Some(&true)) {
+            return true;
+        }
+        if let Some(answer) = self.frames.last().and_then(|f| f.answers.get(claim)) {
+            return *answer;
+        }
+        let answer = self.imply(&[], claim);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.answers.insert(claim.clone(), answer);
+        }
+        answer
+    }
+
+    /// Whether what is known and `lemmas` imply the claim.
+    pub fn imply(&mut self, lemmas: &[Formula], claim: &Formula) -> bool {
+        self.tell();
+        self.known.imply(lemmas, claim)
+    }
+
+    /// Whether an integer with products is not negative.
+    pub fn is_natural(&mut self, e: &Arith) -> bool {
+        let mut products = Products::default();
+        let Some(whole) = products.linear(e) else { return false };
+        self.imply(&products.lemmas(), &Formula::le(Affine::zero(), whole))
+    }
+}
+
+impl Frame {
+    fn told() -> Frame {
+        Frame { told: true, ..Frame::default() }
+    }
+}

@@ -1,0 +1,207 @@
+//! Realise: from the tree of loops to code.
+//!
+//! Before → after, for the inner loop of a matrix times a vector:
+//!
+//! ```text
+//! for pA1 in pos_A(pA0)..pos_A(pA0 + 1)      let mut sum: f64 = 0.0;
+//!   let j = crd_A(pA1)                       for pA1 in pos_A[pA0]..pos_A[pA0 + 1] {
+//!     S                                          let j = crd_A[pA1];
+//!                                                sum += val_A[pA1] * val_x[j];
+//!                                            }
+//!                                            val_y[i] += sum;
+//! ```
+//! Every access is tested until the bounds pass has seen it.
+
+mod finds;
+mod integers;
+mod nodes;
+mod state;
+mod values;
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use super::ir::{
+    Array, ArrayId, Block, Body, Element, Expr, IndexWidth, Origin, Stmt, Type, VarId,
+};
+use super::path::Path;
+use super::template::{self, FindCode};
+use crate::diagnostic::Result;
+use crate::formula::{Affine, Arith, Call, Constraint, Formula, Name};
+use crate::iterspace::{Operand, Role, Space};
+use crate::layout::checks::admits_negative;
+use crate::loops::{Loops, Place, SearchId};
+use crate::prover::Prover;
+use crate::tensor::ValueType;
+
+/// The arguments of a kernel's core and their declarations; no statements yet.
+pub fn declare(spaces: &[&Space], value_type: ValueType, width: IndexWidth, threads: bool) -> Body {
+    let mut body = Body::default();
+    let Some(space) = spaces.first() else { return body };
+    for p in space.params() {
+        let v = body.variable(&p, Type::Unsigned);
+        body.sizes.push(v);
+    }
+    let mut seen: Vec<&Name> = Vec::new();
+    for o in &space.operands {
+        if seen.contains(&&o.tensor) {
+            continue;
+        }
+        seen.push(&o.tensor);
+        declare_operand(&mut body, o, value_type, width);
+    }
+    if threads {
+        let v = body.variable("threads", Type::Unsigned);
+        body.threads = Some(v);
+    }
+    body
+}
+
+fn declare_operand(body: &mut Body, o: &Operand, value_type: ValueType, width: IndexWidth) {
+    for a in o.arrays.values() {
+        let shape = a.shape.iter().map(|s| size(body, s)).collect();
+        body.array(Array {
+            name: a.name.clone(),
+            element: Element::Index { signed: admits_negative(a), width },
+            origin: Origin::Input,
+            shape,
+            args: a.args.clone(),
+            domain: a.domain.clone(),
+            range: a.range.clone(),
+        });
+    }
+    let shape = o.value_shape.iter().map(|s| size(body, s)).collect();
+    body.array(Array {
+        name: o.value_array.clone(),
+        element: Element::Value(value_type),
+        origin: if o.role == Role::Output { Origin::Output } else { Origin::Input },
+        shape,
+        args: Vec::new(),
+        domain: Vec::new(),
+        range: Vec::new(),
+    });
+}
+
+/// A size in terms of the sizes of the body.
+pub fn size(body: &Body, e: &Arith) -> Expr {
+    use super::ir::BinaryOp;
+    let both = |op, a: &Arith, b: &Arith| Expr::binary(op, size(body, a), size(body, b));
+    match e {
+        Arith::Int(n) => Expr::int(*n),
+        Arith::Var(n) => body.variable_named(n).map_or(Expr::int(0), Expr::Var),
+        Arith::Call(array, args) => match body.array_named(array) {
+            Some(a) => Expr::load(a, args.iter().map(|x| size(body, x)).collect()),
+            None => Expr::int(0),
+        },
+        Arith::Add(a, b) => size(body, a).add(size(body, b)),
+        Arith::Sub(a, b) => size(body, a).sub(size(body, b)),
+        Arith::Mul(a, b) => size(body, a).mul(size(body, b)),
+        Arith::Div(a, b) => both(BinaryOp::Div, a, b),
+        Arith::Mod(a, b) => both(BinaryOp::Rem, a, b),
+        Arith::Min(a, b) => both(BinaryOp::Min, a, b),
+        Arith::Max(a, b) => both(BinaryOp::Max, a, b),
+    }
+}
+
+/// The code of every find, read and proved.
+pub fn templates(loops: &Loops, prover: &mut dyn Prover) -> Result<Vec<Rc<FindCode>>> {
+    loops
+        .finds
+        .iter()
+        .map(|f| template::load(&f.plan.template, state::variant(f), prover))
+        .collect()
+}
+
+/// Appends the code of `loops` to `body`. `codes` are those of [`templates`].
+///
+/// # Errors
+/// If a literal is no number of the value type.
+pub fn realise(
+    body: Body,
+    loops: &Loops,
+    codes: &[Rc<FindCode>],
+    value_type: ValueType,
+    path: &mut Path,
+) -> Result<Body> {
+    let mut realiser = Realiser {
+        body,
+        loops,
+        codes,
+        value_type,
+        path,
+        env: FxHashMap::default(),
+        loaded: Vec::new(),
+        sums: Vec::new(),
+        hoisted: Vec::new(),
+        ranges: FxHashMap::default(),
+        states: FxHashMap::default(),
+    };
+    let block = realiser.block(&loops.body)?;
+    realiser.body.block.extend(block);
+    Ok(realiser.body)
+}
+
+pub(super) struct Realiser<'a, 'p> {
+    body: Body,
+    loops: &'a Loops,
+    codes: &'a [Rc<FindCode>],
+    value_type: ValueType,
+    path: &'a mut Path<'p>,
+    /// Dimensions that are bound, by the variables that hold them.
+    env: FxHashMap<Name, VarId>,
+    /// Calls whose value a variable already holds.
+    loaded: Vec<(Call, VarId)>,
+    /// Output elements that are summed in a variable.
+    sums: Vec<(Place, VarId)>,
+    /// Elements that were loaded before a loop.
+    hoisted: Vec<(Place, VarId)>,
+    /// Ranges of finds that a state bound to variables.
+    ranges: FxHashMap<SearchId, (Expr, Expr)>,
+    states: FxHashMap<SearchId, state::State>,
+}
+
+impl Realiser<'_, '_> {
+    /// A linear form of the space over the variables that hold its dimensions.
+    fn here(&self, a: &Affine) -> Affine {
+        a.rename(&|n| self.env.get(n).map(|v| self.body.var(*v).name.clone()))
+    }
+
+    fn here_all(&self, list: &[Constraint]) -> Vec<Constraint> {
+        list.iter().map(|c| c.map(|a| self.here(a))).collect()
+    }
+
+    fn here_formula(&self, f: &Formula) -> Formula {
+        f.map_affine(&|a| self.here(a))
+    }
+
+    fn here_arith(&self, a: &Arith) -> Arith {
+        a.rename(&|n| self.env.get(n).map(|v| self.body.var(*v).name.clone()))
+    }
+
+    /// Adds facts until the matching `path.leave()`.
+    fn enter(&mut self, facts: &[Constraint]) {
+        let facts: Vec<Formula> = facts.iter().cloned().map(Formula::Constraint).collect();
+        self.path.enter(&facts);
+    }
+
+    /// A variable for a dimension of the space.
+    fn bind(&mut self, dimension: &Name, ty: Type) -> VarId {
+        let v = self.body.variable(dimension, ty);
+        self.env.insert(dimension.clone(), v);
+        v
+    }
+
+    fn array_of(&self, name: &Name) -> ArrayId {
+        self.body.array_named(name).expect("every array of the operands was declared")
+    }
+}
+
+/// `if tests { inner }`
+fn guarded(tests: Vec<Expr>, inner: Block) -> Block {
+    match Expr::and(tests) {
+        Expr::Bool(true) => inner,
+        _ if inner.is_empty() => inner,
+        condition => vec![Stmt::If { condition, then: inner, otherwise: Vec::new() }],
+    }
+}

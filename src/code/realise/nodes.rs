@@ -1,0 +1,313 @@
+//! The nodes of the tree, from the outside in.
+
+use super::super::ir::{Assign, BinaryOp, Block, Expr, Parallel, Stmt, Sum, Type, VarId};
+use super::{Realiser, guarded};
+use crate::diagnostic::Result;
+use crate::formula::{Affine, Atom, Constraint, Formula, Name};
+use crate::loops::{self, Among, Loop, Node, Place, Range, Skip, Update, updates};
+
+impl Realiser<'_, '_> {
+    /// The code of a block; what it binds and establishes ends with it.
+    pub(super) fn block(&mut self, nodes: &[Node]) -> Result<Block> {
+        let env = self.env.clone();
+        let (depth, loaded, hoisted) = (self.path.depth(), self.loaded.len(), self.hoisted.len());
+        let mut out = Vec::new();
+        for node in nodes {
+            self.node(node, &mut out)?;
+        }
+        self.path.leave_to(depth);
+        self.loaded.truncate(loaded);
+        self.hoisted.truncate(hoisted);
+        self.env = env;
+        Ok(out)
+    }
+
+    fn node(&mut self, node: &Node, out: &mut Block) -> Result<()> {
+        match node {
+            Node::Let { var, value } => {
+                let (v, value) = self.bind_let(var, value);
+                out.push(Stmt::Let { var: v, mutable: false, value });
+            }
+            Node::For(l) => match l.parallel {
+                None => {
+                    let inner = self.for_loop(l, None)?;
+                    out.extend(inner);
+                }
+                Some(private) => self.parallel(l, private, out)?,
+            },
+            Node::If { tests, restrictions, body } => {
+                let here = self.here_all(tests);
+                let mut conditions = self.tests(&here);
+                let restrictions: Vec<Formula> =
+                    restrictions.iter().map(|r| self.here_formula(r)).collect();
+                for r in &restrictions {
+                    conditions.push(self.formula(r));
+                }
+                self.enter(&here);
+                self.path.enter(&restrictions);
+                let inner = self.block(body);
+                self.path.leave();
+                self.path.leave();
+                out.extend(guarded(conditions, inner?));
+            }
+            Node::State(id) => {
+                let state = self.set_up(*id)?;
+                out.extend(state);
+            }
+            Node::Search(s) => {
+                let search = self.search(s)?;
+                out.extend(search);
+            }
+            Node::Update(u) => {
+                let value = self.product(u)?;
+                out.push(match self.sums.iter().find(|(place, _)| *place == u.target) {
+                    Some((_, var)) => Stmt::Assign { var: *var, op: Assign::Add, value },
+                    None => self.store(&u.target, value),
+                });
+            }
+            Node::Piece(body) => {
+                let inner = self.block(body)?;
+                out.push(Stmt::Scope(inner));
+            }
+        }
+        Ok(())
+    }
+
+    /// A variable with one value, and what follows from that.
+    fn bind_let(&mut self, var: &Name, value: &Affine) -> (VarId, Expr) {
+        let e = self.here(value);
+        let value = self.value(&e);
+        let ty = if self.is_signed(&value) { Type::Signed } else { Type::Unsigned };
+        let v = self.bind(var, ty);
+        if let Some(Atom::Call(call)) = e.as_atom() {
+            self.loaded.push((call.clone(), v));
+        }
+        let name = self.body.var(v).name.clone();
+        self.enter(&[Constraint::eq(Affine::var(name), e)]);
+        (v, value)
+    }
+
+    /// The ends of a range.
+    pub(super) fn range(&mut self, range: &Range, signed: bool) -> (Expr, Expr) {
+        let lower: Vec<Affine> = range.lower.iter().map(|a| self.here(a)).collect();
+        let upper: Vec<Affine> = range.upper.iter().map(|a| self.here(a)).collect();
+        (self.limit(&lower, BinaryOp::Max, signed), self.limit(&upper, BinaryOp::Min, signed))
+    }
+
+    /// `lo <= v < hi`
+    pub(super) fn range_facts(&self, range: &Range, v: VarId) -> Vec<Constraint> {
+        let v = Affine::var(self.body.var(v).name.clone());
+        let here = Range {
+            lower: range.lower.iter().map(|a| self.here(a)).collect(),
+            upper: range.upper.iter().map(|a| self.here(a)).collect(),
+        };
+        here.of(&v)
+    }
+
+    /// Positions and coordinates are natural numbers unless their bounds say otherwise.
+    fn may_be_negative(&mut self, range: &Range) -> bool {
+        let v = Affine::var("a number of the range");
+        let here = Range {
+            lower: range.lower.iter().map(|a| self.here(a)).collect(),
+            upper: range.upper.iter().map(|a| self.here(a)).collect(),
+        };
+        self.enter(&here.of(&v));
+        let natural = self.is_natural(&v);
+        self.path.leave();
+        !natural
+    }
+
+    fn parallel(&mut self, l: &Loop, private: bool, out: &mut Block) -> Result<()> {
+        let (lo, hi) = self.range(&l.range, false);
+        let mut setup = Vec::new();
+        for node in &l.setup {
+            self.node(node, &mut setup)?;
+        }
+        let targets = updates(&l.body);
+        let Some(first) = targets.first() else { return Ok(()) };
+        let output = self.array_of(&first.target.array);
+        let start = self.body.variable("start", Type::Unsigned);
+        let end = self.body.variable("end", Type::Unsigned);
+        let body = self.for_loop(l, Some((start, end)))?;
+        let parallel = Parallel { start, end, lo, hi, output, private, setup, body };
+        out.push(Stmt::Parallel(Box::new(parallel)));
+        Ok(())
+    }
+
+    /// True if everything that the place depends on is bound.
+    fn is_bound(&self, place: &Place) -> bool {
+        let known = |n: &Name| {
+            self.env.contains_key(n) || self.body.sizes.iter().any(|v| self.body.var(*v).name == *n)
+        };
+        !place.depends_on(&|n| !known(n))
+    }
+
+    /// A loop with what is done once around it: elements that stay the same are loaded before it, an
+    /// output element that stays the same is summed in a variable. `chunk` are its ends, within a
+    /// parallel region.
+    fn for_loop(&mut self, l: &Loop, chunk: Option<(VarId, VarId)>) -> Result<Block> {
+        let mut out = Vec::new();
+        let inside = updates(&l.body);
+        let hoisted = self.hoisted.len();
+        for u in &inside {
+            for place in &u.factors {
+                if self.is_bound(place) && !self.hoisted.iter().any(|(p, _)| p == place) {
+                    let value = Expr::Load(self.place(place));
+                    let var = self.body.variable(&place.array, Type::Value(self.value_type));
+                    out.push(Stmt::Let { var, mutable: false, value });
+                    self.hoisted.push((place.clone(), var));
+                }
+            }
+        }
+        let mut targets: Vec<Place> = Vec::new();
+        for u in &inside {
+            let new =
+                !targets.contains(&u.target) && !self.sums.iter().any(|(p, _)| *p == u.target);
+            if new && self.is_bound(&u.target) {
+                targets.push(u.target.clone());
+            }
+        }
+        if let ([target], [_]) = (targets.as_slice(), inside.as_slice())
+            && let Some(code) = self.unrolled(l, target, chunk)?
+        {
+            out.extend(code);
+            self.hoisted.truncate(hoisted);
+            return Ok(out);
+        }
+        let ty = self.value_type;
+        let before = self.sums.len();
+        for target in &targets {
+            let sum = self.body.variable("sum", Type::Value(ty));
+            out.push(Stmt::Let { var: sum, mutable: true, value: Expr::zero(ty) });
+            self.sums.push((target.clone(), sum));
+        }
+        let signed = self.may_be_negative(&l.range);
+        let (lo, hi) = match chunk {
+            Some((start, end)) => (Expr::Var(start), Expr::Var(end)),
+            None => self.range(&l.range, signed),
+        };
+        let env = self.env.clone();
+        let var = self.bind(&l.var, if signed { Type::Signed } else { Type::Unsigned });
+        let facts = self.range_facts(&l.range, var);
+        self.enter(&facts);
+        let mut body = self.block(&l.body)?;
+        if let Some(skip) = &l.skip {
+            let (mut guard, condition) = self.tile_guard(skip);
+            guard.push(Stmt::If { condition, then: body, otherwise: Vec::new() });
+            body = guard;
+        }
+        self.path.leave();
+        self.env = env;
+        out.push(Stmt::For { var, lo, hi, body });
+        let sums: Vec<(Place, VarId)> = self.sums.drain(before..).collect();
+        for (target, sum) in sums {
+            out.push(self.store(&target, Expr::Var(sum)));
+        }
+        self.hoisted.truncate(hoisted);
+        Ok(out)
+    }
+
+    /// The condition under which a tile may hold a match.
+    fn tile_guard(&mut self, skip: &Skip) -> (Block, Expr) {
+        let (lo, hi) = self.range(&skip.range, false);
+        let mut out = vec![
+            Stmt::Comment(
+                "The positions are ordered: the last one must not be skipped, the first one is"
+                    .to_string(),
+            ),
+            Stmt::Comment("skipped or matches.".to_string()),
+        ];
+        let mut end = |this: &mut Self, value, suffix| {
+            let var = this.body.variable(&format!("{}_{suffix}", skip.var), Type::Unsigned);
+            out.push(Stmt::Let { var, mutable: false, value });
+            var
+        };
+        let lo = end(self, lo, "lo");
+        let hi = end(self, hi, "hi");
+        let name = |this: &Self, v: VarId| Affine::var(this.body.var(v).name.clone());
+        let last = name(self, hi) - Affine::constant(1);
+        let last = self.tile_end(skip, &last, true);
+        let first = name(self, lo);
+        let first = self.tile_end(skip, &first, false);
+        let some = Expr::binary(BinaryOp::Lt, Expr::Var(lo), Expr::Var(hi));
+        (out, Expr::and([some, last, first]))
+    }
+
+    fn tile_end(&mut self, skip: &Skip, p: &Affine, last: bool) -> Expr {
+        let marker = Name::from("the position");
+        let place = |this: &Self, a: &Affine| {
+            let moved = a.rename(&|n| (*n == skip.var).then(|| marker.clone()));
+            this.here(&moved).substitute(&|n| (*n == marker).then(|| p.clone()))
+        };
+        let position = Affine::var(skip.var.clone());
+        let facts: Vec<Constraint> =
+            skip.range.of(&position).iter().map(|c| c.map(|a| place(self, a))).collect();
+        let continues = skip.continues.map_affine(&|a| place(self, a));
+        let conditions: Vec<Constraint> =
+            skip.conditions.iter().map(|c| c.map(|a| place(self, a))).collect();
+        self.enter(&facts);
+        let continues = self.formula(&continues);
+        let value = match last {
+            true => continues.negated(),
+            false => {
+                let matches = self.tests(&conditions);
+                Expr::or([continues, Expr::and(matches)])
+            }
+        };
+        self.path.leave();
+        Expr::Given { facts, value: Box::new(value) }
+    }
+
+    /// The innermost reduction over a plain range, as a sum whose order is free.
+    fn unrolled(
+        &mut self,
+        l: &Loop,
+        target: &Place,
+        chunk: Option<(VarId, VarId)>,
+    ) -> Result<Option<Block>> {
+        let Some((lets, update)) = self.plain(&l.body) else { return Ok(None) };
+        if l.skip.is_some() || self.may_be_negative(&l.range) {
+            return Ok(None);
+        }
+        let (lo, hi) = match chunk {
+            Some((start, end)) => (Expr::Var(start), Expr::Var(end)),
+            None => self.range(&l.range, false),
+        };
+        let (env, depth, loaded) = (self.env.clone(), self.path.depth(), self.loaded.len());
+        let var = self.bind(&l.var, Type::Unsigned);
+        let facts = self.range_facts(&l.range, var);
+        self.enter(&facts);
+        let lets: Vec<(VarId, Expr)> =
+            lets.into_iter().map(|(name, value)| self.bind_let(&name, &value)).collect();
+        let term = self.product(&update)?;
+        self.path.leave_to(depth);
+        self.loaded.truncate(loaded);
+        self.env = env;
+        let ty = self.value_type;
+        let sum = Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty }));
+        let total = self.body.variable("sum", Type::Value(ty));
+        let store = self.store(target, Expr::Var(total));
+        Ok(Some(vec![Stmt::Let { var: total, mutable: false, value: sum }, store]))
+    }
+
+    /// The values and the update of a block that has nothing else.
+    fn plain(&self, block: &loops::Block) -> Option<(Vec<(Name, Affine)>, Update)> {
+        let mut lets = Vec::new();
+        let mut nodes = block.iter();
+        while let Some(node) = nodes.next() {
+            match node {
+                Node::Let { var, value } => lets.push((var.clone(), value.clone())),
+                Node::Update(u) if nodes.len() == 0 => return Some((lets, (**u).clone())),
+                Node::Search(s) if nodes.len() == 0 && s.conditions.is_empty() => {
+                    let Among::One(value) = &s.among else { return None };
+                    lets.push((s.var.clone(), value.clone()));
+                    let (inner, update) = self.plain(&s.found)?;
+                    lets.extend(inner);
+                    return Some((lets, update));
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,348 @@
+//! The type of an expression, and the verifier that runs on every finished body.
+
+use rustc_hash::FxHashSet;
+
+use super::ir::Hole;
+use super::ir::{BinaryOp, Block, Body, Element, Expr, LabelId, Load, Origin, Stmt, Type, VarId};
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+impl Body {
+    /// The type of `e`, or what is wrong with it.
+    pub fn type_of(&self, e: &Expr) -> std::result::Result<Type, String> {
+        Ok(match e {
+            Expr::Int { signed, .. } => integer(*signed),
+            Expr::Unset => Type::Unsigned,
+            Expr::Bool(_) => Type::Bool,
+            Expr::Number { ty, .. } => Type::Value(*ty),
+            Expr::Var(v) => self.var(*v).ty,
+            Expr::Load(load) => self.check_place(load)?.loaded(),
+            Expr::Not(e) => self.expect(e, Type::Bool)?,
+            Expr::FromBool(e) => {
+                self.expect(e, Type::Bool)?;
+                Type::Unsigned
+            }
+            Expr::Binary { op, left, right } => {
+                let ty = self.type_of(left)?;
+                self.expect(right, ty)?;
+                let (fits, out) = match op {
+                    BinaryOp::Add | BinaryOp::Mul => (is_number(ty), ty),
+                    BinaryOp::Sub
+                    | BinaryOp::Div
+                    | BinaryOp::Rem
+                    | BinaryOp::Min
+                    | BinaryOp::Max => (is_integer(ty), ty),
+                    BinaryOp::SaturatingSub => (ty == Type::Unsigned, ty),
+                    BinaryOp::Eq
+                    | BinaryOp::Ne
+                    | BinaryOp::Lt
+                    | BinaryOp::Le
+                    | BinaryOp::Gt
+                    | BinaryOp::Ge => (is_integer(ty), Type::Bool),
+                    BinaryOp::And | BinaryOp::Or | BinaryOp::BitOr => (ty == Type::Bool, ty),
+                };
+                if !fits {
+                    return Err(format!("{op:?} of {ty:?}"));
+                }
+                out
+            }
+            Expr::Convert { signed, value } => {
+                let ty = self.type_of(value)?;
+                if !is_integer(ty) {
+                    return Err(format!("conversion of {ty:?}"));
+                }
+                integer(*signed)
+            }
+            Expr::Choose { condition, then, otherwise } => {
+                self.expect(condition, Type::Bool)?;
+                let ty = self.type_of(then)?;
+                self.expect(otherwise, ty)?
+            }
+            Expr::NewTable { table, parts, len } => {
+                self.expect(len, Type::Unsigned)?;
+                Type::Table { table: *table, parts: *parts }
+            }
+            Expr::Key(parts) => {
+                for part in parts {
+                    let ty = self.type_of(part)?;
+                    if !is_integer(ty) {
+                        return Err(format!("{ty:?} in a key"));
+                    }
+                }
+                Type::Key { parts: parts.len() }
+            }
+            Expr::Fits { value, .. } => {
+                self.type_of(value)?;
+                Type::Bool
+            }
+            Expr::HomeSlot { coordinate, slots } => {
+                self.type_of(coordinate)?;
+                self.expect(slots, Type::Unsigned)?
+            }
+            Expr::Sum(sum) => {
+                self.expect(&sum.lo, Type::Unsigned)?;
+                self.expect(&sum.hi, Type::Unsigned)?;
+                for (var, e) in &sum.lets {
+                    self.expect(e, self.var(*var).ty)?;
+                }
+                self.expect(&sum.term, Type::Value(sum.ty))?
+            }
+            Expr::Given { value, .. } => self.type_of(value)?,
+            Expr::Hole(hole) => {
+                if let Some(e) = hole.argument() {
+                    let wanted = match hole {
+                        Hole::Invariant(_) => Type::Bool,
+                        _ => Type::Unsigned,
+                    };
+                    self.expect(e, wanted)?;
+                }
+                match hole {
+                    Hole::Matches(_) | Hole::Continues(_) | Hole::Fits | Hole::Invariant(_) => {
+                        Type::Bool
+                    }
+                    Hole::StoredKey(_) | Hole::Query => Type::Key { parts: 0 },
+                    Hole::StoredPart(_) | Hole::Sought => Type::Signed,
+                    Hole::Lo
+                    | Hole::Hi
+                    | Hole::Position
+                    | Hole::Found(_)
+                    | Hole::Missed
+                    | Hole::Leave => Type::Unsigned,
+                }
+            }
+        })
+    }
+
+    fn expect(&self, e: &Expr, wanted: Type) -> std::result::Result<Type, String> {
+        match self.type_of(e)? {
+            ty if ty == wanted => Ok(ty),
+            ty => Err(format!("{ty:?} where {wanted:?} is wanted")),
+        }
+    }
+
+    fn check_place(&self, load: &Load) -> std::result::Result<Element, String> {
+        let array = self.arr(load.array);
+        if load.subscripts.len() != array.shape.len().max(1) {
+            return Err(format!("{} subscripts of `{}`", load.subscripts.len(), array.name));
+        }
+        for s in &load.subscripts {
+            self.expect(s, Type::Unsigned)
+                .map_err(|e| format!("subscript of `{}`: {e}", array.name))?;
+        }
+        Ok(array.element)
+    }
+
+    /// Checks that the body is finished and well-formed: no hole is open, every variable is bound
+    /// before it is used and bound once, types fit, only what is mutable is assigned, only labels
+    /// in sight are left.
+    ///
+    /// # Errors
+    /// An internal diagnostic; nothing a user writes can cause it.
+    pub fn verify(&self) -> Result<()> {
+        let mut bound: FxHashSet<VarId> = self.sizes.iter().copied().collect();
+        bound.extend(self.threads);
+        let mut checker = Checker {
+            body: self,
+            mutable: FxHashSet::default(),
+            bound,
+            once: FxHashSet::default(),
+            labels: Vec::new(),
+            loops: 0,
+        };
+        checker.block(&self.block).map_err(|what| {
+            Diagnostic::new(
+                Code::Internal,
+                format!("the generated code is not well-formed: {what}"),
+            )
+            .note(format!("the code is\n{self}"))
+            .help("this is a defect of siskin: please report it with the command that caused it")
+        })
+    }
+}
+
+struct Checker<'a> {
+    body: &'a Body,
+    bound: FxHashSet<VarId>,
+    once: FxHashSet<VarId>,
+    mutable: FxHashSet<VarId>,
+    labels: Vec<LabelId>,
+    loops: usize,
+}
+
+type Check = std::result::Result<(), String>;
+
+impl Checker<'_> {
+    fn block(&mut self, block: &Block) -> Check {
+        let before = self.bound.clone();
+        for stmt in block {
+            self.stmt(stmt)?;
+        }
+        self.bound = before;
+        Ok(())
+    }
+
+    fn bind(&mut self, var: VarId, ty: Option<Type>) -> Check {
+        let declared = self.body.var(var);
+        if !self.once.insert(var) {
+            return Err(format!("`{}` is bound twice", declared.name));
+        }
+        if ty.is_some_and(|ty| ty != declared.ty) {
+            return Err(format!("`{}` is {:?}, bound to {ty:?}", declared.name, declared.ty));
+        }
+        self.bound.insert(var);
+        Ok(())
+    }
+
+    fn expr(&mut self, e: &Expr) -> std::result::Result<Type, String> {
+        let mut wrong = None;
+        let mut inner: FxHashSet<VarId> = FxHashSet::default();
+        e.visit(&mut |part| match part {
+            Expr::Var(v) if !self.bound.contains(v) && !inner.contains(v) => {
+                wrong = Some(format!("`{}` is used before it is bound", self.body.var(*v).name));
+            }
+            Expr::Hole(hole) => wrong = Some(format!("the hole `{}!` is open", hole.name())),
+            Expr::Sum(sum) => {
+                inner.insert(sum.var);
+                inner.extend(sum.lets.iter().map(|(v, _)| *v));
+            }
+            _ => {}
+        });
+        if let Some(wrong) = wrong {
+            return Err(wrong);
+        }
+        for v in inner {
+            self.bind(v, None)?;
+        }
+        self.body.type_of(e)
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Check {
+        match stmt {
+            Stmt::Comment(text) if text.contains('\n') => {
+                return Err("a comment of two lines".into());
+            }
+            Stmt::Comment(_) => {}
+            Stmt::Let { var, mutable, value } => {
+                let ty = self.expr(value)?;
+                self.bind(*var, Some(ty))?;
+                if *mutable {
+                    self.mutable.insert(*var);
+                }
+            }
+            Stmt::Assign { var, value, .. } => {
+                let ty = self.expr(value)?;
+                let declared = self.body.var(*var);
+                if !self.mutable.contains(var) || !self.bound.contains(var) || declared.ty != ty {
+                    return Err(format!("`{}` cannot be assigned {ty:?}", declared.name));
+                }
+            }
+            Stmt::Store { place, value, .. } => {
+                let ty = self.expr(value)?;
+                let element = self.body.check_place(place)?;
+                place.subscripts.iter().try_for_each(|s| self.expr(s).map(|_| ()))?;
+                let array = self.body.arr(place.array);
+                if element.loaded() != ty || array.origin == Origin::Input {
+                    return Err(format!("`{}` cannot hold {ty:?}", array.name));
+                }
+            }
+            Stmt::Allocate { array, fill } => {
+                self.expr(fill)?;
+                let array = self.body.arr(*array);
+                for extent in &array.shape {
+                    self.expr(extent)?;
+                }
+                if array.origin != Origin::Local {
+                    return Err(format!("`{}` is allocated, but it is an argument", array.name));
+                }
+            }
+            Stmt::If { condition, then, otherwise } => {
+                self.condition(condition)?;
+                self.block(then)?;
+                self.block(otherwise)?;
+            }
+            Stmt::While { condition, body, .. } => {
+                self.condition(condition)?;
+                self.repeated(body)?;
+            }
+            Stmt::For { var, lo, hi, body } => {
+                let ty = self.expr(lo)?;
+                self.expr(hi)?;
+                let before = self.bound.clone();
+                self.bind(*var, Some(ty))?;
+                self.repeated(body)?;
+                self.bound = before;
+            }
+            Stmt::Labelled { label, body } => {
+                self.labels.push(*label);
+                self.block(body)?;
+                self.labels.pop();
+            }
+            Stmt::Break(Some(label)) if !self.labels.contains(label) => {
+                return Err("a label that is not in sight is left".into());
+            }
+            Stmt::Break(None) if self.loops == 0 => return Err("no loop is there to leave".into()),
+            Stmt::Break(_) => {}
+            Stmt::Scope(body) | Stmt::Given { body, .. } => self.block(body)?,
+            Stmt::Insert { table, key, position } => {
+                self.table(*table, key)?;
+                self.expr(position)?;
+            }
+            Stmt::Matches { table, key, var, body, .. } => {
+                self.table(*table, key)?;
+                let before = self.bound.clone();
+                self.bind(*var, Some(Type::Unsigned))?;
+                self.repeated(body)?;
+                self.bound = before;
+            }
+            Stmt::Parallel(p) => {
+                self.expr(&p.lo)?;
+                self.expr(&p.hi)?;
+                if self.body.threads.is_none() {
+                    return Err("a parallel loop without threads".into());
+                }
+                let before = self.bound.clone();
+                for stmt in &p.setup {
+                    self.stmt(stmt)?;
+                }
+                self.bind(p.start, Some(Type::Unsigned))?;
+                self.bind(p.end, Some(Type::Unsigned))?;
+                self.repeated(&p.body)?;
+                self.bound = before;
+            }
+            Stmt::Hole(hole) => return Err(format!("the hole `{}!` is open", hole.name())),
+        }
+        Ok(())
+    }
+
+    fn condition(&mut self, e: &Expr) -> Check {
+        match self.expr(e)? {
+            Type::Bool => Ok(()),
+            ty => Err(format!("{ty:?} as a condition")),
+        }
+    }
+
+    fn repeated(&mut self, body: &Block) -> Check {
+        self.loops += 1;
+        self.block(body)?;
+        self.loops -= 1;
+        Ok(())
+    }
+
+    fn table(&mut self, table: VarId, key: &Expr) -> Check {
+        match (self.body.var(table).ty, self.expr(key)?) {
+            (Type::Table { parts: a, .. }, Type::Key { parts: b }) if a == b => Ok(()),
+            (table, key) => Err(format!("{key:?} is looked up in {table:?}")),
+        }
+    }
+}
+
+fn integer(signed: bool) -> Type {
+    if signed { Type::Signed } else { Type::Unsigned }
+}
+
+fn is_integer(ty: Type) -> bool {
+    matches!(ty, Type::Unsigned | Type::Signed)
+}
+
+fn is_number(ty: Type) -> bool {
+    is_integer(ty) || matches!(ty, Type::Value(_))
+}

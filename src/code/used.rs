@@ -1,0 +1,96 @@
+//! What a piece of code mentions.
+
+use rustc_hash::FxHashSet;
+
+use super::ir::{Access, ArrayId, BinaryOp, Block, Body, Expr, Load, Stmt, VarId};
+use super::visit::{Part, visit};
+
+/// What some code mentions.
+#[derive(Default)]
+pub struct Used {
+    pub variables: FxHashSet<VarId>,
+    pub arrays: FxHashSet<ArrayId>,
+}
+
+impl Used {
+    pub fn of(body: &Body, block: &Block) -> Used {
+        let mut used = Used::default();
+        used.block(body, block);
+        used
+    }
+
+    fn block(&mut self, body: &Body, block: &Block) {
+        visit(block, &mut |part| match part {
+            Part::Stmt(stmt) => self.stmt(body, stmt),
+            Part::Expr(Expr::Var(v)) => {
+                self.variables.insert(*v);
+            }
+            Part::Expr(Expr::Load(load)) => self.place(body, load),
+            Part::Expr(_) => {}
+        });
+    }
+
+    fn stmt(&mut self, body: &Body, stmt: &Stmt) {
+        match stmt {
+            Stmt::Store { place, .. } => self.place(body, place),
+            Stmt::Assign { var, .. } => {
+                self.variables.insert(*var);
+            }
+            Stmt::Insert { table, .. } | Stmt::Matches { table, .. } => {
+                self.variables.insert(*table);
+            }
+            Stmt::Allocate { array, .. } => self.shape(body, *array, 0),
+            Stmt::Parallel(p) => {
+                self.arrays.insert(p.output);
+                self.variables.extend(body.threads);
+            }
+            _ => {}
+        }
+    }
+
+    fn place(&mut self, body: &Body, load: &Load) {
+        // As `Printer::index` writes it: a test of each subscript needs all extents; otherwise the
+        // first is not needed, nor one that only zeros are multiplied by.
+        let zeros = |s: &&Expr| matches!(s, Expr::Int { value: 0, .. });
+        let skip = match load.access {
+            Access::Checked if load.subscripts.len() > 1 => 0,
+            _ => 1 + load.subscripts.iter().take_while(zeros).count(),
+        };
+        self.shape(body, load.array, skip);
+    }
+
+    /// The extents that linearising (or allocating) reads.
+    fn shape(&mut self, body: &Body, array: ArrayId, skip: usize) {
+        self.arrays.insert(array);
+        for extent in body.arr(array).shape.iter().skip(skip) {
+            extent.visit(&mut |e| {
+                if let Expr::Var(v) = e {
+                    self.variables.insert(*v);
+                }
+            });
+        }
+    }
+}
+
+/// True if one of the statements has a use for the variable.
+pub fn mentions(body: &Body, rest: &[Stmt], var: VarId) -> bool {
+    rest.iter().any(|stmt| {
+        let mut used = Used::default();
+        used.block(body, &vec![stmt.clone()]);
+        used.variables.contains(&var)
+    })
+}
+
+/// True if a method of the variable is called, for which Rust must know its type.
+pub fn is_receiver(rest: &[Stmt], var: VarId) -> bool {
+    let mut found = false;
+    let rest = rest.to_vec();
+    visit(&rest, &mut |part| {
+        if let Part::Expr(Expr::Binary { op, left, right }) = part
+            && matches!(op, BinaryOp::Min | BinaryOp::Max | BinaryOp::SaturatingSub)
+        {
+            found |= [left, right].into_iter().any(|e| **e == Expr::Var(var));
+        }
+    });
+    found
+}

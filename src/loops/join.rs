@@ -1,0 +1,258 @@
+//! Pieces that run over the same positions become one nest.
+//!
+//! Two blocks join where both end in the same loop: what they bind before it comes first, their
+//! bodies join inside. Names that both bind stay apart: the later piece's get a number.
+
+use rustc_hash::FxHashSet;
+
+use super::statement::Statement;
+use super::tree::{Among, Block, Loop, Loops, Node, Place, Range, Search, Update, binds};
+use crate::formula::{Affine, Arith, Constraint, Formula, Name};
+
+/// Makes the tree of `pieces`, one for each statement.
+pub(super) fn join(loops: &mut Loops, pieces: Vec<Block>, statements: &[Statement]) {
+    let several = pieces.len() > 1;
+    let mut taken: FxHashSet<Name> = FxHashSet::default();
+    for s in statements {
+        taken.extend(s.space.dimensions());
+        taken.extend(s.space.params());
+        for o in &s.space.operands {
+            taken.extend(o.arrays.keys().chain([&o.value_array]).cloned());
+        }
+    }
+    let mut joined: Vec<Block> = Vec::new();
+    for (k, piece) in pieces.into_iter().enumerate() {
+        let finds = loops.finds.clone();
+        let both = joined.last().cloned().and_then(|before| {
+            let apart = told_apart(loops, &before, &piece, k + 1, &mut taken);
+            joint(loops, &before, &apart, (Vec::new(), Vec::new()))
+        });
+        match (both, joined.last_mut()) {
+            (Some(both), Some(last)) => *last = both,
+            _ => {
+                // The piece keeps its names.
+                loops.finds = finds;
+                joined.push(piece);
+            }
+        }
+    }
+    loops.body = match joined.len() {
+        1 => joined.remove(0),
+        _ if several => joined.into_iter().map(Node::Piece).collect(),
+        _ => Vec::new(),
+    };
+}
+
+/// What comes before the last node, and that node if it is a loop.
+fn ending(block: &Block) -> Option<(&[Node], &Loop)> {
+    match block.split_last()? {
+        (Node::For(l), before) => {
+            let plain = |n: &Node| matches!(n, Node::Let { .. } | Node::State(_));
+            before.iter().all(plain).then_some((before, &**l))
+        }
+        _ => None,
+    }
+}
+
+/// A block whose last node is a search of every position, as the loop that this is.
+///
+/// A template without obligations tests each position of its range: there is nothing to prove of it.
+fn as_loop(loops: &Loops, block: &Block) -> Block {
+    let mut out = block.clone();
+    if let Some(Node::Search(s)) = block.last()
+        && let Among::Range(range) = &s.among
+        && loops.find(s.id).plan.template.obligations.is_empty()
+    {
+        let body = vec![Node::If {
+            tests: s.conditions.clone(),
+            restrictions: Vec::new(),
+            body: s.found.clone(),
+        }];
+        out.pop();
+        out.push(Node::For(Box::new(Loop {
+            var: s.var.clone(),
+            range: range.clone(),
+            parallel: None,
+            setup: Vec::new(),
+            skip: None,
+            body,
+        })));
+    }
+    out
+}
+
+/// The constraints that tell `narrow` from `wide`, if the latter provably holds the former.
+fn within(narrow: &Range, wide: &Range, v: &Name) -> Option<Vec<Constraint>> {
+    let below = |a: &Affine, b: &Affine| {
+        (b.clone() - a.clone()).as_constant().is_some_and(|difference| difference >= 0)
+    };
+    let lower = wide.lower.iter().all(|w| narrow.lower.iter().any(|n| below(w, n)));
+    let upper = wide.upper.iter().all(|w| narrow.upper.iter().any(|n| below(n, w)));
+    let own = Range {
+        lower: narrow.lower.iter().filter(|l| !wide.lower.contains(l)).cloned().collect(),
+        upper: narrow.upper.iter().filter(|u| !wide.upper.contains(u)).cloned().collect(),
+    };
+    (lower && upper).then(|| own.of(&Affine::var(v.clone())))
+}
+
+/// The body of one piece, run only where the piece has points.
+fn piece(tests: Vec<Constraint>, body: Block) -> Node {
+    match tests.is_empty() {
+        true => Node::Piece(body),
+        false => Node::Piece(vec![Node::If { tests, restrictions: Vec::new(), body }]),
+    }
+}
+
+/// `b` with new names for all that both blocks bind, but for the loops that they may share.
+fn told_apart(
+    loops: &mut Loops,
+    a: &Block,
+    b: &Block,
+    number: usize,
+    taken: &mut FxHashSet<Name>,
+) -> Block {
+    let (mut inside_a, mut inside_b) = (as_loop(loops, a), as_loop(loops, b));
+    let mut shared = Vec::new();
+    while let (Some((_, x)), Some((_, y))) = (ending(&inside_a), ending(&inside_b))
+        && x.var == y.var
+    {
+        shared.push(x.var.clone());
+        (inside_a, inside_b) = (as_loop(loops, &x.body), as_loop(loops, &y.body));
+    }
+    let ours = binds(a);
+    let mut both: Vec<Name> = binds(b).into_iter().filter(|n| ours.contains(n)).collect();
+    both.retain(|n| !shared.contains(n));
+    both.sort();
+    let mut renaming: Vec<(Name, Name)> = Vec::new();
+    for n in both {
+        let mut k = number;
+        while taken.contains(format!("{n}_{k}").as_str()) {
+            k += 1;
+        }
+        let new = Name::from(format!("{n}_{k}"));
+        taken.insert(new.clone());
+        renaming.push((n, new));
+    }
+    renamed_block(loops, b, &renaming)
+}
+
+/// Both blocks as one; `None` if they do not run over the same. The first piece has points only where
+/// `tests.0` holds, the second where `tests.1` does.
+fn joint(
+    loops: &mut Loops,
+    a: &Block,
+    b: &Block,
+    tests: (Vec<Constraint>, Vec<Constraint>),
+) -> Option<Block> {
+    let (a, b) = (as_loop(loops, a), as_loop(loops, b));
+    let (before_a, loop_a) = ending(&a)?;
+    let (before_b, loop_b) = ending(&b)?;
+    let alike = loop_a.var == loop_b.var
+        && loop_a.skip.is_none()
+        && loop_b.skip.is_none()
+        && loop_a.parallel.is_some() == loop_b.parallel.is_some();
+    if !alike {
+        return None;
+    }
+    let (mut tests_a, mut tests_b) = tests;
+    let range = if let Some(more) = within(&loop_b.range, &loop_a.range, &loop_a.var) {
+        tests_b.extend(more);
+        loop_a.range.clone()
+    } else {
+        tests_a.extend(within(&loop_a.range, &loop_b.range, &loop_a.var)?);
+        loop_b.range.clone()
+    };
+    let inner = joint(loops, &loop_a.body, &loop_b.body, (tests_a.clone(), tests_b.clone()));
+    let mut body = match inner {
+        Some(both) => both,
+        None => vec![piece(tests_a, loop_a.body.clone()), piece(tests_b, loop_b.body.clone())],
+    };
+    // A piece that has nothing left to find must not end the loop of the others.
+    stay(loops, &mut body);
+    let mut out = before_a.to_vec();
+    out.extend(before_b.iter().cloned());
+    let mut setup = loop_a.setup.clone();
+    setup.extend(loop_b.setup.iter().cloned());
+    out.push(Node::For(Box::new(Loop {
+        var: loop_a.var.clone(),
+        range,
+        // Two pieces may meet at an element that each of them writes once.
+        parallel: loop_a.parallel.map(|_| true),
+        setup,
+        skip: None,
+        body,
+    })));
+    Some(out)
+}
+
+fn stay(loops: &mut Loops, block: &mut Block) {
+    for node in block {
+        if let Node::Search(s) = node {
+            loops.finds[s.id.index()].leave = false;
+        }
+        node.blocks_mut().into_iter().for_each(|b| stay(loops, b));
+    }
+}
+
+fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) -> Block {
+    if renaming.is_empty() {
+        return block.clone();
+    }
+    let name = |n: &Name| {
+        renaming.iter().find(|(old, _)| old == n).map_or_else(|| n.clone(), |(_, new)| new.clone())
+    };
+    let changed = |n: &Name| renaming.iter().find(|(old, _)| old == n).map(|(_, new)| new.clone());
+    let affine = |a: &Affine| a.rename(&changed);
+    let constraints = |list: &[Constraint]| -> Vec<Constraint> {
+        list.iter().map(|c| c.rename(&changed)).collect()
+    };
+    let formula = |f: &Formula| f.rename(&changed);
+    let range = |r: &Range| Range {
+        lower: r.lower.iter().map(affine).collect(),
+        upper: r.upper.iter().map(affine).collect(),
+    };
+    let place = |p: &Place| Place {
+        array: p.array.clone(),
+        index: p.index.iter().map(|a: &Arith| a.rename(&changed)).collect(),
+    };
+    block
+        .iter()
+        .map(|node| match node {
+            Node::Let { var, value } => Node::Let { var: name(var), value: affine(value) },
+            Node::For(l) => Node::For(Box::new(Loop {
+                var: name(&l.var),
+                range: range(&l.range),
+                parallel: l.parallel,
+                setup: renamed_block(loops, &l.setup, renaming),
+                skip: l.skip.clone(),
+                body: renamed_block(loops, &l.body, renaming),
+            })),
+            Node::If { tests, restrictions, body } => Node::If {
+                tests: constraints(tests),
+                restrictions: restrictions.iter().map(formula).collect(),
+                body: renamed_block(loops, body, renaming),
+            },
+            Node::State(id) => Node::State(*id),
+            Node::Search(s) => {
+                loops.finds[s.id.index()].renamed.extend(renaming.iter().cloned());
+                Node::Search(Box::new(Search {
+                    id: s.id,
+                    var: name(&s.var),
+                    among: match &s.among {
+                        Among::Range(r) => Among::Range(range(r)),
+                        Among::One(e) => Among::One(affine(e)),
+                    },
+                    conditions: constraints(&s.conditions),
+                    found: renamed_block(loops, &s.found, renaming),
+                }))
+            }
+            Node::Update(u) => Node::Update(Box::new(Update {
+                target: place(&u.target),
+                factors: u.factors.iter().map(place).collect(),
+                coefficient: u.coefficient.clone(),
+                text: u.text.clone(),
+            })),
+            Node::Piece(body) => Node::Piece(renamed_block(loops, body, renaming)),
+        })
+        .collect()
+}

@@ -1,0 +1,46 @@
+//! Stage *loops*: how the points of all spaces of a statement are visited, as one tree.
+//!
+//! In: one [`Statement`] for each choice of relation pieces: its nest, and a proved plan for each of its
+//! finds. Out: [`Loops`], a tree whose nodes say what they stand on: a loop, whether it may run on
+//! several threads; a search, the plan that was proved; an update, what it adds where. Spaces that run
+//! over the same positions in the same way become one nest with several updates.
+//!
+//! ```text
+//! block  := node*
+//! node   := 'let' v '=' e                                  of the nodes that follow
+//!         | 'for' v 'in' e..e ['on threads' ['with private sums']] block
+//!         | 'if' tests block
+//!         | 'state' v                                      of the search for v, set up here
+//!         | 'search' v 'in' e..e 'where' tests 'by' plan block
+//!         | a[e, …] '+=' [number '*'] a[e, …] '*' …
+//!         | 'piece' block
+//! ```
+//!
+//! Before → after, for a matrix of which the lower half is stored, times a vector:
+//!
+//! ```text
+//! for pA0 in 0..I                               for pA0 in 0..I
+//!   let i = pA0                                   let i = pA0
+//!   for pA1 in pos_A(pA0)..pos_A(pA0 + 1)         let j_2 = pA0
+//!     let j = crd_A(pA1)                          for pA1 in pos_A(pA0)..pos_A(pA0 + 1)
+//!       S                                           piece
+//!                                          →          let j = crd_A(pA1)
+//! for pA0 in 0..I                                     val_y[i] += val_A[pA1] * val_x[j]
+//!   let j = pA0                                     piece
+//!   for pA1 in pos_A(pA0)..pos_A(pA0 + 1)             let i_2 = crd_A(pA1)
+//!     let i = crd_A(pA1)                              if i_2 < j_2
+//!     if i < j                                          val_y[i_2] += val_A[pA1] * val_x[j_2]
+//!       S
+//! ```
+
+mod build;
+mod display;
+mod join;
+mod statement;
+mod tree;
+
+pub use build::build;
+pub use statement::{Parallelism, Statement};
+pub use tree::{
+    Among, Block, Find, Loop, Loops, Node, Place, Range, Search, SearchId, Skip, Update, updates,
+};

@@ -1,0 +1,329 @@
+//! The tree. Its grammar is in the module's documentation.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::{Affine, Arith, Constraint, Formula, Name};
+use crate::program::Product;
+use crate::scan::Nest;
+use crate::synth::{self, Plan};
+
+/// A search of the tree; unique among all pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SearchId(pub(super) u32);
+
+pub type Block = Vec<Node>;
+
+/// All loops of a statement.
+#[derive(Clone, Debug)]
+pub struct Loops {
+    pub body: Block,
+    /// What each search is: the find that was proved, and the plan that was chosen.
+    pub finds: Vec<Find>,
+}
+
+/// A find with the plan that implements it.
+#[derive(Clone, Debug)]
+pub struct Find {
+    pub find: Rc<synth::Find>,
+    pub plan: Plan,
+    /// The nest in which it was proved.
+    pub nest: Rc<Nest>,
+    /// Parameters that may bound a state index.
+    pub params: Rc<Vec<Name>>,
+    /// The loop around the find may be left once its state has no position left.
+    pub leave: bool,
+    /// Dimensions of the nest that have another name in the tree.
+    pub renamed: Vec<(Name, Name)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    /// Of the nodes that follow in the block.
+    Let {
+        var: Name,
+        value: Affine,
+    },
+    For(Box<Loop>),
+    If {
+        tests: Vec<Constraint>,
+        restrictions: Vec<Formula>,
+        body: Block,
+    },
+    /// The state of a search is set up here.
+    State(SearchId),
+    Search(Box<Search>),
+    Update(Box<Update>),
+    /// One of several pieces; what it binds stays inside.
+    Piece(Block),
+}
+
+/// `max(lower)..min(upper)`, the upper end exclusive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Range {
+    pub lower: Vec<Affine>,
+    pub upper: Vec<Affine>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loop {
+    pub var: Name,
+    pub range: Range,
+    /// It runs on several threads; if they may meet at one element, each sums privately.
+    pub parallel: Option<bool>,
+    /// What each thread sets up once.
+    pub setup: Block,
+    /// The loop runs over tiles of which some can be told to hold no match.
+    pub skip: Option<Skip>,
+    pub body: Block,
+}
+
+/// A guard on tiles (SPF Fig. 8): the positions of a tile are ordered, first those to skip.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Skip {
+    /// The position that is searched in the tile.
+    pub var: Name,
+    pub range: Range,
+    pub conditions: Vec<Constraint>,
+    pub continues: Formula,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Search {
+    pub id: SearchId,
+    pub var: Name,
+    /// The positions that are searched, or the only one there is.
+    pub among: Among,
+    /// What a match satisfies.
+    pub conditions: Vec<Constraint>,
+    pub found: Block,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Among {
+    Range(Range),
+    One(Affine),
+}
+
+/// An element of a value array.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    pub array: Name,
+    pub index: Vec<Arith>,
+}
+
+/// `target += coefficient * factors`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Update {
+    pub target: Place,
+    pub factors: Vec<Place>,
+    /// The literal factor, by the type of the values.
+    pub coefficient: Arc<Product>,
+    /// The text that its places are in.
+    pub text: Arc<str>,
+}
+
+impl Find {
+    /// A dimension of the nest, as the tree calls it.
+    pub fn name_in_tree(&self, n: &Name) -> Name {
+        let new = self.renamed.iter().find(|(old, _)| old == n);
+        new.map_or_else(|| n.clone(), |(_, new)| new.clone())
+    }
+
+    /// A linear form of the plan, as the tree calls its dimensions.
+    pub fn in_tree(&self, a: &Affine) -> Affine {
+        a.rename(&|n| self.renamed.iter().find(|(old, _)| old == n).map(|(_, new)| new.clone()))
+    }
+}
+
+impl SearchId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Range {
+    /// What holds of a variable that runs over the range.
+    pub fn of(&self, v: &Affine) -> Vec<Constraint> {
+        let lower = self.lower.iter().map(|l| Constraint::le(l.clone(), v.clone()));
+        let upper = self.upper.iter().map(|u| Constraint::lt(v.clone(), u.clone()));
+        lower.chain(upper).collect()
+    }
+}
+
+impl Place {
+    /// The variables that the place depends on.
+    pub fn depends_on(&self, bound: &dyn Fn(&Name) -> bool) -> bool {
+        let mut depends = false;
+        for a in &self.index {
+            a.visit_vars(&mut |n| depends |= bound(n));
+        }
+        depends
+    }
+}
+
+impl Node {
+    /// The blocks inside, in the order in which they run.
+    pub fn blocks(&self) -> Vec<&Block> {
+        match self {
+            Node::Let { .. } | Node::State(_) | Node::Update(_) => Vec::new(),
+            Node::For(l) => vec![&l.setup, &l.body],
+            Node::If { body, .. } | Node::Piece(body) => vec![body],
+            Node::Search(s) => vec![&s.found],
+        }
+    }
+
+    pub fn blocks_mut(&mut self) -> Vec<&mut Block> {
+        match self {
+            Node::Let { .. } | Node::State(_) | Node::Update(_) => Vec::new(),
+            Node::For(l) => vec![&mut l.setup, &mut l.body],
+            Node::If { body, .. } | Node::Piece(body) => vec![body],
+            Node::Search(s) => vec![&mut s.found],
+        }
+    }
+}
+
+/// Every update inside a block.
+pub fn updates(block: &Block) -> Vec<&Update> {
+    let mut out = Vec::new();
+    for node in block {
+        if let Node::Update(u) = node {
+            out.push(&**u);
+        }
+        node.blocks().into_iter().for_each(|b| out.extend(updates(b)));
+    }
+    out
+}
+
+/// Every dimension that something inside a block binds.
+pub fn binds(block: &Block) -> FxHashSet<Name> {
+    let mut out = FxHashSet::default();
+    for node in block {
+        match node {
+            Node::Let { var, .. } => out.extend([var.clone()]),
+            Node::For(l) => out.extend([l.var.clone()]),
+            Node::Search(s) => out.extend([s.var.clone()]),
+            _ => {}
+        }
+        node.blocks().into_iter().for_each(|b| out.extend(binds(b)));
+    }
+    out
+}
+
+impl Loops {
+    pub fn find(&self, id: SearchId) -> &Find {
+        &self.finds[id.index()]
+    }
+
+    /// Checks that every dimension is bound before it is used, that the state of a search is set up
+    /// where the search is inside, once, and that only proved plans stand in the tree.
+    ///
+    /// # Errors
+    /// An internal diagnostic; nothing a user writes can cause it.
+    pub fn verify(&self, parameters: &[Name]) -> Result<()> {
+        let mut bound: Vec<Name> = parameters.to_vec();
+        let mut states = Vec::new();
+        self.check(&self.body, &mut bound, &mut states).map_err(|what| {
+            Diagnostic::new(Code::Internal, format!("the loops are not well-formed: {what}"))
+                .note(format!("the loops are\n{self}"))
+                .help(
+                    "this is a defect of siskin: please report it with the command that caused it",
+                )
+        })
+    }
+
+    fn check(
+        &self,
+        block: &Block,
+        bound: &mut Vec<Name>,
+        states: &mut Vec<SearchId>,
+    ) -> std::result::Result<(), String> {
+        let (outer, outer_states) = (bound.len(), states.len());
+        for node in block {
+            match node {
+                Node::Let { var, value } => {
+                    known(bound, value)?;
+                    bound.push(var.clone());
+                }
+                Node::For(l) => {
+                    range_known(bound, &l.range)?;
+                    self.check_open(&l.setup, bound, states)?;
+                    bound.push(l.var.clone());
+                    self.check(&l.body, bound, states)?;
+                    bound.pop();
+                }
+                Node::If { tests, body, .. } => {
+                    tests.iter().try_for_each(|c| known(bound, &c.affine))?;
+                    self.check(body, bound, states)?;
+                }
+                Node::State(id) => {
+                    if states.contains(id) {
+                        return Err("a state is set up within itself".into());
+                    }
+                    states.push(*id);
+                }
+                Node::Search(s) => {
+                    match &s.among {
+                        Among::Range(r) => range_known(bound, r)?,
+                        Among::One(e) => known(bound, e)?,
+                    }
+                    let plan = &self.find(s.id).plan;
+                    if plan.placement.is_some() && !states.contains(&s.id) {
+                        return Err(format!("the state of `{}` is not set up", s.var));
+                    }
+                    bound.push(s.var.clone());
+                    s.conditions.iter().try_for_each(|c| known(bound, &c.affine))?;
+                    self.check(&s.found, bound, states)?;
+                    bound.pop();
+                }
+                Node::Update(u) => {
+                    for place in u.factors.iter().chain([&u.target]) {
+                        if place.depends_on(&|n| !bound.contains(n)) {
+                            return Err(format!("a subscript of `{}` is not bound", place.array));
+                        }
+                    }
+                }
+                Node::Piece(body) => self.check(body, bound, states)?,
+            }
+        }
+        bound.truncate(outer);
+        states.truncate(outer_states);
+        Ok(())
+    }
+
+    /// The states of a setup stay in sight.
+    fn check_open(
+        &self,
+        block: &Block,
+        bound: &mut Vec<Name>,
+        states: &mut Vec<SearchId>,
+    ) -> std::result::Result<(), String> {
+        for node in block {
+            match node {
+                Node::State(id) => states.push(*id),
+                _ => self.check(&vec![node.clone()], bound, states)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn known(bound: &[Name], a: &Affine) -> std::result::Result<(), String> {
+    let mut unknown = None;
+    a.visit_vars(&mut |n| {
+        if !bound.contains(n) {
+            unknown = Some(n.clone());
+        }
+    });
+    match unknown {
+        Some(n) => Err(format!("`{n}` is used before it is bound")),
+        None => Ok(()),
+    }
+}
+
+fn range_known(bound: &[Name], range: &Range) -> std::result::Result<(), String> {
+    range.lower.iter().chain(&range.upper).try_for_each(|a| known(bound, a))
+}

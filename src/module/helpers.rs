@@ -1,0 +1,304 @@
+//! The helper functions of a module: those that its code calls.
+
+use super::indent::indent;
+use super::probing;
+use super::spec::KernelSpec;
+use crate::code::{Access, Assign, Body, Element, Expr, Load, Origin, Part, Stmt, template, visit};
+use crate::diagnostic::Result;
+use crate::tensor::ValueType;
+
+/// What the code calls.
+#[derive(Default)]
+struct Calls {
+    at: bool,
+    at_mut: bool,
+    inside: bool,
+    sum: bool,
+    home: bool,
+    shared: bool,
+    private: bool,
+}
+
+impl Calls {
+    fn place(&mut self, body: &Body, load: &Load, stored: bool) {
+        let shared = self.shared && body.arr(load.array).origin == Origin::Output;
+        match load.access {
+            Access::Proved(_) if stored => self.at_mut |= !shared,
+            Access::Proved(_) => self.at |= !shared,
+            Access::Checked => self.inside |= load.subscripts.len() > 1,
+        }
+    }
+}
+
+pub(super) fn items(spec: &KernelSpec, body: &Body) -> Result<String> {
+    let mut calls = Calls::default();
+    for s in &spec.statements {
+        if let Some(p) = s.parallel {
+            calls.private |= p.private;
+            calls.shared |= !p.private;
+        }
+    }
+    let wraps = matches!(spec.value_type, ValueType::I64 | ValueType::I32);
+    visit(&body.block, &mut |part| match part {
+        Part::Stmt(Stmt::Store { place, op, .. }) => {
+            calls.place(body, place, true);
+            let value = matches!(body.arr(place.array).element, Element::Value(_));
+            if *op == Assign::Add && wraps && value {
+                calls.place(body, place, false);
+            }
+        }
+        Part::Expr(Expr::Load(load)) => calls.place(body, load, false),
+        Part::Expr(Expr::Sum(_)) => calls.sum = true,
+        Part::Expr(Expr::HomeSlot { .. }) => calls.home = true,
+        _ => {}
+    });
+    let mut out = String::new();
+    if calls.at {
+        out.push_str(AT);
+    }
+    if calls.at_mut {
+        out.push_str(AT_MUT);
+    }
+    if calls.inside {
+        out.push_str(INSIDE);
+    }
+    if calls.sum {
+        out.push_str(&sum(spec.value_type));
+    }
+    if calls.shared || calls.private {
+        out.push_str(CHUNKS);
+    }
+    if calls.shared {
+        out.push_str(SHARED);
+    }
+    if calls.private {
+        out.push_str(&summing(spec.value_type));
+    }
+    let mut out = indent(&out);
+    let mut done: Vec<&str> = Vec::new();
+    for plan in spec.statements.iter().flat_map(|s| &s.chosen) {
+        if !done.contains(&plan.template.name.as_str()) {
+            done.push(&plan.template.name);
+            let items = template::items(&plan.template, spec.index_width.unsigned())?;
+            if !items.trim().is_empty() {
+                out.push_str(&format!("\n{}\n", items.trim()));
+            }
+        }
+    }
+    let probing = spec.space().operands.iter().flat_map(|o| &o.properties);
+    let probed = probing.into_iter().any(|p| p.kind == crate::layout::PropertyKind::Probing);
+    if calls.home || probed {
+        out.push('\n');
+        out.push_str(&indent(&probing::items()));
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    Ok(out.trim_start().to_string())
+}
+
+/// `target += value;` in the arithmetic of the type.
+fn add(t: ValueType, target: &str, value: &str) -> String {
+    match t {
+        ValueType::F64 | ValueType::F32 => format!("{target} += {value};"),
+        ValueType::I64 | ValueType::I32 => {
+            let receiver =
+                if target.starts_with('*') { format!("({target})") } else { target.into() };
+            format!("{target} = {receiver}.wrapping_add({value});")
+        }
+        ValueType::Bool => format!("{target} |= {value};"),
+    }
+}
+
+fn zero(t: ValueType) -> &'static str {
+    match t {
+        ValueType::F64 | ValueType::F32 => "0.0",
+        ValueType::I64 | ValueType::I32 => "0",
+        ValueType::Bool => "false",
+    }
+}
+
+fn sum(t: ValueType) -> String {
+    let ty = t.rust_name();
+    let pairs = match t {
+        ValueType::F64 | ValueType::F32 => "(s0 + s1) + (s2 + s3)",
+        ValueType::I64 | ValueType::I32 => "s0.wrapping_add(s1).wrapping_add(s2.wrapping_add(s3))",
+        ValueType::Bool => "s0 | s1 | s2 | s3",
+    };
+    format!(
+        "/// Sums `term` over a range in four independent chains.\n\
+         #[inline(always)]\n\
+         fn sum_of(lo: usize, hi: usize, term: impl Fn(usize) -> {ty}) -> {ty} {{\n\
+         let [mut s0, mut s1, mut s2, mut s3]: [{ty}; 4] = [{}; 4];\n\
+         let mut p = lo;\n\
+         while p + 4 <= hi {{\n{}\n{}\n{}\n{}\np += 4;\n}}\n\
+         while p < hi {{\n{}\np += 1;\n}}\n\
+         {pairs}\n}}\n\n",
+        zero(t),
+        add(t, "s0", "term(p)"),
+        add(t, "s1", "term(p + 1)"),
+        add(t, "s2", "term(p + 2)"),
+        add(t, "s3", "term(p + 3)"),
+        add(t, "s0", "term(p)"),
+    )
+}
+
+fn summing(t: ValueType) -> String {
+    SUMMING
+        .replace("TYPE", t.rust_name())
+        .replace("ZERO", zero(t))
+        .replace("ADD", &add(t, "*total", "part"))
+}
+
+const AT: &str = "\
+/// `array[k]` where `k` is proved to be in bounds.
+#[inline(always)]
+unsafe fn at<T: Copy>(array: &[T], k: usize) -> T {
+debug_assert!(k < array.len());
+unsafe { *array.get_unchecked(k) }
+}
+
+";
+
+const AT_MUT: &str = "\
+/// `&mut array[k]` where `k` is proved to be in bounds.
+#[inline(always)]
+unsafe fn at_mut<T>(array: &mut [T], k: usize) -> &mut T {
+debug_assert!(k < array.len());
+unsafe { array.get_unchecked_mut(k) }
+}
+
+";
+
+const INSIDE: &str = "\
+/// The row-major place of subscripts, each of which is tested against its extent.
+#[inline(always)]
+fn inside<const N: usize>(subscripts: [usize; N], extents: [usize; N]) -> usize {
+let mut place = 0;
+for (subscript, extent) in subscripts.into_iter().zip(extents) {
+assert!(subscript < extent, \"index out of bounds\");
+place = place * extent + subscript;
+}
+place
+}
+
+";
+
+const CHUNKS: &str = "\
+/// Chunks of a range, handed out to threads in increasing order.
+struct Chunks {
+next: std::sync::atomic::AtomicUsize,
+hi: usize,
+/// Small enough to balance uneven iterations, large enough to hide the hand-out.
+step: usize,
+}
+
+impl Chunks {
+fn new(threads: usize, lo: usize, hi: usize) -> Self {
+let step = (hi.saturating_sub(lo) / (16 * threads.max(1))).max(1);
+Chunks { next: std::sync::atomic::AtomicUsize::new(lo), hi, step }
+}
+
+/// The ends of a chunk that nobody else has.
+fn next(&self) -> Option<(usize, usize)> {
+let start = self.next.fetch_add(self.step, std::sync::atomic::Ordering::Relaxed);
+(start < self.hi).then(|| (start, (start + self.step).min(self.hi)))
+}
+}
+
+";
+
+const SHARED: &str = "\
+/// An array whose elements are written by one thread each, as the dependence test proved.
+#[derive(Clone, Copy)]
+struct Shared<T> {
+data: *mut T,
+len: usize,
+}
+
+// SAFETY: no two threads touch one element.
+unsafe impl<T: Send> Send for Shared<T> {}
+unsafe impl<T: Send> Sync for Shared<T> {}
+
+#[allow(dead_code)]
+impl<T> Shared<T> {
+fn new(array: &mut [T]) -> Self {
+Shared { data: array.as_mut_ptr(), len: array.len() }
+}
+
+/// `&mut array[k]` where `k` is proved to be in bounds.
+#[inline(always)]
+unsafe fn at_mut<'a>(self, k: usize) -> &'a mut T {
+debug_assert!(k < self.len);
+unsafe { &mut *self.data.add(k) }
+}
+
+/// `array[k]` where `k` is proved to be in bounds.
+#[inline(always)]
+unsafe fn at(self, k: usize) -> T
+where
+T: Copy,
+{
+debug_assert!(k < self.len);
+unsafe { *self.data.add(k) }
+}
+
+/// `&mut array[k]`, checked.
+#[inline(always)]
+unsafe fn checked<'a>(self, k: usize) -> &'a mut T {
+assert!(k < self.len, \"index out of bounds\");
+unsafe { &mut *self.data.add(k) }
+}
+
+/// `array[k]`, checked.
+#[inline(always)]
+unsafe fn checked_at(self, k: usize) -> T
+where
+T: Copy,
+{
+assert!(k < self.len, \"index out of bounds\");
+unsafe { *self.data.add(k) }
+}
+}
+
+/// Runs `work` on every thread.
+fn on_threads(threads: usize, work: impl Fn() + Sync) {
+std::thread::scope(|scope| {
+for _ in 1..threads {
+scope.spawn(&work);
+}
+work();
+});
+}
+
+";
+
+const SUMMING: &str = "\
+/// Runs `work` on every thread; every thread but this one sums into a copy of its own.
+fn on_threads_summing(threads: usize, output: &mut [TYPE], work: impl Fn(&mut [TYPE]) + Sync) {
+let len = output.len();
+let work = &work;
+std::thread::scope(|scope| {
+let mut workers = Vec::new();
+for _ in 1..threads {
+workers.push(scope.spawn(move || {
+let mut own = vec![ZERO; len];
+work(&mut own);
+own
+}));
+}
+work(output);
+for worker in workers {
+match worker.join() {
+Ok(own) => {
+for (total, part) in output.iter_mut().zip(own) {
+ADD
+}
+}
+Err(panic) => std::panic::resume_unwind(panic),
+}
+}
+});
+}
+
+";

@@ -1,0 +1,97 @@
+//! Rendering: from a specification to the text of a module.
+
+use super::functions::Functions;
+use super::signature::Signature;
+use super::spec::KernelSpec;
+use super::{entry, header, helpers, structs};
+use crate::code::realise;
+use crate::code::{AccessProof, Body, Path, prove_bounds, size_limit};
+use crate::diagnostic::Result;
+use crate::iterspace::Space;
+use crate::loops;
+use crate::prover::Prover;
+
+/// A rendered kernel.
+#[derive(Clone, Debug)]
+pub struct Module {
+    text: String,
+    accesses: Vec<AccessProof>,
+    signature: Signature,
+    body: Body,
+    entry: String,
+    size_limit: u64,
+}
+
+impl Module {
+    /// The Rust text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Every array access of the unchecked core.
+    pub fn accesses(&self) -> &[AccessProof] {
+        &self.accesses
+    }
+
+    /// What the kernel takes and returns.
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// The core, as it is printed in the text.
+    pub fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// The name of the unchecked C entry; no other module has it.
+    pub fn entry(&self) -> &str {
+        &self.entry
+    }
+
+    /// The largest size (extent, number of entries) with which no index arithmetic overflows.
+    pub fn size_limit(&self) -> u64 {
+        self.size_limit
+    }
+
+    /// The C header of the module's entries.
+    pub fn c_header(&self) -> String {
+        header::c_header(&self.signature, &self.entry)
+    }
+}
+
+/// Renders the module of `spec`. Same input, same bytes.
+///
+/// # Errors
+/// If a template's code is refused, a literal is no number of the value type, or a check of the code
+/// fails.
+pub fn render(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<Module> {
+    let spaces: Vec<&Space> = spec.statements.iter().map(|s| &s.space).collect();
+    let mut body = realise::declare(&spaces, spec.value_type, spec.index_width, spec.is_parallel());
+    let loops = loops::build(&spec.statements);
+    loops.verify(&spec.space().params())?;
+    let codes = realise::templates(&loops, prover)?;
+    let mut path = Path::new(&spec.space().theory, prover);
+    body = realise::realise(body, &loops, &codes, spec.value_type, &mut path)?;
+    drop(path);
+    body.drop_unused();
+    body.verify()?;
+    let mut path = Path::new(&spec.space().theory, prover);
+    let accesses = prove_bounds(&mut body, &mut path)?;
+    drop(path);
+    let size_limit = size_limit(&body, i64::MAX as u64);
+    let signature = Signature::new(spec);
+    let functions = Functions { spec, signature: &signature, body: &body, size_limit };
+    let mut text = functions.header(&accesses);
+    text.push_str(&structs::items(&signature, spec.index_width));
+    text.push_str(&functions.items());
+    text.push_str(&helpers::items(spec, &body)?);
+    let entry = format!("siskin_{:016x}", hash(&text));
+    text.push_str(&entry::items(&signature, &entry));
+    Ok(Module { text, accesses, signature, body, entry, size_limit })
+}
+
+/// FNV-1a: stable from run to run and from machine to machine.
+fn hash(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+}

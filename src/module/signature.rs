@@ -1,0 +1,274 @@
+//! What a kernel takes and returns: one list, which the printer, the loader, the C header and the
+//! tests read.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::spec::KernelSpec;
+use crate::code::naming::Naming;
+use crate::code::{Element, IndexWidth};
+use crate::formula::{Arith, Name};
+use crate::iterspace::{Operand, Role};
+use crate::layout::Layout;
+use crate::layout::checks::admits_negative;
+use crate::tensor::ValueType;
+
+/// The parameters of a kernel, in order: tensors (the output first), extents, threads.
+///
+/// For C, `sizes` holds for each tensor its dimensions and its counted sizes, then the extents, then
+/// the number of threads; `arrays` holds for each tensor its index arrays and its values.
+#[derive(Clone, Debug)]
+pub struct Signature {
+    pub tensors: Vec<TensorSignature>,
+    /// Extents of indices that no dimension of a tensor has.
+    pub extents: Vec<ExtentSignature>,
+    /// The kernel takes a number of threads.
+    pub threads: bool,
+}
+
+/// A tensor of the signature.
+#[derive(Clone, Debug)]
+pub struct TensorSignature {
+    pub tensor: Name,
+    pub role: Role,
+    pub layout: Arc<Layout>,
+    /// The parameter's name in Rust.
+    pub argument: String,
+    /// The struct's name, without `Mut`.
+    pub type_name: String,
+    /// Size parameters that no array length gives: as declared, as a field, as the kernel knows it.
+    pub counts: Vec<(Name, String, Name)>,
+    pub arrays: Vec<ArrayField>,
+    pub values: ArrayField,
+    /// The input whose positions an output reuses.
+    pub shares: Option<Name>,
+    /// The parameters of the logical dimensions.
+    pub dims: Vec<Name>,
+    pub fields: Fields,
+}
+
+/// Names of a struct's fields, by what the layout calls them.
+#[derive(Clone, Debug, Default)]
+pub struct Fields {
+    names: IndexMap<Name, String>,
+}
+
+impl Fields {
+    /// Arrays and values keep their names, counted sizes are in lower case; none is taken twice.
+    pub fn of(layout: &Layout) -> Fields {
+        let mut naming = Naming::new();
+        for taken in ["dims", "validate", "validated"] {
+            naming.reserve(taken);
+        }
+        let mut names = IndexMap::new();
+        for name in layout.arrays.keys().chain([&layout.value.name]) {
+            names.insert(name.clone(), naming.fresh(name));
+        }
+        for name in counted_fields(layout) {
+            let field = naming.fresh(&name.to_lowercase());
+            names.insert(name, field);
+        }
+        Fields { names }
+    }
+
+    pub fn get(&self, name: &Name) -> &str {
+        self.names.get(name).map_or("", String::as_str)
+    }
+}
+
+/// An array of a struct.
+#[derive(Clone, Debug)]
+pub struct ArrayField {
+    /// As the layout declares it.
+    pub name: Name,
+    /// As the kernel knows it.
+    pub renamed: Name,
+    pub field: String,
+    pub element: Element,
+}
+
+/// The extent of an index.
+#[derive(Clone, Debug)]
+pub struct ExtentSignature {
+    pub index: Name,
+    /// As the kernel knows it.
+    pub parameter: Name,
+    /// The parameter's name in Rust.
+    pub argument: String,
+}
+
+impl Signature {
+    pub(super) fn new(spec: &KernelSpec) -> Signature {
+        let space = spec.space();
+        let mut arguments = Naming::new();
+        let mut types = Naming::new();
+        let mut tensors: Vec<TensorSignature> = Vec::new();
+        for o in &space.operands {
+            if tensors.iter().any(|t| t.tensor == o.tensor) {
+                continue;
+            }
+            // One struct for one layout, whatever tensors have it.
+            let same = tensors.iter().find(|t| t.layout == o.layout);
+            let type_name = match same {
+                Some(t) => t.type_name.clone(),
+                None => fresh_type(&mut types, &struct_name(&o.layout), o.layout.rank()),
+            };
+            let argument = arguments.fresh(&o.tensor);
+            tensors.push(tensor(o, argument, type_name, spec.index_width, spec.value_type));
+        }
+        let carried = |extent: &Name| space.operands.iter().any(|o| o.extents.contains(extent));
+        let extents = space
+            .extents
+            .iter()
+            .filter(|(_, extent)| !carried(extent))
+            .map(|(index, extent)| ExtentSignature {
+                index: index.clone(),
+                parameter: extent.clone(),
+                argument: arguments.fresh(extent),
+            })
+            .collect();
+        Signature { tensors, extents, threads: spec.is_parallel() }
+    }
+
+    /// Numbers of sizes and of arrays that the C entries take.
+    pub fn arity(&self) -> (usize, usize) {
+        let sizes = self.tensors.iter().map(|t| t.layout.rank() + t.counts.len());
+        let arrays = self.tensors.iter().map(|t| t.arrays.len() + 1);
+        let others = self.extents.len() + usize::from(self.threads);
+        (sizes.sum::<usize>() + others, arrays.sum())
+    }
+}
+
+fn fresh_type(types: &mut Naming, wish: &str, rank: usize) -> String {
+    let free =
+        |types: &Naming, name: &str| types.is_free(name) && types.is_free(&format!("{name}Mut"));
+    let mut name = wish.to_string();
+    if !free(types, &name) {
+        name = format!("{wish}Rank{rank}");
+    }
+    let mut k = 2;
+    while !free(types, &name) {
+        name = format!("{wish}Layout{k}");
+        k += 1;
+    }
+    types.reserve(&name);
+    types.reserve(&format!("{name}Mut"));
+    name
+}
+
+fn tensor(
+    o: &Operand,
+    argument: String,
+    type_name: String,
+    width: IndexWidth,
+    value_type: ValueType,
+) -> TensorSignature {
+    let layout = &o.layout;
+    let fields = Fields::of(layout);
+    let arrays = layout
+        .arrays
+        .values()
+        .zip(o.arrays.keys())
+        .map(|(a, renamed)| ArrayField {
+            name: a.name.clone(),
+            renamed: renamed.clone(),
+            field: fields.get(&a.name).to_string(),
+            element: Element::Index { signed: admits_negative(a), width },
+        })
+        .collect();
+    let values = ArrayField {
+        name: layout.value.name.clone(),
+        renamed: o.value_array.clone(),
+        field: fields.get(&layout.value.name).to_string(),
+        element: Element::Value(value_type),
+    };
+    let renamed = |n: &Name| {
+        let at = layout.params.get_index_of(n).and_then(|k| o.params.get_index(k));
+        at.map_or_else(|| n.clone(), |(name, _)| name.clone())
+    };
+    let counts = counted_fields(layout)
+        .into_iter()
+        .map(|n| (n.clone(), fields.get(&n).to_string(), renamed(&n)))
+        .collect();
+    TensorSignature {
+        tensor: o.tensor.clone(),
+        role: o.role,
+        layout: layout.clone(),
+        argument,
+        type_name,
+        counts,
+        arrays,
+        values,
+        shares: o.shares.clone(),
+        dims: o.extents.clone(),
+        fields,
+    }
+}
+
+impl TensorSignature {
+    /// The struct's name: what is written has mutable values.
+    pub fn struct_name(&self) -> String {
+        match self.role {
+            Role::Output => format!("{}Mut", self.type_name),
+            Role::Input => self.type_name.clone(),
+        }
+    }
+
+    /// The field of an array or of the values.
+    pub fn field(&self, name: &Name) -> Option<&ArrayField> {
+        self.arrays.iter().chain([&self.values]).find(|f| f.name == *name)
+    }
+}
+
+/// `bcsr(4,4)` → `Bcsr4x4`, `dense(i), compressed(j)` → `DenseICompressedJ`.
+fn struct_name(layout: &Layout) -> String {
+    let base = layout.name.rsplit('/').next().unwrap_or(&layout.name);
+    let base = base.strip_suffix(".toml").unwrap_or(base).replace(".toml(", "(");
+    let mut out = String::new();
+    let mut upper = true;
+    let mut last_digit = false;
+    for c in base.chars() {
+        if c.is_ascii_alphanumeric() {
+            // Neighbouring numbers stay apart: 4,4 -> 4x4.
+            if upper && c.is_ascii_digit() && last_digit {
+                out.push('x');
+            }
+            out.push(if upper { c.to_ascii_uppercase() } else { c });
+            upper = false;
+            last_digit = c.is_ascii_digit();
+        } else {
+            upper = true;
+        }
+    }
+    if out.is_empty() || out.starts_with(|c: char| c.is_ascii_digit()) {
+        out.insert_str(0, "Layout");
+    }
+    out
+}
+
+/// Size parameters that must be a field: not defined, and not the length of an array.
+pub fn counted_fields(layout: &Layout) -> Vec<Name> {
+    layout
+        .params
+        .iter()
+        .filter(|(name, definition)| definition.is_none() && length_source(layout, name).is_none())
+        .map(|(name, _)| name.clone())
+        .collect()
+}
+
+/// The array (or the values) whose length is the parameter `name`.
+pub(super) fn length_source(layout: &Layout, name: &Name) -> Option<Name> {
+    let is_it = |len: &Arith| matches!(len, Arith::Var(n) if n == name);
+    layout
+        .arrays
+        .values()
+        .find(|a| is_it(&a.len))
+        .map(|a| a.name.clone())
+        .or_else(|| is_it(&layout.value.len).then(|| layout.value.name.clone()))
+}
+
+/// Element type of an index array.
+pub fn index_type(layout: &Layout, array: &Name, width: IndexWidth) -> &'static str {
+    Element::Index { signed: admits_negative(&layout.arrays[array]), width }.rust_name()
+}

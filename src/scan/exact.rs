@@ -1,0 +1,153 @@
+//! Scanning, and the proof that nothing was lost or added.
+
+use rustc_hash::FxHashSet;
+
+use super::near::{Context, framed};
+use super::scanner::Scanner;
+use super::{Assumptions, Nest};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::{Constraint, Formula};
+use crate::iterspace::{LoopOrder, Space};
+use crate::prover::Prover;
+
+/// Scans `space` in the given order.
+///
+/// # Errors
+/// [`Code::LoopOrder`] if a dimension has no bounds in this order; [`Code::Internal`] if the nest is
+/// not exact, which is proved of every nest.
+pub fn scan(space: &Space, order: &LoopOrder, prover: &mut dyn Prover) -> Result<Nest> {
+    let mut assumptions = Assumptions::derive(space, &order.dims, prover);
+    let scanner = Scanner::new(space, order, &assumptions);
+    if !scanner.is_empty() {
+        return exact(&scanner);
+    }
+    // Contradictory properties imply every condition. No data obeys them, but the kernel must not
+    // lose its bounds over it: nothing is assumed then.
+    assumptions.facts.clear();
+    let scanner = Scanner::new(space, order, &assumptions);
+    match scanner.is_empty() {
+        true => Ok(Nest::nothing(&order.dims)),
+        false => exact(&scanner),
+    }
+}
+
+fn exact(scanner: &Scanner<'_>) -> Result<Nest> {
+    let nest = scanner.run()?;
+    verify(scanner, &nest)?;
+    Ok(nest)
+}
+
+/// The scanned set equals the space.
+///
+/// Both are conjunctions that share most of their parts, so what is left to prove is that each implies
+/// the parts of the other that it lacks.
+fn verify(scanner: &Scanner<'_>, nest: &Nest) -> Result<()> {
+    let space = scanner.space;
+    let emitted = nest.known_before(nest.levels.len());
+    let assumed: Vec<&Constraint> = space.facts.iter().chain(&nest.assumptions).collect();
+    let frame = &scanner.frames[scanner.dims.len()];
+    let context = |known: Vec<Constraint>| Context::of_everything(frame, known, scanner.is_large());
+
+    let written: FxHashSet<&Constraint> =
+        space.constraints.iter().chain(assumed.iter().copied()).collect();
+    let mut new = emitted.iter().filter(|c| !written.contains(c)).peekable();
+    if new.peek().is_some() {
+        let known = context(scanner.all.clone());
+        if let Some(c) = new.find(|c| !known.implies(c) && !scanner.full().implies(c)) {
+            return Err(inexact(nest, format!("it misses points where `{c}` does not hold")));
+        }
+    }
+    let tested: FxHashSet<&Constraint> = emitted.iter().chain(assumed.iter().copied()).collect();
+    let mut left = space.constraints.iter().filter(|c| !tested.contains(c)).peekable();
+    if left.peek().is_some() {
+        let all: Vec<Constraint> = emitted.iter().chain(assumed.iter().copied()).cloned().collect();
+        let known = context(all.clone());
+        if let Some(c) = left.find(|c| !known.implies(c) && !framed(frame, &all).implies(c)) {
+            return Err(inexact(nest, format!("it visits points where `{c}` does not hold")));
+        }
+    }
+    let placed = |g: &&Formula| nest.levels.iter().any(|l| l.restrictions.contains(g));
+    match space.guards.iter().find(|g| !placed(g)) {
+        Some(g) => Err(inexact(nest, format!("it does not test `{g}`"))),
+        None => Ok(()),
+    }
+}
+
+fn inexact(nest: &Nest, why: String) -> Box<Diagnostic> {
+    Diagnostic::new(Code::Internal, "the loop nest does not visit exactly the iteration space")
+        .note(why)
+        .note(format!("the nest is\n{nest}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use indexmap::IndexMap;
+
+    use super::*;
+    use crate::formula::{Affine, Name};
+    use crate::iterspace::{compose, loop_order};
+    use crate::layout::Layout;
+    use crate::program::Program;
+    use crate::prover::Z3Prover;
+    use crate::scan::Bind;
+
+    /// What `verify` says of the nest of SpMSpV after `spoil`.
+    fn verdict(spoil: impl FnOnce(&mut Nest)) -> Result<()> {
+        let program = Program::parse("y[i] += A[i,j] * x[j] if i != j").unwrap();
+        let layouts: IndexMap<Name, Arc<Layout>> = [("A", "csr"), ("x", "sparse"), ("y", "dense")]
+            .into_iter()
+            .zip([2, 1, 1])
+            .map(|((n, l), rank)| {
+                (Name::from(n), Arc::new(Layout::named_for_rank(l, rank).unwrap()))
+            })
+            .collect();
+        let space = compose(&program, &layouts, None).unwrap().remove(0);
+        let order = loop_order(&space, &[]).unwrap();
+        let assumptions = Assumptions::derive(&space, &order.dims, &mut Z3Prover::new());
+        let scanner = Scanner::new(&space, &order, &assumptions);
+        let mut nest = scanner.run().unwrap();
+        spoil(&mut nest);
+        verify(&scanner, &nest)
+    }
+
+    fn refused(spoil: impl FnOnce(&mut Nest)) -> String {
+        let e = verdict(spoil).unwrap_err();
+        assert_eq!(e.code, Code::Internal);
+        e.notes[0].clone()
+    }
+
+    #[test]
+    fn a_nest_as_scanned_is_exact() {
+        verdict(|_| {}).unwrap();
+    }
+
+    #[test]
+    fn a_nest_without_a_condition_is_refused() {
+        let why = refused(|nest| {
+            nest.levels.iter_mut().for_each(|l| l.conditions.clear());
+        });
+        assert_eq!(why, "it visits points where `j = crd_x(px)` does not hold");
+    }
+
+    #[test]
+    fn a_nest_with_narrower_bounds_is_refused() {
+        let why = refused(|nest| {
+            let loops = nest.levels.iter_mut().find_map(|l| match &mut l.bind {
+                Bind::Loop { lower, .. } => Some(lower),
+                Bind::Let(_) => None,
+            });
+            loops.unwrap()[0] = Affine::constant(1);
+        });
+        assert!(why.starts_with("it misses points where `pA0 >= 1`"), "{why}");
+    }
+
+    #[test]
+    fn a_nest_that_forgets_a_restriction_is_refused() {
+        let why = refused(|nest| {
+            nest.levels.iter_mut().for_each(|l| l.restrictions.clear());
+        });
+        assert_eq!(why, "it does not test `i != j`");
+    }
+}

@@ -1,0 +1,208 @@
+//! A kernel's arguments, for every way to run it.
+
+use std::collections::HashMap;
+
+use indexmap::IndexMap;
+use siskin::code::interpret::{Arguments, Interpreter};
+use siskin::formula::{Arith, Name};
+use siskin::iterspace::Role;
+use siskin::kernel::Planned;
+use siskin::layout::Layout;
+use siskin::module::{Signature, index_type};
+use siskin::program::Extents;
+use siskin::tensor::{IndexData, Tensor, Values};
+
+use super::Made;
+use super::library::{Library, RawArray};
+
+/// More than any kernel of a test needs.
+const FUEL: u64 = 50_000_000;
+
+/// The tensors of a run: their arrays have the types of the kernel, the output holds zeros.
+pub struct Bound<'a> {
+    made: &'a Made,
+    extents: &'a Extents,
+    output: Tensor,
+    inputs: HashMap<&'a Name, Input<'a>>,
+}
+
+struct Input<'a> {
+    tensor: &'a Tensor,
+    arrays: IndexMap<Name, IndexData>,
+    values: Values,
+}
+
+impl<'a> Bound<'a> {
+    pub fn new(
+        made: &'a Made,
+        tensors: &'a IndexMap<Name, Tensor>,
+        extents: &'a Extents,
+    ) -> Result<Bound<'a>, String> {
+        let mut inputs = HashMap::new();
+        for t in made.signature.tensors.iter().filter(|t| t.role == Role::Input) {
+            let tensor = tensors.get(&t.tensor).ok_or_else(|| format!("no tensor {}", t.tensor))?;
+            let arrays = converted(&made.planned, tensor)?;
+            let values = tensor.values().convert(made.planned.value_type());
+            let values = values.map_err(|e| format!("{e:#?}"))?;
+            inputs.insert(&t.tensor, Input { tensor, arrays, values });
+        }
+        let output = blank(&made.planned, &made.signature, tensors, extents)?;
+        Ok(Bound { made, extents, output, inputs })
+    }
+
+    /// The dense result of the compiled kernel.
+    ///
+    /// # Safety
+    /// If the library is one of unchecked entries, the tensors are valid.
+    pub unsafe fn compiled(
+        &self,
+        kernel: usize,
+        library: &Library,
+        threads: usize,
+    ) -> Result<Vec<f64>, String> {
+        let mut out = self.output.clone();
+        let out_arrays = converted(&self.made.planned, &out)?;
+        let (mut sizes, mut arrays) = (Vec::new(), Vec::new());
+        let add = |data: &IndexData| {
+            let (data, len) = data.raw();
+            RawArray { data: data.cast_mut(), len }
+        };
+        for t in &self.made.signature.tensors {
+            match self.inputs.get(&t.tensor) {
+                Some(input) => {
+                    sizes.extend(input.tensor.dims());
+                    let count = |n: &Name| input.tensor.params()[n] as usize;
+                    sizes.extend(t.counts.iter().map(|(n, ..)| count(n)));
+                    arrays.extend(t.arrays.iter().map(|a| add(&input.arrays[&a.name])));
+                    let (data, len) = input.values.raw();
+                    arrays.push(RawArray { data: data.cast_mut(), len });
+                }
+                None => {
+                    sizes.extend(out.dims());
+                    let count = |n: &Name| out.params()[n] as usize;
+                    sizes.extend(t.counts.iter().map(|(n, ..)| count(n)));
+                    arrays.extend(t.arrays.iter().map(|a| add(&out_arrays[&a.name])));
+                    let (data, len) = out.values_mut().raw_mut();
+                    arrays.push(RawArray { data, len });
+                }
+            }
+        }
+        let extents = &self.extents.indices;
+        sizes.extend(self.made.signature.extents.iter().map(|e| extents[&e.index]));
+        if self.made.signature.threads {
+            sizes.push(threads);
+        }
+        // The arrays have the types and the order of the module's entry.
+        unsafe { library.run(kernel, &sizes, &arrays)? };
+        dense(&out)
+    }
+
+    /// The dense result of the interpreter of code, which tests every access.
+    pub fn interpreted(&self, threads: usize) -> Result<Vec<f64>, String> {
+        let mut given = Arguments { threads, ..Arguments::default() };
+        let out_arrays = converted(&self.made.planned, &self.output)?;
+        for statement in self.made.planned.statements() {
+            let space = &statement.space;
+            for (index, extent) in &space.extents {
+                given.sizes.insert(extent.clone(), self.extents.indices[index]);
+            }
+        }
+        for o in &self.made.planned.statements()[0].space.operands {
+            let (tensor, arrays, values) = match self.inputs.get(&o.tensor) {
+                Some(input) => (input.tensor, &input.arrays, &input.values),
+                None => (&self.output, &out_arrays, self.output.values()),
+            };
+            given.sizes.extend(o.extents.iter().cloned().zip(tensor.dims().iter().copied()));
+            for (renamed, size) in o.params.keys().zip(tensor.params().values()) {
+                let size = usize::try_from(*size).map_err(|_| format!("{renamed} = {size}"))?;
+                given.sizes.insert(renamed.clone(), size);
+            }
+            given.indices.extend(o.arrays.keys().cloned().zip(arrays.values()));
+            given.values.insert(o.value_array.clone(), values);
+        }
+        let run = Interpreter::new(&self.made.body).run(&given, FUEL);
+        let mut outputs =
+            run.map_err(|fault| format!("interpreter: {fault}\n{}", self.made.body))?;
+        let name = &self.made.planned.statements()[0].space.output().value_array;
+        let mut out = self.output.clone();
+        *out.values_mut() = outputs.swap_remove(name).ok_or("no output")?;
+        dense(&out)
+    }
+
+    /// Which elements an output with index arrays stores; `None` if it has none of them.
+    pub fn stored(&self) -> Option<Vec<bool>> {
+        if self.output.arrays().is_empty() {
+            return None;
+        }
+        let mut ones = self.output.clone();
+        *ones.values_mut() = Values::F64(vec![1.0; ones.values().len()]);
+        Some(dense(&ones).ok()?.into_iter().map(|v| v != 0.0).collect())
+    }
+}
+
+fn dense(out: &Tensor) -> Result<Vec<f64>, String> {
+    let dense = out.dense().map_err(|e| format!("{e:#?}"))?;
+    Ok((0..dense.values().len()).map(|k| dense.values().get_f64(k)).collect())
+}
+
+/// Index arrays of the types that the kernel has.
+fn converted(planned: &Planned, tensor: &Tensor) -> Result<IndexMap<Name, IndexData>, String> {
+    let layout = tensor.layout();
+    let arrays = tensor.arrays().iter().map(|(name, array)| {
+        let wanted = index_type(layout, name, planned.index_width());
+        let wanted = wanted.parse().map_err(|e| format!("{e:?}"))?;
+        let array = array.convert(wanted).map_err(|e| format!("{e:#?}"))?;
+        Ok((name.clone(), array))
+    });
+    arrays.collect()
+}
+
+/// Zeros for the output; with the index arrays of the input that it shares.
+fn blank(
+    planned: &Planned,
+    signature: &Signature,
+    tensors: &IndexMap<Name, Tensor>,
+    extents: &Extents,
+) -> Result<Tensor, String> {
+    let name = planned.output();
+    let layout = &planned.layouts()[name];
+    let dims = &extents.tensors[name];
+    let shared = signature.tensors[0].shares.as_ref().and_then(|s| tensors.get(s));
+    let arrays: IndexMap<Name, IndexData> = match shared {
+        None => IndexMap::new(),
+        Some(input) => {
+            let ours = input.arrays().iter().filter(|(n, _)| layout.arrays.contains_key(*n));
+            ours.map(|(n, a)| (n.clone(), a.clone())).collect()
+        }
+    };
+    let counted = shared.map(|input| input.params().clone()).unwrap_or_default();
+    let sizes = Sizes { layout, dims, counted: &counted, arrays: &arrays };
+    let len = sizes.value(&layout.value.len).ok_or("the output has no size")?;
+    let values = Values::zeros(planned.value_type(), len as usize);
+    Tensor::new(layout.clone(), dims.clone(), &counted, arrays, values)
+        .map_err(|e| format!("{e:#?}"))
+}
+
+struct Sizes<'a> {
+    layout: &'a Layout,
+    dims: &'a [usize],
+    counted: &'a IndexMap<Name, i64>,
+    arrays: &'a IndexMap<Name, IndexData>,
+}
+
+impl Sizes<'_> {
+    fn value(&self, e: &Arith) -> Option<i64> {
+        let size = |n: &str| match self.layout.extents().iter().position(|x| **x == *n) {
+            Some(d) => Some(self.dims[d] as i64),
+            None => match self.layout.params.get(n)? {
+                Some(definition) => self.value(definition),
+                None => self.counted.get(n).copied(),
+            },
+        };
+        let element = |array: &str, at: &[i64]| match at {
+            [k] => self.arrays.get(array).map(|a| a.get(*k as usize)),
+            _ => None,
+        };
+        e.value(&(&size, &element))
+    }
+}

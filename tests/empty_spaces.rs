@@ -1,0 +1,64 @@
+//! Statements whose iteration space has no point, whatever the data.
+
+use siskin::diagnostic::Result;
+use siskin::{Kernel, Layout, Tensor};
+
+fn tensor(layout: &str, dims: &[usize], entries: &[(&[usize], f64)]) -> Tensor {
+    let mut text = String::new();
+    for (at, value) in entries {
+        let at: Vec<String> = at.iter().map(|i| (i + 1).to_string()).collect();
+        text.push_str(&format!("{} {value}\n", at.join(" ")));
+    }
+    let file = tempfile::Builder::new().suffix(".tns").tempfile().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    let layout = Layout::named_for_rank(layout, dims.len()).unwrap();
+    Tensor::read(file.path()).unwrap().pack(&layout).unwrap()
+}
+
+fn plan_finds(expression: &str, layouts: &[(&str, &str)]) -> Result<usize> {
+    let mut kernel = Kernel::new(expression);
+    for (tensor, layout) in layouts {
+        kernel = kernel.layout(tensor, layout);
+    }
+    Ok(kernel.plan()?.statements().iter().map(|s| s.finds.len()).sum())
+}
+
+#[test]
+fn a_kernel_without_points_only_initialises_its_output() {
+    let triangle = [(&[0, 0][..], 1.0), (&[1, 0], 2.0), (&[1, 1], 3.0), (&[2, 2], 4.0)];
+    let l = tensor("lower-triangular", &[3, 3], &triangle);
+    let x = tensor("sparse", &[3], &[(&[0], 2.0), (&[2], 5.0)]);
+    for (expression, order) in [
+        ("y[i] = L[i,j] * x[j] if i < j", vec![]),
+        ("y[i] += L[i,j] * x[j] if i < j", vec!["j", "i"]),
+    ] {
+        let kernel = Kernel::new(expression)
+            .layout("L", "lower-triangular")
+            .layout("x", "sparse")
+            .order(&order)
+            .compile()
+            .unwrap();
+        let y = kernel.run([("L", &l), ("x", &x)]).unwrap();
+        assert_eq!(y.values().as_slice(), Some(&[0.0; 3][..]), "{expression}");
+    }
+}
+
+#[test]
+fn only_the_choices_of_pieces_that_can_meet_have_a_nest() {
+    let nests = |expression: &str| {
+        let kernel = Kernel::new(expression).layout("C", "symmetric-csr");
+        kernel.plan().unwrap().statements().len()
+    };
+    assert_eq!(nests("a[] += C[i,j]"), 2);
+    assert_eq!(nests("a[] += C[i,i]"), 1);
+    assert_eq!(nests("y[i] += C[i,j] * x[j] if i = j"), 1);
+    assert_eq!(nests("a[] += C[i,j] * C[j,i]"), 3);
+    assert_eq!(nests("a[] += C[i,j] * C[i,j]"), 2);
+}
+
+#[test]
+fn nothing_is_searched_where_nothing_can_match() {
+    let layouts = [("L", "lower-triangular"), ("x", "sparse")];
+    assert_eq!(plan_finds("y[i] = L[i,j] * x[j] if i < j", &layouts).unwrap(), 0);
+    assert!(plan_finds("y[i] = L[i,j] * x[j] if i > j", &layouts).unwrap() > 0);
+}

@@ -1,0 +1,198 @@
+//! Random expressions in index notation, and the shapes of their tensors.
+
+use std::collections::BTreeMap;
+
+use super::names::fresh;
+use super::random::Random;
+
+/// An expression with the sizes of its data.
+#[derive(Clone, Debug)]
+pub struct Source {
+    pub expression: String,
+    pub output: String,
+    /// Rank of each tensor, the output's too.
+    pub ranks: BTreeMap<String, usize>,
+    /// Dimensions of each input.
+    pub dims: BTreeMap<String, Vec<usize>>,
+    /// Extents of all indices.
+    pub extents: BTreeMap<String, usize>,
+    /// Inputs that may be shared by the output: the names of plain factors.
+    pub factors: Vec<String>,
+}
+
+struct Maker<'r> {
+    random: &'r mut Random,
+    indices: Vec<String>,
+    used: Vec<String>,
+    dims: BTreeMap<String, Vec<usize>>,
+    extents: BTreeMap<String, usize>,
+    /// All extents are equal, so that a tensor can be read twice.
+    square: Option<usize>,
+}
+
+const EXTENTS: &[usize] = &[0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8];
+
+pub fn source(random: &mut Random) -> Source {
+    let mut taken = Vec::new();
+    let count = 1 + random.below(4);
+    let indices: Vec<String> = (0..count).map(|_| fresh(random, &mut taken)).collect();
+    let square = random.chance(60).then(|| *random.pick(EXTENTS));
+    let mut extents = BTreeMap::new();
+    for i in &indices {
+        let extent = square.unwrap_or_else(|| *random.pick(EXTENTS));
+        extents.insert(i.clone(), extent);
+    }
+    let mut maker =
+        Maker { random, indices, used: Vec::new(), dims: BTreeMap::new(), extents, square };
+    let count = *maker.random.pick(&[1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5]);
+    let mut factors = Vec::new();
+    let mut terms = Vec::new();
+    if maker.random.chance(15) {
+        terms.push(
+            (*maker.random.pick(&["2", "3", "0", "1", "0.5", "2.0", "-1", "1e2"])).to_string(),
+        );
+    }
+    for _ in 0..count {
+        let (tensor, text) = maker.factor(&mut taken);
+        factors.push(tensor);
+        terms.push(text);
+    }
+    let output = fresh(maker.random, &mut taken);
+    let (rank, left) = maker.output(&output, &mut taken);
+    let op = *maker.random.pick(&["=", "+=", "+="]);
+    let mut expression = format!("{left} {op} {}", terms.join(" * "));
+    if maker.random.chance(2) {
+        let (tensor, text) = maker.factor(&mut taken);
+        factors.push(tensor);
+        expression.push_str(&format!(" + {text}"));
+    }
+    if maker.random.chance(20) && !maker.used.is_empty() {
+        expression.push_str(&format!(" if {}", maker.restriction()));
+    }
+    let mut ranks: BTreeMap<String, usize> =
+        maker.dims.iter().map(|(t, d)| (t.clone(), d.len())).collect();
+    ranks.insert(output.clone(), rank);
+    // An index that nothing mentions has no extent to state.
+    let used = maker.used.clone();
+    maker.extents.retain(|i, _| used.contains(i));
+    Source { expression, output, ranks, dims: maker.dims, extents: maker.extents, factors }
+}
+
+impl Maker<'_> {
+    fn index(&mut self) -> String {
+        let name = self.random.pick(&self.indices).clone();
+        if !self.used.contains(&name) {
+            self.used.push(name.clone());
+        }
+        name
+    }
+
+    fn used_index(&mut self) -> String {
+        self.random.pick(&self.used).clone()
+    }
+
+    /// The text of a subscript, and the extent that it needs if it is an index alone.
+    fn subscript(&mut self) -> (String, Option<usize>) {
+        let i = self.index();
+        if self.random.chance(82) {
+            let extent = self.extents[&i];
+            return (i, Some(extent));
+        }
+        let c = 1 + self.random.below(3);
+        let text = match self.random.below(8) {
+            0 => format!("{i} + {c}"),
+            1 => format!("{i} - {c}"),
+            2 => format!("2*{i}"),
+            3 => format!("2*{i} + 1"),
+            4 => format!("{i} + {}", self.index()),
+            5 => format!("{i} - {}", self.index()),
+            6 => format!("{c} - {i}"),
+            _ => "0".to_string(),
+        };
+        (text, None)
+    }
+
+    fn factor(&mut self, taken: &mut Vec<String>) -> (String, String) {
+        let known: Vec<String> = self.dims.keys().cloned().collect();
+        let again = self.square.is_some() && !known.is_empty() && self.random.chance(15);
+        let tensor = match again {
+            true => self.random.pick(&known).clone(),
+            false => fresh(self.random, taken),
+        };
+        let rank = match self.dims.get(&tensor) {
+            Some(dims) => dims.len(),
+            None => *self.random.pick(&[0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3]),
+        };
+        let (mut texts, mut dims) = (Vec::new(), Vec::new());
+        for _ in 0..rank {
+            let (mut text, mut extent) = self.subscript();
+            // A constant must lie inside the tensor.
+            if text == "0" && self.square == Some(0) {
+                let i = self.index();
+                extent = Some(self.extents[&i]);
+                text = i;
+            }
+            let extent = extent.or(self.square).unwrap_or_else(|| {
+                let least = usize::from(text == "0");
+                self.random.pick(EXTENTS).max(&least).to_owned()
+            });
+            texts.push(text);
+            dims.push(extent);
+        }
+        self.dims.entry(tensor.clone()).or_insert(dims);
+        let brackets = if rank == 0 && self.random.chance(50) {
+            String::new()
+        } else {
+            format!("[{}]", texts.join(","))
+        };
+        (tensor.clone(), format!("{tensor}{brackets}"))
+    }
+
+    fn output(&mut self, name: &str, taken: &mut Vec<String>) -> (usize, String) {
+        let mut pool = self.used.clone();
+        self.random.shuffle(&mut pool);
+        let most = pool.len().min(3);
+        let rank = if self.random.chance(20) { 0 } else { self.random.below(most + 1) };
+        let mut texts: Vec<String> = pool.into_iter().take(rank).collect();
+        if let Some(first) = texts.first_mut()
+            && self.random.chance(8)
+        {
+            *first = match self.random.below(4) {
+                0 => format!("{first} + 1"),
+                1 => format!("2*{first}"),
+                2 => format!("{first} + {}", self.random.pick(&self.used)),
+                _ => "1".to_string(),
+            };
+        }
+        if texts.len() < 3 && self.random.chance(4) {
+            // An index that no tensor carries.
+            let i = fresh(self.random, taken);
+            self.extents.insert(i.clone(), *self.random.pick(EXTENTS));
+            self.used.push(i.clone());
+            texts.push(i);
+        }
+        (texts.len(), format!("{name}[{}]", texts.join(",")))
+    }
+
+    fn comparison(&mut self) -> String {
+        let (a, b) = (self.used_index(), self.used_index());
+        let op = *self.random.pick(&["<", "<=", "=", "!=", ">", ">="]);
+        match self.random.below(6) {
+            0 | 1 => format!("{a} {op} {b}"),
+            2 => format!("{a} {op} {}", self.random.below(5)),
+            3 => format!("{a} + 1 {op} {b}"),
+            4 => format!("2*{a} - {b} {op} {}", self.random.below(5)),
+            _ => format!("{a} mod 2 {op} {}", self.random.below(2)),
+        }
+    }
+
+    fn restriction(&mut self) -> String {
+        let (a, b) = (self.comparison(), self.comparison());
+        match self.random.below(6) {
+            0 => format!("{a} and {b}"),
+            1 => format!("{a} or {b}"),
+            2 => format!("not ({a} and {b})"),
+            _ => a,
+        }
+    }
+}
