@@ -1,5 +1,5 @@
 .POSIX:
-.PHONY: demo test fuzz setup bench fmt lint
+.PHONY: demo test fuzz miri setup bench fmt lint
 
 # A stiffness matrix times a sparse vector: what was proved, and how fast it ran.
 demo: setup
@@ -19,6 +19,11 @@ CASES = 10000
 SEED = 1
 fuzz: setup
 	SISKIN_FUZZ_CASES=$(CASES) SISKIN_FUZZ_SEED=$(SEED) cargo test --test fuzz -- --nocapture
+
+# Emitted modules, those of every shipped template among them, in Miri (rustup component add miri
+# --toolchain nightly).
+miri: setup
+	SISKIN_MIRI=1 cargo test --test unsafe_code
 
 bench: setup
 	cargo bench

@@ -5,17 +5,15 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// Folders whose files become part of the binary.
-const FOLDERS: [&str; 3] = ["layouts", "operators", "templates"];
+const FOLDERS: [&str; 2] = ["layouts", "templates"];
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let mut files = Vec::new();
     for folder in FOLDERS {
-        // A missing folder is watched too: creating it later rebuilds the table.
+        // A folder that is missing would be taken as changed by every build.
         println!("cargo:rerun-if-changed={folder}");
-        if root.join(folder).is_dir() {
-            collect(&root, folder, &mut files)?;
-        }
+        collect(&root, folder, &mut files)?;
     }
     files.sort();
 

@@ -124,7 +124,8 @@ fn measure(a: &Tensor, b: &Tensor) -> Cell {
     let worst = right.iter().zip(found).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
     assert!(worst <= 1e-12 * scale, "{} × {}: {worst}", a.layout().name, b.layout().name);
     let run = least(first, || call.run());
-    let chosen = compiled.planned().statements().iter().flat_map(|s| s.finds.iter().zip(&s.chosen));
+    let chosen =
+        compiled.planned().statements().iter().flat_map(|s| s.finds().iter().zip(s.chosen()));
     let finds: Vec<String> = chosen
         .map(|(find, plan)| format!("{}: {}", find.problem.position, plan.template.name))
         .collect();

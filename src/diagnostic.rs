@@ -104,18 +104,22 @@ pub struct SourceText {
 /// A user-facing error: code, message, place, notes and remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
+    /// What went wrong, in a stable spelling.
     pub code: Code,
     /// One sentence, no final period, lower case.
     pub message: String,
+    /// The text that `span` points into.
     pub source: Option<SourceText>,
     /// Byte range in `source.text`, with the words to put under it.
     pub span: Option<(Range<usize>, String)>,
+    /// More to know, a line each.
     pub notes: Vec<String>,
     /// What the user can do about it.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
+    /// A diagnostic without a place; `at` and `within` give it one.
     pub fn new(code: Code, message: impl Into<String>) -> Box<Self> {
         Box::new(Diagnostic {
             code,
@@ -163,12 +167,14 @@ impl Diagnostic {
         self
     }
 
+    /// Adds a line to know.
     #[must_use]
     pub fn note(mut self: Box<Self>, note: impl Into<String>) -> Box<Self> {
         self.notes.push(note.into());
         self
     }
 
+    /// Says what to do; the last one stays.
     #[must_use]
     pub fn help(mut self: Box<Self>, help: impl Into<String>) -> Box<Self> {
         self.help = Some(help.into());

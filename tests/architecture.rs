@@ -13,7 +13,8 @@ use siskin::loops::build;
 
 const EXPRESSION: &str = "y[i] += A[i,j] * x[j]";
 /// Stages in the order of the pipeline.
-const STAGES: [&str; 7] = ["layout", "program", "space", "nest", "proofs", "loops", "rust"];
+const STAGES: [&str; 8] =
+    ["layout", "program", "space", "schedule", "nest", "proofs", "loops", "rust"];
 
 fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md")
@@ -25,11 +26,12 @@ fn printed(stage: &str, planned: &Planned) -> String {
     match stage {
         "layout" => Layout::named("csr").expect("a shipped layout").describe(),
         "program" => planned.program().to_string(),
-        "space" => statement.space.display(&statement.order.dims).to_string(),
-        "nest" => statement.nest.to_string(),
+        "space" => statement.space().points(&statement.schedule().dims()).to_string(),
+        "schedule" => statement.schedule().to_string(),
+        "nest" => statement.nest().to_string(),
         "proofs" => {
             let mut out = String::new();
-            for find in &statement.finds {
+            for find in statement.finds() {
                 writeln!(out, "{}", find.problem.describe()).expect("memory");
                 for attempt in &find.attempts {
                     let name = &attempt.template.name;

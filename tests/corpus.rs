@@ -1,10 +1,11 @@
-//! The differential corpus: every file of `tests/corpus/` is one test.
+//! The differential corpus: every file of `tests/corpus/` is one test, or as many as it has parts.
 //!
 //! A file gives an expression, layouts for each tensor and small data. Every kernel for it (each
 //! combination of layouts, each loop order, the automatic choice and each proved template for each
 //! find, both index widths, all value types) must give the result of the dense interpreter, compiled
-//! and in the interpreter of code, which tests every access. All kernels of a file are compiled as modules of one library, with warnings denied and debug
-//! assertions on, so that every access that was proved in bounds is checked.
+//! and in the interpreter of code, which tests every access. All kernels of a test are compiled as
+//! modules of one library, with warnings denied and debug assertions on, so that every access that was
+//! proved in bounds is checked. No combination of a file may be refused.
 
 #[path = "corpus_support/mod.rs"]
 mod support;
@@ -22,16 +23,29 @@ fn main() {
         .collect();
     files.sort();
     assert!(!files.is_empty(), "the corpus is gone");
-    let trials = files.into_iter().map(|path| {
+    let mut trials = Vec::new();
+    for path in files {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().replace('-', "_");
-        Trial::test(name, move || check(&path))
-    });
-    libtest_mimic::run(&arguments, trials.collect()).exit();
+        match support::Case::read(&path) {
+            Ok(case) => {
+                for part in 0..case.parts {
+                    let path = path.clone();
+                    let name = match case.parts {
+                        1 => name.clone(),
+                        parts => format!("{name}_{}_of_{parts}", part + 1),
+                    };
+                    trials.push(Trial::test(name, move || check(&path, part)));
+                }
+            }
+            Err(e) => trials.push(Trial::test(name, || Err(e.into()))),
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit();
 }
 
-fn check(path: &Path) -> Result<(), libtest_mimic::Failed> {
+fn check(path: &Path, part: usize) -> Result<(), libtest_mimic::Failed> {
     let case = support::Case::read(path)?;
-    let kernels = support::kernels(&case)?;
+    let kernels = support::kernels_of_part(&case, part)?;
     // SISKIN_SHOW="A=csr x=sparse" prints the kernels whose label has that part.
     if let Ok(part) = std::env::var("SISKIN_SHOW") {
         for made in kernels.iter().filter(|k| k.label.contains(&part)) {

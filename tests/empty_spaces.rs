@@ -20,7 +20,7 @@ fn plan_finds(expression: &str, layouts: &[(&str, &str)]) -> Result<usize> {
     for (tensor, layout) in layouts {
         kernel = kernel.layout(tensor, layout);
     }
-    Ok(kernel.plan()?.statements().iter().map(|s| s.finds.len()).sum())
+    Ok(kernel.plan()?.statements().iter().map(|s| s.finds().len()).sum())
 }
 
 #[test]

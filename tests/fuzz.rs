@@ -5,7 +5,7 @@
 //! through their safe functions. What Siskin refuses must be a minority, with a reason; a panic and
 //! a diagnostic about itself are failures.
 //!
-//! `make fuzz CASES=100000 SEED=1` goes on; `SISKIN_FUZZ_CASE=N` runs one case and shows it.
+//! `make fuzz CASES=100000 SEED=1` goes on (`SISKIN_FUZZ_COMPILE=20` compiles one kernel of 20); `SISKIN_FUZZ_CASE=N` runs one case and shows it.
 
 #[path = "corpus_support/mod.rs"]
 mod support;
@@ -14,22 +14,27 @@ mod support;
 mod fuzz;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 
 use fuzz::case::Case;
 use fuzz::judge::{Ready, Verdict, caught, judge};
+use fuzz::remembering::Memory;
 use support::{Face, Library, Made};
 
 /// Cases of one run of the tests.
 const CASES: u64 = 240;
 /// Kernels of one library.
-const TOGETHER: usize = 24;
-/// Of so many kernels one is compiled.
+const TOGETHER: usize = 60;
+/// Of so many kernels one is compiled, unless `SISKIN_FUZZ_COMPILE` says otherwise.
 const SAMPLE: u64 = 5;
+/// Threads are started anew after so many cases: isl and Z3 keep what they know by thread.
+const SHIFT: u64 = 500;
 const WORKERS: u64 = 2;
 
 #[derive(Default)]
 struct Tally {
+    cases: usize,
     ran: usize,
     nonzero: usize,
     compiled: usize,
@@ -53,12 +58,13 @@ fn random_kernels_give_the_results_of_the_oracle() {
     }
     let cases = number("SISKIN_FUZZ_CASES").unwrap_or(CASES);
     let seed = number("SISKIN_FUZZ_SEED").unwrap_or(0) << 32;
+    let sample = number("SISKIN_FUZZ_COMPILE").unwrap_or(SAMPLE);
     let tallies: Vec<Tally> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..WORKERS)
             .map(|w| {
                 scope.spawn({
                     let folder = folder.path();
-                    move || work(seed, cases, w, folder)
+                    move || work(Work { seed, cases, worker: w, sample }, folder)
                 })
             })
             .collect();
@@ -68,28 +74,61 @@ fn random_kernels_give_the_results_of_the_oracle() {
     for t in tallies {
         all.add(t);
     }
-    all.report();
+    all.report(sample);
 }
 
-fn work(seed: u64, cases: u64, worker: u64, folder: &Path) -> Tally {
+#[derive(Clone, Copy)]
+struct Work {
+    seed: u64,
+    cases: u64,
+    worker: u64,
+    /// Of so many kernels one is compiled.
+    sample: u64,
+}
+
+fn work(work: Work, folder: &Path) -> Tally {
     let mut tally = Tally::default();
-    let mut sample: Vec<Ready> = Vec::new();
-    for k in (worker..cases).step_by(WORKERS as usize) {
-        if k % 1000 == 0 && k > 0 {
-            eprintln!("{k} cases, {} failures", tally.failures.len());
+    let mut memory = Memory::default();
+    let shift = SHIFT * WORKERS;
+    for first in (work.worker..work.cases).step_by(shift as usize) {
+        let cases = first..work.cases.min(first + shift);
+        std::thread::scope(|scope| {
+            let done = scope.spawn(|| some(work, cases, folder, &mut memory, &mut tally)).join();
+            done.expect("a worker");
+        });
+        if first + shift < work.cases {
+            let (asked, remembered) = (memory.asked, memory.remembered);
+            eprintln!(
+                "worker {}: {} cases, {} ran, {} compiled, {} failures; {remembered} of {asked} \
+                 questions were asked before",
+                work.worker,
+                tally.cases,
+                tally.ran,
+                tally.compiled,
+                tally.failures.len()
+            );
         }
-        let case = match caught(|| Case::new(seed + k, folder)) {
+    }
+    tally
+}
+
+fn some(work: Work, cases: Range<u64>, folder: &Path, memory: &mut Memory, tally: &mut Tally) {
+    let mut sample: Vec<Ready> = Vec::new();
+    for k in cases.step_by(WORKERS as usize) {
+        tally.cases += 1;
+        let number = work.seed + k;
+        let case = match caught(|| Case::new(number, folder)) {
             Ok(case) => case,
             Err(panic) => {
-                tally.failures.push((seed + k, format!("panic: {panic}")));
+                tally.fail(number, format!("panic: {panic}"));
                 continue;
             }
         };
-        match judge(&case, &mut tally.dropped) {
+        match judge(&case, memory, &mut tally.dropped) {
             Verdict::Ready(ready) => {
                 tally.ran += 1;
                 tally.nonzero += usize::from(ready.expected.iter().any(|v| *v != 0.0));
-                if (k / WORKERS).is_multiple_of(SAMPLE) {
+                if (k / WORKERS).is_multiple_of(work.sample) {
                     sample.push(*ready);
                 }
             }
@@ -99,33 +138,42 @@ fn work(seed: u64, cases: u64, worker: u64, folder: &Path) -> Tally {
                 tally.examples.entry(what.clone()).or_insert_with(|| case.shown(&[], &[], 1));
                 *tally.refused.entry(what).or_insert(0) += 1;
             }
-            Verdict::Failed(why) => tally.failures.push((case.number, why)),
+            Verdict::Failed(why) => tally.fail(case.number, why),
         }
         if sample.len() == TOGETHER {
-            compile(std::mem::take(&mut sample), &mut tally);
+            compile(std::mem::take(&mut sample), tally);
         }
     }
     if !sample.is_empty() {
-        compile(sample, &mut tally);
+        compile(sample, tally);
     }
-    tally
 }
 
 /// Compiles kernels together and runs each through its safe function. If one is refused by the
-/// compiler, all are compiled alone.
-fn compile(sample: Vec<Ready>, tally: &mut Tally) {
-    let (made, rest): (Vec<Made>, Vec<_>) =
-        sample.into_iter().map(|r| (r.made, (r.tensors, r.extents, r.expected, r.threads))).unzip();
+/// compiler, halves of them are compiled.
+fn compile(mut sample: Vec<Ready>, tally: &mut Tally) {
+    let (made, rest): (Vec<Made>, Vec<_>) = (sample.into_iter())
+        .map(|r| (r.made, (r.tensors, r.extents, r.expected, r.threads)))
+        .unzip();
     let library = match Library::compile(&made, Face::Safe) {
         Ok(library) => library,
         Err(why) if made.len() == 1 => {
-            tally.failures.push((0, format!("{}\n{why}", made[0].label)));
+            tally.fail(0, format!("{}\n{why}", made[0].label));
             return;
         }
         Err(_) => {
-            for (made, (tensors, extents, expected, threads)) in made.into_iter().zip(rest) {
-                compile(vec![Ready { made, tensors, extents, expected, threads }], tally);
-            }
+            let again = made.into_iter().zip(rest);
+            let ready = |(made, (tensors, extents, expected, threads))| Ready {
+                made,
+                tensors,
+                extents,
+                expected,
+                threads,
+            };
+            sample = again.map(ready).collect();
+            let half = sample.split_off(sample.len() / 2);
+            compile(sample, tally);
+            compile(half, tally);
             return;
         }
     };
@@ -135,11 +183,11 @@ fn compile(sample: Vec<Ready>, tally: &mut Tally) {
         tally.compiled += 1;
         match got {
             Ok(got) if got == *expected => {}
-            Ok(got) => tally.failures.push((
+            Ok(got) => tally.fail(
                 0,
                 format!("{}\ncompiled: expected {expected:?}\n     got {got:?}", made.label),
-            )),
-            Err(why) => tally.failures.push((0, format!("{}\ncompiled: {why}", made.label))),
+            ),
+            Err(why) => tally.fail(0, format!("{}\ncompiled: {why}", made.label)),
         }
     }
 }
@@ -152,7 +200,7 @@ fn show(one: u64, folder: &Path) {
         println!("{}", std::fs::read_to_string(file.path()).expect("a declaration"));
     }
     let mut tally = Tally::default();
-    match judge(&case, &mut tally.dropped) {
+    match judge(&case, &mut Memory::default(), &mut tally.dropped) {
         Verdict::Ready(ready) => {
             println!("{}\n{}", ready.made.label, ready.made.text);
             compile(vec![*ready], &mut tally);
@@ -160,7 +208,11 @@ fn show(one: u64, folder: &Path) {
         }
         Verdict::Refused(code, message) => println!("{} {message}", code.as_str()),
         Verdict::Unpackable => println!("no layout holds the entries"),
-        Verdict::Failed(why) => panic!("{why}"),
+        // Panics are quiet here: their messages are collected.
+        Verdict::Failed(why) => {
+            println!("{why}");
+            panic!("a failure");
+        }
     }
 }
 
@@ -170,8 +222,25 @@ fn without_names(message: &str) -> String {
     parts.join("`…`")
 }
 
+/// What a failure is about, without what makes it this one.
+fn kind(why: &str) -> String {
+    let about = why.rsplit_once("cargo test --test fuzz").map_or(why, |(_, about)| about);
+    let lines = about.lines().filter(|l| !l.trim_start().starts_with("--"));
+    let text: Vec<&str> = lines.collect();
+    without_names(&text.join("\n")).chars().filter(|c| !c.is_ascii_digit()).take(200).collect()
+}
+
 impl Tally {
+    /// Says so at once if it is the first of its kind.
+    fn fail(&mut self, number: u64, why: String) {
+        if self.failures.iter().all(|(_, other)| kind(other) != kind(&why)) {
+            eprintln!("\n---- case {number}\n{why}\n");
+        }
+        self.failures.push((number, why));
+    }
+
     fn add(&mut self, other: Tally) {
+        self.cases += other.cases;
         self.ran += other.ran;
         self.nonzero += other.nonzero;
         self.compiled += other.compiled;
@@ -188,11 +257,17 @@ impl Tally {
         }
     }
 
-    fn report(&self) {
+    fn report(&self, sample: u64) {
         let refused: usize = self.refused.values().sum();
         println!(
-            "{} ran ({} with a result that is not zero), {} compiled, {} not packable, {refused} refused",
-            self.ran, self.nonzero, self.compiled, self.unpackable
+            "{} cases: {} ran in the interpreter of code ({} with a result that is not zero), {} of \
+             them compiled (one of {sample}), {refused} refused, {} not packable, {} failed",
+            self.cases,
+            self.ran,
+            self.nonzero,
+            self.compiled,
+            self.unpackable,
+            self.failures.len()
         );
         for (what, n) in &self.refused {
             println!("{n:6} {what}\n       e.g. {}", self.examples[what]);
@@ -203,12 +278,7 @@ impl Tally {
         // Each kind once.
         let mut seen: Vec<String> = Vec::new();
         for (number, why) in &self.failures {
-            let kind: String =
-                without_names(why.split_once("cargo test --test fuzz").map_or(why, |(_, e)| e))
-                    .chars()
-                    .filter(|c| !c.is_ascii_digit())
-                    .take(200)
-                    .collect();
+            let kind = kind(why);
             if !seen.contains(&kind) {
                 seen.push(kind);
                 println!("\n---- case {number}\n{why}");

@@ -270,7 +270,7 @@ mod finding {
         }
         let planned = kernel.plan().unwrap();
         let statement = &planned.statements()[0];
-        let finds = statement.finds.iter().zip(&statement.chosen);
+        let finds = statement.finds().iter().zip(statement.chosen());
         finds
             .map(|(f, chosen)| {
                 let attempt = f.attempts.iter().find(|a| a.template.name == "probe").unwrap();

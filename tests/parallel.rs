@@ -57,7 +57,7 @@ fn check(
     };
     let planned = kernel(2).plan().unwrap();
     for statement in planned.statements() {
-        let parallel = statement.parallel.expect("a parallel loop");
+        let parallel = statement.parallel().expect("a parallel loop");
         assert_eq!(parallel.private, expected == Expected::Reassociated);
         assert_eq!(parallel.level, 0, "the outermost loop");
     }
@@ -133,4 +133,25 @@ fn fibers_of_a_tensor_times_a_matrix_run_in_parallel() {
 fn a_scalar_is_summed_from_private_parts() {
     let a = tensor("csr", &[211, 97], 5, 1);
     check("s[] += A[i,j]", &[("A", "csr", a)], None, Expected::Reassociated);
+}
+
+/// At most one iteration reaches the update, but every thread adds its sum.
+#[test]
+fn a_sum_that_one_iteration_adds_to_is_kept_apart_by_every_thread() {
+    let (a, b) = (tensor("sparse", &[97], 1, 1), tensor("dense", &[97], 1, 2));
+    check(
+        "s[] += a[i] * b[i] if i < 4 and i mod 5 = 2",
+        &[("a", "sparse", a), ("b", "dense", b)],
+        None,
+        Expected::Reassociated,
+    );
+}
+
+#[test]
+fn a_sum_that_is_stored_without_a_match_is_a_write() {
+    // One diagonal holds the elements of `A[i,i]`, but the iterations of all others add nothing to
+    // `s`: that would lose what another thread adds meanwhile.
+    let planned = Kernel::new("s[] += A[i,i]").layout("A", "dia").threads(4).plan().unwrap();
+    let text = planned.render().unwrap().text().to_string();
+    assert!(text.contains("on_threads_summing(threads, "), "{text}");
 }

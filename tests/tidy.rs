@@ -118,12 +118,6 @@ fn no_two_files_need_each_other() {
 }
 
 #[test]
-fn every_exemption_from_the_rule_of_cycles_is_needed() {
-    assert!(checks::CYCLES.iter().all(|(_, reason)| !reason.is_empty()));
-    no_complaints(checks::mended_cycles(&sources()));
-}
-
-#[test]
 fn nothing_stray_lies_at_the_root() {
     let entries = fs::read_dir(root()).expect("the root");
     let names: Vec<String> = entries

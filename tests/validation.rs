@@ -206,7 +206,7 @@ fn every_kind_of_property_is_checked() {
         (
             "kind='periodic-monotonic'\narray='a'\nsegments='s'",
             "a=1,2 b=0,0 s=0,7",
-            "segment 0 of s does not lie within its 2 elements: s(0) = 0, s(1) = 7",
+            "segment 0 of s does not lie within the 2 elements of a: s(0) = 0, s(1) = 7",
         ),
         (
             "formula='0 <= p < N and a(p) >= 2 => b(p) = a(p) - 1'",

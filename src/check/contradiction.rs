@@ -7,11 +7,12 @@
 
 use std::cell::RefCell;
 
+use super::clash::Clash;
 use super::declared::{Declared, Which};
 use super::memory::Memory;
-use super::report::{Clash, Finding, Question, Verdict, tuple};
+use super::report::{Finding, Question, Verdict, tuple};
 use super::small::SmallTensors;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::Result;
 use crate::formula::Formula;
 use crate::layout::{Layout, PropertyKind};
 use crate::prover::{Prover, Z3Prover};
@@ -27,7 +28,7 @@ static KNOWN: Memory<Option<Clash>> = Memory::new();
 /// cheap to ask again.
 ///
 /// # Errors
-/// [`Code::Contradiction`], naming a smallest set of properties that clash.
+/// [`Code::Contradiction`](crate::diagnostic::Code::Contradiction), naming a smallest set of properties that clash.
 pub fn refuse_contradiction(layout: &Layout) -> Result<()> {
     let clash = KNOWN.answer(layout, || {
         let declared = Declared::new(layout);
@@ -35,43 +36,8 @@ pub fn refuse_contradiction(layout: &Layout) -> Result<()> {
     });
     match clash {
         None => Ok(()),
-        Some(clash) => Err(diagnostic(&layout.name, &clash)),
+        Some(clash) => Err(clash.refusal(&layout.name)),
     }
-}
-
-/// The refusal of a layout for this reason.
-pub(super) fn diagnostic(name: &str, clash: &Clash) -> Box<Diagnostic> {
-    if clash.properties.is_empty() {
-        return Diagnostic::new(
-            Code::Contradiction,
-            format!("the relation of layout `{name}` holds no position"),
-        )
-        .note("whatever the extents, its conditions exclude each other")
-        .help("correct the relation; `siskin check` shows the rest");
-    }
-    let what = match clash.properties.len() {
-        1 => "a property of",
-        _ => "the properties of",
-    };
-    let entries = entries(clash.entries);
-    let mut out = Diagnostic::new(
-        Code::Contradiction,
-        match clash.properties.len() {
-            1 => format!("{what} layout `{name}` excludes every tensor that stores {entries}"),
-            _ => format!("{what} layout `{name}` contradict each other"),
-        },
-    );
-    if clash.properties.len() > 1 {
-        out = out.note(format!("these cannot all hold of a tensor that stores {entries}:"));
-    }
-    for property in &clash.properties {
-        out = out.note(property);
-    }
-    out.help("remove or correct one of them")
-}
-
-fn entries(count: usize) -> &'static str {
-    if count == 1 { "an entry" } else { "two entries" }
 }
 
 /// The finding about [`Question::Consistent`], with an example of two entries, or else of one.
@@ -82,7 +48,7 @@ pub(super) fn finding(
 ) -> Finding {
     let question = Question::Consistent;
     if let Some(clash) = find_clash(declared, prover) {
-        let stores = entries(clash.entries);
+        let stores = clash.stored();
         let says = match clash.properties.len() {
             0 => "the relation holds no position, whatever the extents".to_string(),
             1 => format!("no tensor that stores {stores} has this property"),

@@ -18,6 +18,7 @@
 //! [`refuse_contradiction`] is the part that every user of a layout asks first.
 
 mod access;
+mod clash;
 mod contradiction;
 mod coordinates;
 mod declared;
@@ -29,6 +30,7 @@ mod small;
 #[cfg(test)]
 mod tests;
 mod unique;
+pub mod validation;
 mod value;
 mod width;
 
@@ -36,7 +38,7 @@ pub use self::contradiction::refuse_contradiction;
 pub use self::neighbours::data_checks;
 pub use self::regions::{Region, RegionKind};
 pub use self::report::{Counterexample, Entry, Finding, Question, Report, SmallArray, Verdict};
-pub use self::unique::stores_coordinates_once;
+pub use self::unique::{has_one_coordinate, stores_coordinates_once};
 
 use self::declared::Declared;
 use self::small::SmallTensors;

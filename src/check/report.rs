@@ -5,7 +5,7 @@ use std::fmt;
 use indexmap::IndexMap;
 use serde::{Serialize, Serializer};
 
-use super::contradiction;
+use super::clash::Clash;
 use super::regions::{self, Region};
 use crate::diagnostic::{Code, Diagnostic};
 
@@ -98,15 +98,6 @@ pub enum Verdict {
     Vacuous(Clash),
 }
 
-/// A smallest set of properties that cannot hold together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Clash {
-    /// Each as `kind of arrays: formula`.
-    pub properties: Vec<String>,
-    /// How many entries a tensor must store for them to clash: 1 or 2.
-    pub entries: usize,
-}
-
 /// One line of a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
@@ -153,7 +144,7 @@ impl Report {
     pub fn fault(&self) -> Option<Box<Diagnostic>> {
         let finding = self.findings.iter().find(|f| f.is_fault())?;
         Some(match &finding.verdict {
-            Verdict::Vacuous(clash) => contradiction::diagnostic(&self.layout, clash),
+            Verdict::Vacuous(clash) => clash.refusal(&self.layout),
             Verdict::Refuted { counterexample } => Diagnostic::new(
                 Code::OutOfDomain,
                 format!("layout `{}`: {}", self.layout, finding.says),

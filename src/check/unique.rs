@@ -1,4 +1,4 @@
-//! Whether a coordinate is stored once.
+//! Whether a coordinate is stored once, and whether a position stands for one coordinate.
 
 use super::coordinates::{differ, equal, pairs};
 use super::declared::{Declared, Which};
@@ -7,12 +7,13 @@ use crate::formula::Formula;
 use crate::layout::Layout;
 use crate::prover::Z3Prover;
 
-static KNOWN: Memory<bool> = Memory::new();
+static STORED_ONCE: Memory<bool> = Memory::new();
+static SINGLE_VALUED: Memory<bool> = Memory::new();
 
 /// Whether it is proved that no tensor of this layout holds two entries at the same coordinates. Then
 /// two accesses with equal subscripts meet the same entry. Remembered.
 pub fn stores_coordinates_once(layout: &Layout) -> bool {
-    KNOWN.answer(layout, || {
+    STORED_ONCE.answer(layout, || {
         let declared = Declared::new(layout);
         let mut prover = Z3Prover::new().with_any_model();
         let coordinates = |which| declared.coordinates(which);
@@ -22,6 +23,23 @@ pub fn stores_coordinates_once(layout: &Layout) -> bool {
             facts.extend(same.iter().cloned());
             // An entry that two pieces of the relation hold at one place counts twice.
             let claim = if first == second { other.clone().not() } else { Formula::truth(false) };
+            claim.is_true() || declared.proves(&facts, &claim, &mut prover)
+        })
+    })
+}
+
+/// Whether it is proved that a position of this layout stands for one coordinate, as those of an
+/// output must: a run of coordinates with one value cannot be written one by one. Remembered.
+pub fn has_one_coordinate(layout: &Layout) -> bool {
+    SINGLE_VALUED.answer(layout, || {
+        let declared = Declared::new(layout);
+        let mut prover = Z3Prover::new().with_any_model();
+        let positions = |which| declared.positions(which);
+        let same = equal(&positions(Which::First), &positions(Which::Second));
+        let coordinates = |which| declared.coordinates(which);
+        let claim = differ(&coordinates(Which::First), &coordinates(Which::Second)).not();
+        pairs(&declared).into_iter().all(|(_, _, mut facts)| {
+            facts.extend(same.iter().cloned());
             claim.is_true() || declared.proves(&facts, &claim, &mut prover)
         })
     })
@@ -41,6 +59,16 @@ mod tests {
             assert!(once(layout, 2), "{layout}");
         }
         assert!(once("sparse", 1) && once("dense", 1));
+    }
+
+    #[test]
+    fn runs_and_halves_stand_for_more_than_one_coordinate() {
+        let one = |l: &str, rank| has_one_coordinate(&Layout::named_for_rank(l, rank).unwrap());
+        for layout in ["csr", "coo-unsorted", "lower-triangular", "dense", "bcsr(2,3)", "dia"] {
+            assert!(one(layout, 2), "{layout}");
+        }
+        assert!(!one("run-length", 1) && !one("symmetric-csr", 2));
+        assert!(one("dense", 0));
     }
 
     #[test]

@@ -9,11 +9,12 @@ use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::exec::Jit;
 use siskin::kernel::{CompiledKernel, Kernel, Planned};
 use siskin::program::Program;
-use siskin::synth::{Plan, cost};
+use siskin::synth::cost;
 
 use super::data::{self, Inputs};
 use super::options::KernelOptions;
-use super::{Output, run};
+use super::output::Output;
+use super::run;
 
 /// Time every strategy that is proved for a statement, on data
 #[derive(Args)]
@@ -130,7 +131,7 @@ impl Bench {
 fn strategies(planned: &Planned, kernel: &Kernel) -> Result<Vec<Strategy>> {
     let mut out = vec![Strategy { name: "auto".to_string(), forced: Vec::new(), estimate: 0.0 }];
     let searched = |s: &&siskin::synth::Find| s.plans().count() > 1;
-    let finds = planned.statements().iter().flat_map(|s| s.finds.iter().map(move |f| (s, f)));
+    let finds = planned.statements().iter().flat_map(|s| s.finds().iter().map(move |f| (s, f)));
     let finds: Vec<_> = finds.filter(|(_, f)| searched(f)).collect();
     for (statement, find) in &finds {
         let position = find.problem.position.to_string();
@@ -143,7 +144,7 @@ fn strategies(planned: &Planned, kernel: &Kernel) -> Result<Vec<Strategy>> {
             if out.iter().any(|s| s.name == name) {
                 continue;
             }
-            let nanoseconds = cost(plan, find, &statement.nest, kernel.known_sizes())?;
+            let nanoseconds = cost(plan, find, statement.nest(), kernel.known_sizes())?;
             let forced = vec![(position.clone(), template)];
             out.push(Strategy { name, forced, estimate: nanoseconds * 1e-9 });
         }
@@ -154,9 +155,7 @@ fn strategies(planned: &Planned, kernel: &Kernel) -> Result<Vec<Strategy>> {
 fn templates(compiled: &CompiledKernel) -> Vec<String> {
     let plans = super::finds::chosen(compiled.planned());
     plans
-        .map(|(_, find, plan): (_, _, &Plan)| {
-            format!("{}={}", find.problem.position, plan.template.name)
-        })
+        .map(|(_, find, plan)| format!("{}={}", find.problem.position, plan.template.name))
         .collect()
 }
 

@@ -10,8 +10,9 @@ use siskin::files::holds_arrays;
 use siskin::layout::LayoutSpec;
 use siskin::tensor::Tensor;
 
+use super::output::{Output, print};
 use super::tensor_argument::FileArgument;
-use super::{Output, data, layouts, print, run};
+use super::{data, layouts, run};
 
 /// Check the declaration of a layout, and data against its properties
 #[derive(Args)]

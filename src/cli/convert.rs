@@ -10,8 +10,9 @@ use siskin::layout::Layout;
 use siskin::tensor::Tensor;
 
 use super::options::numbers_of;
+use super::output::Output;
 use super::tensor_argument::FileArgument;
-use super::{Output, data, run};
+use super::{data, run};
 
 /// Convert a tensor file, through layouts if given; refuses to lose entries or precision
 #[derive(Args)]

@@ -18,8 +18,8 @@ use siskin::program::Program;
 use siskin::tensor::{Tensor, ValueType};
 
 use super::options::{KernelOptions, StatedExtents};
+use super::output::warn;
 use super::tensor_argument::{FileArgument, named};
-use super::warn;
 
 /// The tensors of a `run` or `bench`, packed and validated.
 pub struct Inputs {
@@ -203,13 +203,4 @@ pub fn into_file(tensor: Tensor) -> Result<Loaded> {
         true => Ok(Loaded::Dense(tensor.into_dense()?)),
         false => Ok(Loaded::Entries(tensor.entries()?)),
     }
-}
-
-/// Writes a text file: complete, or the old one is untouched.
-pub fn write_text(path: &Path, text: &str) -> Result<()> {
-    files::check_place(path)?;
-    files::replace(path, |out| out.write_all(text.as_bytes())).map_err(|e: std::io::Error| {
-        Diagnostic::new(Code::Io, format!("cannot write `{}`: {e}", path.display()))
-            .help("check that the folder can be written to and has space")
-    })
 }

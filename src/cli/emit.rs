@@ -9,10 +9,11 @@ use siskin::files;
 use siskin::kernel::Kernel;
 use siskin::program::Program;
 
+use super::finds;
 use super::options::KernelOptions;
+use super::output::{self, Output};
 use super::run::sharing;
 use super::tensor_argument::named;
-use super::{Output, data, finds};
 
 /// Write a kernel as a Rust module that depends on the standard library only
 #[derive(Args)]
@@ -26,6 +27,9 @@ pub struct Emit {
     /// The file to write [default: stdout]
     #[arg(short, long, value_name = "FILE.rs")]
     output: Option<PathBuf>,
+    /// Write a C header that declares the module's two entries
+    #[arg(long, value_name = "FILE.h")]
+    header: Option<PathBuf>,
     #[command(flatten)]
     options: KernelOptions,
 }
@@ -37,21 +41,29 @@ impl Emit {
             return Err(Diagnostic::new(Code::Usage, "`-o` takes the file of the module")
                 .help(format!("the layout of the result is given by `-f {name}={layout}`")));
         }
-        if let Some(path) = &self.output {
+        for path in self.output.iter().chain(&self.header) {
             files::check_place(path)?;
+        }
+        if self.output.is_some() && self.output == self.header {
+            return Err(Diagnostic::new(Code::Usage, "`-o` and `--header` name the same file")
+                .help("give the module and its header files of their own"));
         }
         let kernel = with_formats(&self.options, &self.expression, &self.formats)?;
         let planned = kernel.plan()?;
         let module = planned.render()?;
         self.options.save(module.text())?;
         if let Some(path) = &self.output {
-            data::write_text(path, module.text())?;
+            output::write_text(path, module.text())?;
+        }
+        if let Some(path) = &self.header {
+            output::write_text(path, &module.c_header())?;
         }
         Ok(match (self.options.json, &self.output) {
             (true, _) => json!({
                 "kernel": module.text().to_string(),
                 "finds": finds::json(&planned),
                 "output": self.output,
+                "header": self.header,
             })
             .to_string(),
             (false, None) => module.text().to_string(),

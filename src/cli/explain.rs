@@ -7,13 +7,15 @@ use serde_json::{Value, json};
 use siskin::code::AccessProof;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::kernel::Planned;
+use siskin::loops::Statement;
 use siskin::module::Module;
 use siskin::prover::Z3Prover;
 use siskin::synth::{Find, Plan, Verdict};
 
 use super::options::KernelOptions;
+use super::output::Output;
 use super::smt::Recorder;
-use super::{Output, emit, finds, loops};
+use super::{emit, finds, loops};
 
 /// Print what the stages of the compiler make of a statement
 #[derive(Args)]
@@ -24,7 +26,7 @@ pub struct Explain {
     /// The layout of a tensor
     #[arg(short = 'f', long = "format", value_name = "NAME=LAYOUT")]
     formats: Vec<String>,
-    /// layout, space, nest, proofs, rust or all (looplets and cost are not supported yet)
+    /// layout, space, schedule, nest, proofs, loops, rust or all (looplets and cost are not supported yet)
     #[arg(long, value_name = "STAGE", default_value = "all")]
     stage: String,
     /// Write every query of the prover as SMT-LIB into a folder
@@ -38,16 +40,20 @@ pub struct Explain {
 enum Stage {
     Layout,
     Space,
+    Schedule,
     Nest,
     Proofs,
+    Loops,
     Rust,
 }
 
-const STAGES: [(&str, Stage); 5] = [
+const STAGES: [(&str, Stage); 7] = [
     ("layout", Stage::Layout),
     ("space", Stage::Space),
+    ("schedule", Stage::Schedule),
     ("nest", Stage::Nest),
     ("proofs", Stage::Proofs),
+    ("loops", Stage::Loops),
     ("rust", Stage::Rust),
 ];
 
@@ -113,14 +119,10 @@ fn text(planned: &Planned, module: &Module, stage: Stage) -> String {
         }
         Stage::Space => {
             let spaces = planned.statements().iter();
-            spaces.map(|s| format!("{}\n", s.space.display(&s.order.dims))).collect()
+            spaces.map(|s| format!("{}\n", s.space().points(&s.schedule().dims()))).collect()
         }
-        Stage::Nest => planned
-            .statements()
-            .iter()
-            .map(|s| format!("{}\n", s.nest))
-            .collect::<Vec<_>>()
-            .join("\n"),
+        Stage::Schedule => lines(planned, |s| s.schedule().to_string()),
+        Stage::Nest => lines(planned, |s| s.nest().to_string()),
         Stage::Proofs => {
             let mut out: String =
                 finds::chosen(planned).map(|(_, find, plan)| proofs(find, plan)).collect();
@@ -128,8 +130,15 @@ fn text(planned: &Planned, module: &Module, stage: Stage) -> String {
             out.push_str(&access_text(module.accesses()));
             out
         }
+        Stage::Loops => siskin::loops::build(planned.statements()).to_string(),
         Stage::Rust => module.text().to_string(),
     }
+}
+
+/// What `show` says of each statement, an empty line between two.
+fn lines(planned: &Planned, show: impl Fn(&Statement) -> String) -> String {
+    let shown = planned.statements().iter().map(|s| format!("{}\n", show(s)));
+    shown.collect::<Vec<_>>().join("\n")
 }
 
 /// A find, and every template with its verdict.
@@ -197,10 +206,17 @@ fn as_json(planned: &Planned, module: &Module, stages: &[(&str, Stage)]) -> Valu
                 .map(|(n, l)| (n.to_string(), super::layouts::json(l)))
                 .collect::<serde_json::Map<_, _>>()
                 .into(),
-            Stage::Space => {
-                planned.statements().iter().map(|s| json!(s.space.display(&s.order.dims))).collect()
+            Stage::Space => planned
+                .statements()
+                .iter()
+                .map(|s| json!(s.space().points(&s.schedule().dims()).to_string()))
+                .collect(),
+            Stage::Schedule => {
+                planned.statements().iter().map(|s| json!(s.schedule().to_string())).collect()
             }
-            Stage::Nest => planned.statements().iter().map(|s| json!(s.nest.to_string())).collect(),
+            Stage::Nest => {
+                planned.statements().iter().map(|s| json!(s.nest().to_string())).collect()
+            }
             Stage::Proofs => json!({
                 "finds": finds::chosen(planned)
                     .map(|(_, find, plan)| finds::detailed(find, plan))
@@ -210,6 +226,7 @@ fn as_json(planned: &Planned, module: &Module, stages: &[(&str, Stage)]) -> Valu
                     .map(|a| json!({ "access": a.access, "proved": a.proved }))
                     .collect::<Vec<_>>(),
             }),
+            Stage::Loops => json!(siskin::loops::build(planned.statements()).to_string()),
             Stage::Rust => json!(module.text()),
         };
         out.insert((*name).to_string(), value);

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 use siskin::kernel::Planned;
 use siskin::loops::Statement;
-use siskin::synth::{Find, Plan, Verdict};
+use siskin::synth::{Find, Plan, Proved, Verdict};
 
 /// Every find with its chosen plan.
-pub fn chosen(planned: &Planned) -> impl Iterator<Item = (&Statement, &Find, &Plan)> {
+pub fn chosen(planned: &Planned) -> impl Iterator<Item = (&Statement, &Find, &Proved<Plan>)> {
     planned
         .statements()
         .iter()
-        .flat_map(|s| s.finds.iter().zip(&s.chosen).map(move |(find, plan)| (s, find, plan)))
+        .flat_map(|s| s.finds().iter().zip(s.chosen()).map(move |(find, plan)| (s, find, plan)))
 }
 
 /// The rows of `finds` in the JSON of `run`.

@@ -6,7 +6,7 @@ use siskin::diagnostic::{Code, Diagnostic};
 use siskin::layout::{Layout, LayoutSpec, shipped, shipped_levels};
 use siskin::packing::Plan;
 
-use super::Output;
+use super::output::Output;
 
 /// List the shipped layouts, or describe one: relation, index arrays, properties as formulas
 #[derive(Args)]

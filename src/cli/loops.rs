@@ -1,7 +1,7 @@
 //! Which loops may run in parallel, as `explain` shows it (SPF §5.1).
 
 use serde_json::{Value, json};
-use siskin::iterspace::{Conflict, LoopKind, loop_kind};
+use siskin::iterspace::{Conflict, LoopKind};
 use siskin::kernel::Planned;
 use siskin::loops::Statement;
 use siskin::prover::Z3Prover;
@@ -9,11 +9,11 @@ use siskin::prover::Z3Prover;
 /// The verdict on each loop of a statement; finds and `let`s are not loops.
 fn verdicts(statement: &Statement) -> Vec<(String, LoopKind)> {
     let mut prover = Z3Prover::new();
-    let levels = statement.nest.levels.iter().enumerate();
+    let levels = statement.nest().levels.iter().enumerate();
     levels
         .filter(|(_, level)| level.is_loop() && !level.is_find())
         .map(|(d, level)| {
-            let kind = loop_kind(&statement.space, &statement.order.dims, d, &mut prover);
+            let kind = statement.loop_kind(d, &mut prover);
             (level.var.to_string(), kind)
         })
         .collect()

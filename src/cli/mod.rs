@@ -15,6 +15,7 @@ mod finds;
 mod layouts;
 mod loops;
 mod options;
+mod output;
 mod render;
 mod run;
 mod smt;
@@ -24,7 +25,8 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use siskin::diagnostic::Result;
+
+use output::{command_line, print};
 
 /// A compiler for sparse and structured tensor kernels whose formats are declared, not coded
 #[derive(Parser)]
@@ -93,44 +95,6 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// What a command prints on success.
-type Output = Result<String>;
-
-/// A reader that goes away, as `head` does, is no error.
-fn print(text: &str) -> ExitCode {
-    let mut out = io::stdout().lock();
-    let line = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    match out
-        .write_all(text.as_bytes())
-        .and_then(|()| out.write_all(line.as_bytes()))
-        .and_then(|()| out.flush())
-    {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(e) => {
-            let _ = writeln!(
-                io::stderr(),
-                "siskin: cannot write to stdout: {e}; to reproduce: {}",
-                command_line()
-            );
-            ExitCode::from(1)
-        }
-    }
-}
-
-/// The command as the shell would read it.
-fn command_line() -> String {
-    let quoted = std::env::args_os().map(|a| {
-        let a = a.to_string_lossy().into_owned();
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
-        match !a.is_empty() && a.chars().all(plain) {
-            true => a,
-            false => format!("'{}'", a.replace('\'', r"'\''")),
-        }
-    });
-    quoted.collect::<Vec<_>>().join(" ")
-}
-
 fn start_log(verbose: u8) {
     let level = match verbose {
         0 => tracing::Level::WARN,
@@ -144,9 +108,4 @@ fn start_log(verbose: u8) {
         .with_target(false)
         .without_time()
         .try_init();
-}
-
-/// Something the user should know, without being asked.
-fn warn(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", render::warning(text, io::stderr().is_terminal()));
 }

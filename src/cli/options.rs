@@ -198,7 +198,7 @@ impl KernelOptions {
     /// Writes the module where `--save-kernel` says.
     pub fn save(&self, module: &str) -> Result<()> {
         match &self.save_kernel {
-            Some(path) => super::data::write_text(path, module),
+            Some(path) => super::output::write_text(path, module),
             None => Ok(()),
         }
     }

@@ -15,9 +15,10 @@ use siskin::program::Program;
 use siskin::tensor::{Tensor, Values};
 
 use super::data::{self, Inputs};
+use super::finds;
 use super::options::KernelOptions;
+use super::output::Output;
 use super::tensor_argument::FileArgument;
-use super::{Output, finds};
 
 /// Results with at most so many elements are printed whole.
 const PRINTED_WHOLE: usize = 20;
@@ -250,8 +251,8 @@ fn parallel(k: &CompiledKernel) -> Value {
         .statements()
         .iter()
         .filter_map(|s| {
-            let p = s.parallel?;
-            Some(json!({ "loop": &*s.nest.levels[p.level].var, "private_output": p.private }))
+            let p = s.parallel()?;
+            Some(json!({ "loop": &*s.nest().levels[p.level].var, "private_output": p.private }))
         })
         .collect();
     if loops.is_empty() { json!(false) } else { json!(loops) }

@@ -6,7 +6,7 @@ use siskin::diagnostic::Result;
 use siskin::formula::Formula;
 use siskin::prover::{Answer, Model, Prover, smtlib};
 
-use super::data;
+use super::output;
 
 /// A prover that keeps each query it is asked, with the answer.
 pub struct Recorder<P> {
@@ -25,7 +25,7 @@ impl<P: Prover> Recorder<P> {
         let mut out = Vec::new();
         for (k, (script, answer)) in self.queries.iter().enumerate() {
             let path = folder.join(format!("{:04}-{answer}.smt2", k + 1));
-            data::write_text(&path, script)?;
+            output::write_text(&path, script)?;
             out.push(path);
         }
         Ok(out)

@@ -1,39 +1,44 @@
-//! Text that knows how to break its lines, by the rules of rustfmt's default style with lines of
-//! [`WIDTH`] columns: what fits stays on one line; arguments go below each other when they are
-//! together wider than [`ARGUMENTS`]; operators start a line.
+//! Rust expressions as trees that say where their lines may be broken.
 
-/// The longest line.
-pub const WIDTH: usize = 100;
-/// The widest list of arguments on one line.
-const ARGUMENTS: usize = 60;
-const STEP: usize = 4;
-
-/// A piece of text with the places where it may be broken.
+/// An expression with the places where it may be broken.
 #[derive(Clone, Debug)]
 pub enum Doc {
+    /// A name, a literal: never broken.
     Text(String),
     /// `head(a, b)`
-    Call {
-        head: Box<Doc>,
-        args: Vec<Doc>,
-    },
-    /// `a && b && c`, or any other operator of one precedence.
-    Chain {
-        first: Box<Doc>,
-        rest: Vec<(String, Doc)>,
-    },
-    /// `before inside after` without a break around.
-    Wrap {
-        before: String,
-        inside: Box<Doc>,
-        after: String,
-    },
-    /// `head|x| { statements result }`
-    Closure {
-        parameters: String,
-        statements: Vec<String>,
-        result: Box<Doc>,
-    },
+    Call { head: String, args: Vec<Doc> },
+    /// `receiver.name(a, b).field`
+    Methods { receiver: Box<Doc>, links: Vec<Link> },
+    /// `[a, b]`
+    Array(Vec<Doc>),
+    /// `base[index]`
+    Index { base: Box<Doc>, index: Box<Doc> },
+    /// `a && b && c`: one operator.
+    Chain { operator: String, parts: Vec<Doc> },
+    /// `!a`, `&a`
+    Prefix { operator: String, inside: Box<Doc> },
+    /// `(a)`
+    Parentheses(Box<Doc>),
+    /// `a?` of what is no chain of methods
+    Try(Box<Doc>),
+    /// `a as usize`
+    Cast { inside: Box<Doc>, to: String },
+    /// `lo..hi`, `lo..=hi`
+    Range { lo: Box<Doc>, dots: &'static str, hi: Box<Doc> },
+    /// `let Some(x) = e` among conditions
+    Binding { before: String, value: Box<Doc> },
+    /// `|x| { let y = …; result }`
+    Closure { parameters: String, lets: Vec<(String, Doc)>, result: Box<Doc> },
+}
+
+/// A method or a field.
+#[derive(Clone, Debug)]
+pub struct Link {
+    pub(super) name: String,
+    /// `None`: a field.
+    pub(super) args: Option<Vec<Doc>>,
+    /// `?` follows.
+    pub(super) tried: bool,
 }
 
 impl Doc {
@@ -42,141 +47,125 @@ impl Doc {
     }
 
     pub fn call(head: impl Into<String>, args: Vec<Doc>) -> Doc {
-        Doc::Call { head: Box::new(Doc::text(head)), args }
+        Doc::Call { head: head.into(), args }
     }
 
-    pub fn wrap(before: impl Into<String>, inside: Doc, after: impl Into<String>) -> Doc {
-        Doc::Wrap { before: before.into(), inside: Box::new(inside), after: after.into() }
+    pub fn parentheses(self) -> Doc {
+        Doc::Parentheses(Box::new(self))
     }
 
-    /// On one line; `None` if that is not possible at any width.
-    fn flat(&self) -> Option<String> {
-        Some(match self {
-            Doc::Text(text) => text.clone(),
-            Doc::Call { head, args } => {
-                let args = flat_list(args)?;
-                if args.chars().count() > ARGUMENTS {
-                    return None;
-                }
-                format!("{}({args})", head.flat()?)
+    pub fn prefix(operator: &str, inside: Doc) -> Doc {
+        Doc::Prefix { operator: operator.to_string(), inside: Box::new(inside) }
+    }
+
+    pub fn cast(self, to: &str) -> Doc {
+        Doc::Cast { inside: Box::new(self), to: to.to_string() }
+    }
+
+    /// `let Some(x) = value` as a condition; `before` ends in `=`.
+    pub fn binding(before: &str, value: Doc) -> Doc {
+        Doc::Binding { before: before.to_string(), value: Box::new(value) }
+    }
+
+    pub fn range(lo: Doc, hi: Doc) -> Doc {
+        Doc::Range { lo: Box::new(lo), dots: "..", hi: Box::new(hi) }
+    }
+
+    pub fn inclusive_range(lo: Doc, hi: Doc) -> Doc {
+        Doc::Range { lo: Box::new(lo), dots: "..=", hi: Box::new(hi) }
+    }
+
+    pub fn index(self, index: Doc) -> Doc {
+        Doc::Index { base: Box::new(self), index: Box::new(index) }
+    }
+
+    /// `self.name(args)`
+    pub fn method(self, name: &str, args: Vec<Doc>) -> Doc {
+        self.link(Link { name: name.to_string(), args: Some(args), tried: false })
+    }
+
+    /// `self.name`
+    pub fn field(self, name: &str) -> Doc {
+        self.link(Link { name: name.to_string(), args: None, tried: false })
+    }
+
+    /// `self?`
+    pub fn tried(self) -> Doc {
+        match self {
+            Doc::Methods { receiver, mut links } if links.last().is_some_and(|l| !l.tried) => {
+                links.iter_mut().last().into_iter().for_each(|l| l.tried = true);
+                Doc::Methods { receiver, links }
             }
-            Doc::Chain { first, rest } => {
-                let mut out = first.flat()?;
-                for (operator, part) in rest {
-                    out.push_str(&format!(" {operator} {}", part.flat()?));
-                }
-                out
-            }
-            Doc::Wrap { before, inside, after } => format!("{before}{}{after}", inside.flat()?),
-            Doc::Closure { parameters, statements, result } => {
-                if !statements.is_empty() {
-                    return None;
-                }
-                format!("|{parameters}| {}", result.flat()?)
-            }
-        })
-    }
-
-    /// Whether the text fits on the rest of a line that starts at column `indent` with `used`
-    /// columns taken and `tail` columns to come.
-    pub fn fits(&self, indent: usize, used: usize, tail: usize) -> Option<String> {
-        let text = self.flat()?;
-        (indent + used + text.chars().count() + tail <= WIDTH).then_some(text)
-    }
-
-    /// The text at indentation `indent`, after `used` columns and before `tail` columns on its first
-    /// and last line. Lines after the first carry their indentation.
-    pub fn render(&self, indent: usize, used: usize, tail: usize) -> String {
-        if let Some(text) = self.fits(indent, used, tail) {
-            return text;
+            other => Doc::Try(Box::new(other)),
         }
-        let pad = " ".repeat(indent + STEP);
-        let close = " ".repeat(indent);
+    }
+
+    fn link(self, link: Link) -> Doc {
+        match self {
+            Doc::Methods { receiver, mut links } => {
+                links.push(link);
+                Doc::Methods { receiver, links }
+            }
+            other => Doc::Methods { receiver: Box::new(other), links: vec![link] },
+        }
+    }
+
+    /// `self operator right`; a chain of the same operator grows.
+    pub fn binary(self, operator: &str, right: Doc) -> Doc {
+        let is_same = |o: &str| o == operator;
+        let mut parts = match self {
+            Doc::Chain { operator, parts } if is_same(&operator) => parts,
+            left => vec![left],
+        };
+        match right {
+            // It does not matter how these are grouped.
+            Doc::Chain { operator, parts: more }
+                if is_same(&operator) && "&& ||".contains(&operator) =>
+            {
+                parts.extend(more);
+            }
+            right => parts.push(right),
+        }
+        Doc::Chain { operator: operator.to_string(), parts }
+    }
+
+    /// On one line, however long; a closure with statements has none.
+    pub fn flat(&self) -> String {
+        let list = |parts: &[Doc]| -> String {
+            let parts: Vec<String> = parts.iter().map(Doc::flat).collect();
+            parts.join(", ")
+        };
         match self {
             Doc::Text(text) => text.clone(),
-            Doc::Call { head, args } => {
-                let head = head.render(indent, used, 1);
-                if let Some((last @ Doc::Closure { .. }, before)) = args.split_last() {
-                    let before: Vec<String> =
-                        before.iter().map(|a| a.render(indent, 0, 0) + ", ").collect();
-                    let start = format!("{head}({}", before.concat());
-                    let used = used + start.chars().count();
-                    return format!("{start}{})", last.render(indent, used, tail + 1));
-                }
-                if let [only @ Doc::Call { .. }] = args.as_slice() {
-                    let used = used + head.chars().count() + 1;
-                    return format!("{head}({})", only.render(indent, used, tail + 1));
-                }
-                let mut out = format!("{head}(\n");
-                for a in args {
-                    out.push_str(&format!("{pad}{},\n", a.render(indent + STEP, 0, 1)));
-                }
-                out + &close + ")"
+            Doc::Call { head, args } => format!("{head}({})", list(args)),
+            Doc::Methods { receiver, links } => {
+                let links = links.iter().map(|l| {
+                    let args = l.args.as_ref().map(|args| format!("({})", list(args)));
+                    let tried = if l.tried { "?" } else { "" };
+                    format!(".{}{}{tried}", l.name, args.unwrap_or_default())
+                });
+                receiver.flat() + &links.collect::<String>()
             }
-            Doc::Chain { first, rest } => {
-                let mut out = first.render(indent, used, 0);
-                for (k, (operator, part)) in rest.iter().enumerate() {
-                    let tail = if k + 1 == rest.len() { tail } else { 0 };
-                    let part = part.render(indent + STEP, operator.len() + 1, tail);
-                    out.push_str(&format!("\n{pad}{operator} {part}"));
-                }
-                out
+            Doc::Array(parts) => format!("[{}]", list(parts)),
+            Doc::Index { base, index } => format!("{}[{}]", base.flat(), index.flat()),
+            Doc::Chain { operator, parts } => {
+                let parts: Vec<String> = parts.iter().map(Doc::flat).collect();
+                parts.join(&format!(" {operator} "))
             }
-            Doc::Wrap { before, inside, after } => {
-                let width = before.chars().count();
-                let inside = inside.render(indent, used + width, tail + after.chars().count());
-                format!("{before}{inside}{after}")
+            Doc::Prefix { operator, inside } => format!("{operator}{}", inside.flat()),
+            Doc::Parentheses(inside) => format!("({})", inside.flat()),
+            Doc::Try(inside) => format!("{}?", inside.flat()),
+            Doc::Cast { inside, to } => format!("{} as {to}", inside.flat()),
+            Doc::Range { lo, dots, hi } => format!("{}{dots}{}", lo.flat(), hi.flat()),
+            Doc::Binding { before, value } => format!("{before} {}", value.flat()),
+            Doc::Closure { parameters, lets, result } if lets.is_empty() => {
+                format!("|{parameters}| {}", result.flat())
             }
-            Doc::Closure { parameters, statements, result } => {
-                let mut out = format!("|{parameters}| {{\n");
-                for s in statements {
-                    out.push_str(&format!("{pad}{s}\n"));
-                }
-                out + &pad + &result.render(indent + STEP, 0, 0) + "\n" + &close + "}"
+            Doc::Closure { parameters, lets, result } => {
+                let lets =
+                    lets.iter().map(|(before, value)| format!("{before} {}; ", value.flat()));
+                format!("|{parameters}| {{ {}{} }}", lets.collect::<String>(), result.flat())
             }
         }
-    }
-
-    /// True if [`Doc::render`] gives several lines.
-    pub fn is_broken(&self, indent: usize, used: usize, tail: usize) -> bool {
-        self.fits(indent, used, tail).is_none()
-    }
-}
-
-fn flat_list(parts: &[Doc]) -> Option<String> {
-    let parts: Option<Vec<String>> = parts.iter().map(Doc::flat).collect();
-    Some(parts?.join(", "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn words(n: usize) -> Vec<Doc> {
-        (0..n).map(|k| Doc::text(format!("argument_{k}"))).collect()
-    }
-
-    #[test]
-    fn what_fits_stays_on_one_line() {
-        assert_eq!(Doc::call("f", words(2)).render(4, 8, 1), "f(argument_0, argument_1)");
-    }
-
-    #[test]
-    fn many_arguments_go_below_each_other() {
-        let got = Doc::call("f", words(6)).render(4, 0, 1);
-        assert!(got.starts_with("f(\n        argument_0,\n"), "{got}");
-        assert!(got.ends_with("argument_5,\n    )"), "{got}");
-    }
-
-    #[test]
-    fn operators_start_the_lines_of_a_long_chain() {
-        let long = |k| Doc::text(format!("{}{k}", "a".repeat(50)));
-        let chain = Doc::Chain {
-            first: Box::new(long(0)),
-            rest: vec![("&&".into(), long(1)), ("&&".into(), long(2))],
-        };
-        let got = chain.render(0, 3, 0);
-        assert_eq!(got.lines().count(), 3);
-        assert!(got.lines().skip(1).all(|l| l.starts_with("    && ")), "{got}");
     }
 }

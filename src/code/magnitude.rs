@@ -17,74 +17,71 @@ use super::ir::{
 };
 use crate::formula::{Affine, Atom, Relop};
 
-/// `constant + linear * L + square * L * L`, saturating.
+/// Terms of a [`Magnitude`]: subscripts with more factors are refused by their size.
+const TERMS: usize = 8;
+
+/// A polynomial in `L`, its coefficients by degree, saturating.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Magnitude {
-    constant: u128,
-    linear: u128,
-    square: u128,
-}
+pub struct Magnitude([u128; TERMS]);
 
 /// What a walk adds to its position at most before it tests it again, and more.
 const STEPS: u128 = 64;
 
 impl Magnitude {
     fn constant(value: u128) -> Magnitude {
-        Magnitude { constant: value, ..Magnitude::default() }
+        Magnitude::of(value, 0)
     }
 
     fn size() -> Magnitude {
-        Magnitude { linear: 1, ..Magnitude::default() }
+        Magnitude::of(0, 1)
+    }
+
+    /// `constant + linear * L`
+    fn of(constant: u128, linear: u128) -> Magnitude {
+        let mut out = Magnitude::default();
+        (out.0[0], out.0[1]) = (constant, linear);
+        out
+    }
+
+    fn each(self, other: Magnitude, f: impl Fn(u128, u128) -> u128) -> Magnitude {
+        Magnitude(std::array::from_fn(|k| f(self.0[k], other.0[k])))
     }
 
     fn plus(self, other: Magnitude) -> Magnitude {
-        Magnitude {
-            constant: self.constant.saturating_add(other.constant),
-            linear: self.linear.saturating_add(other.linear),
-            square: self.square.saturating_add(other.square),
-        }
+        self.each(other, u128::saturating_add)
     }
 
     fn max(self, other: Magnitude) -> Magnitude {
-        Magnitude {
-            constant: self.constant.max(other.constant),
-            linear: self.linear.max(other.linear),
-            square: self.square.max(other.square),
-        }
+        self.each(other, u128::max)
     }
 
     fn times(self, other: Magnitude) -> Magnitude {
-        let (a, b) = (self, other);
-        let product = |x: u128, y: u128| x.saturating_mul(y);
-        // What is beyond the square makes it as large as can be.
-        let beyond = a.square > 0 && (b.linear > 0 || b.square > 0)
-            || b.square > 0 && (a.linear > 0 || a.square > 0);
-        let square = product(a.linear, b.linear)
-            .saturating_add(product(a.square, b.constant))
-            .saturating_add(product(a.constant, b.square));
-        Magnitude {
-            constant: product(a.constant, b.constant),
-            linear: product(a.constant, b.linear).saturating_add(product(a.linear, b.constant)),
-            square: if beyond { u128::MAX } else { square },
+        let mut out = Magnitude::default();
+        for (i, a) in self.0.into_iter().enumerate().filter(|(_, a)| *a > 0) {
+            for (j, b) in other.0.into_iter().enumerate().filter(|(_, b)| *b > 0) {
+                // What is beyond the last term makes it as large as can be.
+                let (degree, product) = match i + j {
+                    degree if degree < TERMS => (degree, a.saturating_mul(b)),
+                    _ => (TERMS - 1, u128::MAX),
+                };
+                out.0[degree] = out.0[degree].saturating_add(product);
+            }
         }
+        out
     }
 
     /// At most this, divided and rounded away from zero.
     fn divided(self, by: u128) -> Magnitude {
-        let up = |x: u128| x.div_ceil(by.max(1));
-        Magnitude {
-            constant: up(self.constant).saturating_add(1),
-            linear: up(self.linear),
-            square: up(self.square),
-        }
+        let up = Magnitude(self.0.map(|x| x.div_ceil(by.max(1))));
+        up.plus(Magnitude::constant(1))
     }
 
     /// The largest size with which nothing exceeds `most`.
     pub fn limit(self, most: u64) -> u64 {
-        let Some(room) = u128::from(most).checked_sub(self.constant) else { return 0 };
         let fits = |size: u128| {
-            let square = self.square.saturating_mul(size).saturating_mul(size);
-            self.linear.saturating_mul(size).saturating_add(square) <= room
+            let terms = self.0.iter().rev();
+            let value = terms.fold(0_u128, |sum, c| sum.saturating_mul(size).saturating_add(*c));
+            value <= u128::from(most)
         };
         let (mut low, mut high) = (0_u128, u128::from(most) + 1);
         while high - low > 1 {
@@ -127,7 +124,7 @@ impl Walk<'_> {
             Stmt::Let { var, mutable, value } => {
                 let value = self.expr(value);
                 // What is assigned later is a position: it stays near a range.
-                let moving = Magnitude { constant: STEPS, linear: 1, square: 0 };
+                let moving = Magnitude::of(STEPS, 1);
                 self.bind(*var, if *mutable { value.max(moving) } else { value });
             }
             Stmt::For { var, lo, hi, body } => {
@@ -179,7 +176,8 @@ impl Walk<'_> {
         let value = self.value(e);
         if matches!(self.body.type_of(e), Ok(Type::Unsigned | Type::Signed)) {
             let counted = match self.proved {
-                true => Magnitude { square: 0, ..value },
+                // Products are multiplied out, what is read is added: linear terms may be new.
+                true => Magnitude::of(0, value.0[1]),
                 false => value,
             };
             if !self.found.iter().any(|f| f.max(counted) == *f) {
@@ -256,7 +254,7 @@ impl Walk<'_> {
     fn element(&self, load: &Load) -> Magnitude {
         let array = self.body.arr(load.array);
         let Element::Index { signed, width } = array.element else {
-            return Magnitude { constant: STEPS, linear: 1, square: 0 };
+            return Magnitude::of(STEPS, 1);
         };
         let of_type = Magnitude::constant(match width {
             IndexWidth::U32 => 1 << 32,
@@ -279,7 +277,7 @@ impl Walk<'_> {
             (Some(above), Some(below)) => {
                 let declared = above.max(below);
                 // The type may say more.
-                if declared.linear == 1 || width == IndexWidth::U64 { declared } else { of_type }
+                if declared.0[1] == 1 || width == IndexWidth::U64 { declared } else { of_type }
             }
             _ if !self.body.beyond_sizes.contains(&load.array) => Magnitude::size(),
             _ => of_type,
@@ -307,19 +305,19 @@ mod tests {
 
     #[test]
     fn the_limit_is_the_largest_size_that_fits() {
-        let quadruple = Magnitude { constant: 3, linear: 4, square: 0 };
+        let quadruple = Magnitude::of(3, 4);
         assert_eq!(quadruple.limit(43), 10);
         assert_eq!(quadruple.limit(42), 9);
-        let square = Magnitude { constant: 0, linear: 1, square: 1 };
+        let square = Magnitude::size().times(Magnitude::of(1, 1));
         assert_eq!(square.limit(110), 10);
         assert_eq!(Magnitude::constant(8).limit(7), 0);
         assert_eq!(Magnitude::size().limit(u64::MAX >> 1), u64::MAX >> 1);
     }
 
     #[test]
-    fn products_beyond_the_square_leave_no_room() {
-        let square = Magnitude::size().times(Magnitude::size());
-        assert_eq!(square, Magnitude { constant: 0, linear: 0, square: 1 });
-        assert_eq!(square.times(Magnitude::size()).limit(u64::MAX >> 1), 0);
+    fn products_of_many_sizes_leave_some_room() {
+        let cube = Magnitude::size().times(Magnitude::size()).times(Magnitude::size());
+        assert_eq!(cube.limit(1_000), 10);
+        assert_eq!(cube.times(cube).times(cube).limit(u64::MAX >> 1), 0);
     }
 }

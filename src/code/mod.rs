@@ -16,18 +16,23 @@
 //! tuples, and only printing linearises them.
 
 pub mod bounds;
+mod branches;
 mod build;
 mod doc;
 mod hole;
 pub mod interpret;
 mod ir;
+mod line_breaks;
+mod lines;
 mod magnitude;
 mod meaning;
 pub mod naming;
+mod notation;
 mod parse;
 mod path;
 mod print;
 mod print_expr;
+mod read;
 pub mod realise;
 pub mod template;
 mod types;
@@ -36,7 +41,9 @@ mod used;
 mod visit;
 
 pub use bounds::{AccessProof, prove_bounds};
+pub use doc::Doc;
 pub use ir::*;
+pub use lines::Lines;
 pub use magnitude::{Magnitude, size_limit};
 pub use path::Path;
 pub use print::{Argument, Printed};

@@ -76,8 +76,9 @@ const TAKEN: [&str; 60] = [
 ];
 
 /// The values and functions that a module defines itself.
-const ITEMS: [&str; 24] = [
+const ITEMS: [&str; 28] = [
     "at",
+    "element",
     "at_mut",
     "sum_of",
     "chunks",
@@ -92,8 +93,11 @@ const ITEMS: [&str; 24] = [
     "misplaced",
     "inside",
     "kernel",
+    "kernel_validated",
     "kernel_unchecked",
     "kernel_core",
+    "on_threads",
+    "on_threads_summing",
     "sizes",
     "arrays",
     "raw",

@@ -9,8 +9,11 @@ use proc_macro2::Span;
 use syn::spanned::Spanned;
 
 use super::ir::Hole;
-use super::ir::{Assign, BinaryOp, Block, Body, Expr, LabelId, Stmt, TableId, Type, VarId};
+use super::ir::{
+    ArrayId, Assign, BinaryOp, Block, Body, Expr, LabelId, Stmt, TableId, Type, VarId,
+};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::tensor::ValueType;
 
 /// Reads statements into `body`, whose variables and tables they share.
 pub struct Parser<'a> {
@@ -23,6 +26,15 @@ pub struct Parser<'a> {
     /// The table type that the template's items declare.
     pub table: Option<TableId>,
     labels: Vec<(String, LabelId)>,
+    /// A whole body is read: see `read.rs`.
+    pub(super) whole: Option<Whole>,
+}
+
+/// What only bodies have: arrays, and values of one type.
+#[derive(Default)]
+pub(super) struct Whole {
+    pub(super) arrays: Vec<(String, ArrayId)>,
+    pub(super) value_type: Option<ValueType>,
 }
 
 /// What a span covers.
@@ -32,13 +44,22 @@ fn range(span: Span) -> Range<usize> {
 
 impl<'a> Parser<'a> {
     pub fn new(body: &'a mut Body, place: &'a str, text: &'a str) -> Parser<'a> {
-        Parser { body, place, text, scope: Vec::new(), table: None, labels: Vec::new() }
+        Parser {
+            body,
+            place,
+            text,
+            scope: Vec::new(),
+            table: None,
+            labels: Vec::new(),
+            whole: None,
+        }
     }
 
-    fn wrong(&self, span: Span, what: impl Into<String>) -> Box<Diagnostic> {
+    pub(super) fn wrong(&self, span: Span, what: impl Into<String>) -> Box<Diagnostic> {
         let at = range(span);
         // The text was parsed within braces of ours.
-        let at = at.start.saturating_sub(1)..at.end.saturating_sub(1);
+        let braces = usize::from(self.whole.is_none());
+        let at = at.start.saturating_sub(braces)..at.end.saturating_sub(braces);
         Diagnostic::new(Code::Find, what)
             .at(at, "in this code")
             .within(self.place, self.text)
@@ -57,7 +78,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn block(&mut self, block: &syn::Block) -> Result<Block> {
+    pub(super) fn block(&mut self, block: &syn::Block) -> Result<Block> {
         let before = self.scope.len();
         let mut out = Vec::new();
         for s in &block.stmts {
@@ -67,7 +88,7 @@ impl<'a> Parser<'a> {
         Ok(out)
     }
 
-    fn bind(&mut self, name: &str, ty: Type) -> VarId {
+    pub(super) fn bind(&mut self, name: &str, ty: Type) -> VarId {
         let v = self.body.variable(name, ty);
         self.scope.push((name.to_string(), v));
         v
@@ -84,19 +105,28 @@ impl<'a> Parser<'a> {
         self.body.type_of(e).map_err(|why| self.wrong(span, why))
     }
 
-    fn stmt(&mut self, s: &syn::Stmt, out: &mut Block) -> Result<()> {
+    pub(super) fn stmt(&mut self, s: &syn::Stmt, out: &mut Block) -> Result<()> {
         match s {
             syn::Stmt::Local(local) => {
-                let mut pattern = &local.pat;
+                let (mut pattern, mut stated) = (&local.pat, None);
                 if let syn::Pat::Type(typed) = pattern {
-                    pattern = &typed.pat;
+                    (pattern, stated) = (&typed.pat, Some(&typed.ty));
                 }
                 let (syn::Pat::Ident(ident), Some(init)) = (pattern, &local.init) else {
                     return Err(
                         self.wrong(local.span(), "a variable is bound by `let name = value;`")
                     );
                 };
-                let value = self.expr(&init.expr)?;
+                if let (Some(_), syn::Expr::Macro(m)) = (&self.whole, &*init.expr)
+                    && m.mac.path.is_ident("vec")
+                {
+                    out.push(self.allocation(&ident.ident.to_string(), &m.mac)?);
+                    return Ok(());
+                }
+                let mut value = self.expr(&init.expr)?;
+                if let (Some(_), Some(ty)) = (&self.whole, stated) {
+                    value = self.as_type(value, self.stated(ty)?);
+                }
                 let ty = self.typed(&value, init.expr.span())?;
                 let var = self.bind(&ident.ident.to_string(), ty);
                 out.push(Stmt::Let { var, mutable: ident.mutability.is_some(), value });
@@ -121,7 +151,10 @@ impl<'a> Parser<'a> {
                 let value = self.expr(&a.right)?;
                 out.push(self.assign(&a.left, Assign::Set, value)?);
             }
-            syn::Expr::Binary(b) if matches!(b.op, syn::BinOp::AddAssign(_)) => {
+            syn::Expr::Binary(b)
+                if matches!(b.op, syn::BinOp::AddAssign(_))
+                    || self.whole.is_some() && matches!(b.op, syn::BinOp::BitOrAssign(_)) =>
+            {
                 let value = self.expr(&b.right)?;
                 out.push(self.assign(&b.left, Assign::Add, value)?);
             }
@@ -163,6 +196,9 @@ impl<'a> Parser<'a> {
             }
             syn::Expr::ForLoop(f) => self.for_loop(f, out)?,
             syn::Expr::Block(b) => match &b.label {
+                Some(label) if self.whole.is_some() && label.name.ident == "threads" => {
+                    out.push(self.parallel(&b.block)?);
+                }
                 None => out.push(Stmt::Scope(self.block(&b.block)?)),
                 Some(label) => {
                     let name = label.name.ident.to_string();
@@ -201,7 +237,15 @@ impl<'a> Parser<'a> {
     }
 
     fn assign(&mut self, left: &syn::Expr, op: Assign, value: Expr) -> Result<Stmt> {
-        match self.expr(left)? {
+        let place = self.expr(left)?;
+        let (op, value) = match self.whole.is_some() {
+            true => {
+                let ty = self.typed(&place, left.span())?;
+                self.update(&place, op, self.as_type(value, ty))
+            }
+            false => (op, value),
+        };
+        match place {
             Expr::Var(var) => {
                 let ty = self.typed(&value, left.span())?;
                 if ty != self.body.var(var).ty {
@@ -307,6 +351,9 @@ impl<'a> Parser<'a> {
     }
 
     pub fn expr(&mut self, e: &syn::Expr) -> Result<Expr> {
+        if let Some(e) = self.whole_expr(e)? {
+            return Ok(e);
+        }
         Ok(match e {
             syn::Expr::Lit(l) => match &l.lit {
                 syn::Lit::Int(n) => {
@@ -378,6 +425,7 @@ impl<'a> Parser<'a> {
             syn::BinOp::And(_) => BinaryOp::And,
             syn::BinOp::Or(_) => BinaryOp::Or,
             syn::BinOp::BitOr(_) => BinaryOp::BitOr,
+            syn::BinOp::BitAnd(_) if self.whole.is_some() => BinaryOp::Mul,
             syn::BinOp::Eq(_) => BinaryOp::Eq,
             syn::BinOp::Ne(_) => BinaryOp::Ne,
             syn::BinOp::Lt(_) => BinaryOp::Lt,
@@ -386,17 +434,13 @@ impl<'a> Parser<'a> {
             syn::BinOp::Ge(_) => BinaryOp::Ge,
             _ => return Err(self.wrong(b.span(), "no such operator")),
         };
-        let (mut left, mut right) = (self.expr(&b.left)?, self.expr(&b.right)?);
-        // A literal takes the type of the other side.
-        if let (Ok(Type::Signed), Expr::Int { value, .. }) = (self.body.type_of(&left), &right) {
-            right = Expr::integer(*value, true);
-        } else if let (Expr::Int { value, .. }, Ok(Type::Signed)) =
-            (&left, self.body.type_of(&right))
-        {
-            left = Expr::integer(*value, true);
-        }
+        let (left, right) = (self.expr(&b.left)?, self.expr(&b.right)?);
+        let (left, right) = self.alike(left, right);
         let e = match op {
-            BinaryOp::Add => left.add(right),
+            BinaryOp::BitOr if matches!(self.body.type_of(&left), Ok(Type::Value(_))) => {
+                Expr::binary(BinaryOp::Add, left, right)
+            }
+            BinaryOp::Add if self.whole.is_none() => left.add(right),
             _ => Expr::binary(op, left, right),
         };
         self.checked(e, b.span())

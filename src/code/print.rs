@@ -5,11 +5,13 @@
 
 use rustc_hash::FxHashMap;
 
-use super::doc::{Doc, WIDTH};
+use super::doc::Doc;
 use super::ir::{
-    Array, ArrayId, Assign, Block, Body, Element, Expr, LabelId, Load, Origin, Parallel, Stmt,
-    Type, VarId,
+    Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, LabelId, Load, Origin, Parallel,
+    Stmt, Type, VarId,
 };
+use super::line_breaks::{Shape, closure_parameters};
+use super::lines::Lines;
 use super::naming::Naming;
 use super::used::{Used, is_receiver, mentions};
 use crate::tensor::ValueType;
@@ -68,7 +70,7 @@ impl Body {
         e: &Expr,
         variable: &dyn Fn(VarId) -> String,
         array: &dyn Fn(ArrayId) -> String,
-    ) -> String {
+    ) -> Doc {
         let mut printer = Printer::new(self);
         e.visit(&mut |e| match e {
             Expr::Var(v) => {
@@ -79,7 +81,7 @@ impl Body {
             }
             _ => {}
         });
-        printer.expr_text(e, 0)
+        printer.expr(e)
     }
 
     /// `crd_A[pA1]`, for messages.
@@ -89,7 +91,7 @@ impl Body {
             _ if load.subscripts.len() > 1 => {
                 load.subscripts.iter().map(|s| printer.expr_text(s, 0)).collect()
             }
-            _ => vec![printer.index(load).render(0, 0, 0)],
+            _ => vec![printer.index(load).flat()],
         };
         format!("{}[{}]", self.arr(load.array).name, index.join(", "))
     }
@@ -101,19 +103,14 @@ impl Body {
         for argument in self.arguments() {
             parameters.push(printer.parameter(argument));
         }
-        printer.depth = depth;
+        printer.out = Lines::at(depth);
         printer.block(&self.block);
-        Printed { parameters, text: printer.out }
+        Printed { parameters, text: printer.out.into_text() }
     }
 }
 
-impl std::fmt::Display for Body {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let printed = self.print(1);
-        writeln!(f, "fn core({}) {{", printed.parameters.join(", "))?;
-        write!(f, "{}}}", printed.text)
-    }
-}
+/// Names of variables and of arrays.
+type Names = (FxHashMap<VarId, String>, FxHashMap<ArrayId, String>);
 
 pub(super) struct Printer<'a> {
     pub(super) body: &'a Body,
@@ -121,29 +118,35 @@ pub(super) struct Printer<'a> {
     variables: FxHashMap<VarId, String>,
     arrays: FxHashMap<ArrayId, String>,
     labels: FxHashMap<LabelId, String>,
-    pub(super) depth: usize,
-    out: String,
+    pub(super) out: Lines,
+    /// For people and for the parser, not for Rust.
+    pub(super) notation: bool,
     /// The output is written through a handle that threads share.
     pub(super) shared: Option<ArrayId>,
 }
 
 impl<'a> Printer<'a> {
-    fn new(body: &'a Body) -> Self {
+    pub(super) fn new(body: &'a Body) -> Self {
         Printer {
             body,
             naming: Naming::new(),
             variables: FxHashMap::default(),
             arrays: FxHashMap::default(),
             labels: FxHashMap::default(),
-            depth: 0,
-            out: String::new(),
+            out: Lines::default(),
+            notation: false,
             shared: None,
         }
     }
 
     /// `name: type` of an argument, which gets its name here.
     fn parameter(&mut self, argument: Argument) -> String {
-        let name = match argument {
+        let name = self.name_argument(argument);
+        format!("{name}: {}", self.parameter_type(argument))
+    }
+
+    pub(super) fn name_argument(&mut self, argument: Argument) -> String {
+        match argument {
             Argument::Size(v) | Argument::Threads(v) => {
                 if matches!(argument, Argument::Threads(_)) {
                     self.variables.insert(v, "threads".to_string());
@@ -157,8 +160,7 @@ impl<'a> Printer<'a> {
                 self.arrays.insert(a, name.clone());
                 name
             }
-        };
-        format!("{name}: {}", self.parameter_type(argument))
+        }
     }
 
     fn parameter_type(&self, argument: Argument) -> String {
@@ -172,7 +174,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn name_variable(&mut self, v: VarId) -> String {
+    pub(super) fn name_variable(&mut self, v: VarId) -> String {
         let name = self.naming.fresh(self.body.hint(v));
         self.variables.insert(v, name.clone());
         name
@@ -198,22 +200,22 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn line(&mut self, text: &str) {
-        self.out.push_str(&" ".repeat(self.depth * 4));
-        self.out.push_str(text);
-        self.out.push('\n');
-    }
-
-    fn indent(&self) -> usize {
-        self.depth * 4
-    }
-
     /// The statements of a block, with its names in sight only there.
-    fn block(&mut self, block: &Block) {
-        let before = (self.variables.clone(), self.arrays.clone());
+    pub(super) fn block(&mut self, block: &Block) {
+        let before = self.names();
         for (k, stmt) in block.iter().enumerate() {
             self.stmt(stmt, &block[k + 1..]);
         }
+        self.forget_since(before);
+    }
+
+    /// What is in sight.
+    pub(super) fn names(&self) -> Names {
+        (self.variables.clone(), self.arrays.clone())
+    }
+
+    /// Takes back the names that were given since.
+    pub(super) fn forget_since(&mut self, before: Names) {
         for (v, name) in std::mem::replace(&mut self.variables, before.0) {
             if !self.variables.contains_key(&v) {
                 self.naming.release(&name);
@@ -226,51 +228,15 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn nested(&mut self, block: &Block) {
-        self.depth += 1;
+    /// The rest of a block whose first line is there.
+    pub(super) fn nested(&mut self, block: &Block) {
         self.block(block);
-        self.depth -= 1;
+        self.out.close("");
     }
 
-    /// `header {`, the header broken where it is too long: then the brace has a line of its own.
-    fn open(&mut self, before: &str, doc: &Doc) {
-        let (indent, used) = (self.indent(), before.chars().count());
-        let text = doc.render(indent, used, 2);
-        let broken = matches!(doc, Doc::Chain { .. }) && doc.is_broken(indent, used, 2);
-        if broken {
-            self.line(&format!("{before}{text}"));
-            self.line("{");
-        } else {
-            self.line(&format!("{before}{text} {{"));
-        }
-    }
-
-    /// `before = value;`, on the next line if only that fits.
-    fn assignment(&mut self, before: &str, value: &Doc) {
-        let indent = self.indent();
-        let used = before.chars().count() + 1;
-        if value.is_broken(indent, used, 1) {
-            if let Some(text) = value.fits(indent + 4, 0, 1) {
-                self.line(before);
-                self.line(&format!("    {text};"));
-                return;
-            }
-            if matches!(value, Doc::Chain { .. }) {
-                self.line(before);
-                self.depth += 1;
-                let text = value.render(self.indent(), 0, 1);
-                self.line(&format!("{text};"));
-                self.depth -= 1;
-                return;
-            }
-        }
-        let text = value.render(indent, used, 1);
-        self.line(&format!("{before} {text};"));
-    }
-
-    fn stmt(&mut self, stmt: &Stmt, rest: &[Stmt]) {
+    pub(super) fn stmt(&mut self, stmt: &Stmt, rest: &[Stmt]) {
         match stmt {
-            Stmt::Comment(text) => self.line(&format!("// {text}")),
+            Stmt::Comment(text) => self.out.line(&format!("// {text}")),
             Stmt::Let { var, mutable, value } => {
                 let value_doc = self.expr(value);
                 let used = mentions(self.body, rest, *var);
@@ -285,88 +251,83 @@ impl<'a> Printer<'a> {
                     _ => String::new(),
                 };
                 let underscore = if used || name.starts_with('_') { "" } else { "_" };
-                self.assignment(&format!("{word} {underscore}{name}{ty} ="), &value_doc);
+                self.out.assignment(&format!("{word} {underscore}{name}{ty} ="), &value_doc);
             }
             Stmt::Assign { var, op, value } => {
-                let name = self.variable(*var);
-                self.update(&name, &name, *op, value);
+                let name = Doc::text(self.variable(*var));
+                match self.changed_by(*var, *op, value) {
+                    Some((operator, by)) if !self.notation => {
+                        let by = self.expr(by);
+                        self.out.assign(&name, operator, &by);
+                    }
+                    _ => self.update(&name, name.clone(), *op, value),
+                }
             }
             Stmt::Store { place, op, value } => {
                 let (target, element) = self.target(place);
-                self.update(&target, &element, *op, value);
+                self.update(&target, element, *op, value);
             }
             Stmt::Allocate { array, fill } => {
                 let declared = self.body.arr(*array);
-                let len = product(declared.shape.iter().map(|e| self.expr_text(e, 11)));
+                let len = match self.notation {
+                    true => self.tuple(&declared.shape),
+                    false => product(declared.shape.iter().map(|e| self.expr_text(e, 11))),
+                };
                 let name = self.naming.fresh(&declared.name);
                 self.arrays.insert(*array, name.clone());
                 let fill = self.expr_text(fill, 0);
-                self.line(&format!("let mut {name} = vec![{fill}; {len}];"));
+                let value = Doc::text(format!("vec![{fill}; {len}]"));
+                self.out.assignment(&format!("let mut {name} ="), &value);
             }
-            Stmt::If { condition, then, otherwise } => {
+            Stmt::If { .. } | Stmt::Matches { all: false, .. } => self.branch("if ", stmt),
+            Stmt::While { condition, invariants, body } => {
                 let condition = self.expr(condition);
-                self.open("if ", &condition);
-                self.nested(then);
-                if !otherwise.is_empty() {
-                    self.line("} else {");
-                    self.nested(otherwise);
+                self.out.open_if("while ", &condition);
+                let shown: &[Expr] = if self.notation { invariants } else { &[] };
+                for i in shown {
+                    let text = self.expr_text(i, 0);
+                    self.out.line(&format!("invariant!({text});"));
                 }
-                self.line("}");
-            }
-            Stmt::While { condition, body, .. } => {
-                let condition = self.expr(condition);
-                self.open("while ", &condition);
                 self.nested(body);
-                self.line("}");
             }
             Stmt::For { var, lo, hi, body } => {
-                let (lo, hi) = (self.expr_text(lo, 3), self.expr_text(hi, 3));
+                let range = Doc::range(self.within(lo, 3), self.within(hi, 3));
                 let name = self.loop_variable(*var, body);
-                self.line(&format!("for {name} in {lo}..{hi} {{"));
+                self.out.open_with("for ", &format!("{name} in"), &range);
                 self.nested(body);
-                self.line("}");
                 self.forget(*var);
             }
             Stmt::Labelled { label, body } => {
                 let name = self.naming.fresh(self.body.label_name(*label));
                 self.labels.insert(*label, name.clone());
-                self.line(&format!("'{name}: {{"));
+                self.out.open(&format!("'{name}:"));
                 self.nested(body);
-                self.line("}");
                 self.naming.release(&name);
             }
-            Stmt::Break(None) => self.line("break;"),
+            Stmt::Break(None) => self.out.line("break;"),
             Stmt::Break(Some(label)) => {
                 let name = self.labels.get(label).cloned().unwrap_or_default();
-                self.line(&format!("break '{name};"));
+                self.out.line(&format!("break '{name};"));
             }
             Stmt::Scope(body) => {
-                self.line("{");
+                self.out.line("{");
+                self.out.deeper();
                 self.nested(body);
-                self.line("}");
             }
             Stmt::Insert { table, key, position } => {
                 let (key, position) = (self.expr(key), self.expr(position));
-                let call =
-                    Doc::call(format!("{}.insert", self.variable(*table)), vec![key, position]);
-                let text = call.render(self.indent(), 0, 1);
-                self.line(&format!("{text};"));
+                let table = Doc::text(self.variable(*table));
+                self.out.statement(&table.method("insert", vec![key, position]));
             }
-            Stmt::Matches { table, key, var, all, body } => {
+            Stmt::Matches { table, key, var, all: true, body } => {
                 let key = self.expr(key);
-                let table = self.variable(*table);
+                let matches = Doc::text(self.variable(*table)).method("matches", vec![key]);
                 let name = self.loop_variable(*var, body);
-                if *all {
-                    let matches = Doc::call(format!("{table}.matches"), vec![key]);
-                    self.open(&format!("for {name} in "), &matches);
-                } else {
-                    let first = Doc::call(format!("{table}.first"), vec![key]);
-                    self.open(&format!("if let Some({name}) = "), &first);
-                }
+                self.out.open_with("for ", &format!("{name} in"), &matches);
                 self.nested(body);
-                self.line("}");
                 self.forget(*var);
             }
+            Stmt::Parallel(p) if self.notation => self.notation_parallel(p),
             Stmt::Parallel(p) => self.parallel(p),
             // What a proof established is for the prover, not for the reader.
             Stmt::Given { body, .. } => {
@@ -376,36 +337,49 @@ impl<'a> Printer<'a> {
             }
             Stmt::Hole(hole) => {
                 let argument = hole.argument().map(|e| self.expr_text(e, 0)).unwrap_or_default();
-                self.line(&format!("{}!({argument});", hole.name()));
+                self.out.line(&format!("{}!({argument});", hole.name()));
             }
         }
     }
 
     /// The name of a loop's variable, marked if the body has no use for it.
-    fn loop_variable(&mut self, var: VarId, body: &Block) -> String {
+    pub(super) fn loop_variable(&mut self, var: VarId, body: &Block) -> String {
         let used = mentions(self.body, body, var);
         let name = self.name_variable(var);
         if used || name.starts_with('_') { name } else { format!("_{name}") }
     }
 
+    /// `-=` and `e` of `x = x - e`.
+    fn changed_by<'e>(
+        &self,
+        var: VarId,
+        op: Assign,
+        value: &'e Expr,
+    ) -> Option<(&'static str, &'e Expr)> {
+        let Expr::Binary { op: operation, left, right } = value else { return None };
+        let operator = match operation {
+            BinaryOp::Add => "+=",
+            BinaryOp::Sub => "-=",
+            BinaryOp::Mul => "*=",
+            _ => return None,
+        };
+        let is_integer = matches!(self.body.var(var).ty, Type::Unsigned | Type::Signed);
+        (op == Assign::Set && is_integer && **left == Expr::Var(var)).then_some((operator, right))
+    }
+
     /// `target += value;` in the arithmetic of the value's type.
-    fn update(&mut self, target: &str, element: &str, op: Assign, value: &Expr) {
+    fn update(&mut self, target: &Doc, element: Doc, op: Assign, value: &Expr) {
         let ty = self.body.type_of(value);
         let wraps = matches!(ty, Ok(Type::Value(ValueType::I64 | ValueType::I32)));
+        let value = self.expr(value);
         match op {
-            Assign::Set => {
-                let value = self.expr(value);
-                self.assignment(&format!("{target} ="), &value);
-            }
+            Assign::Set => self.out.assign(target, "=", &value),
             Assign::Add if wraps => {
-                let value = self.expr(value);
-                let sum = Doc::call(format!("{element}.wrapping_add"), vec![value]);
-                self.assignment(&format!("{target} ="), &sum);
+                self.out.assign(target, "=", &element.method("wrapping_add", vec![value]));
             }
             Assign::Add => {
                 let operator = if ty == Ok(Type::Value(ValueType::Bool)) { "|=" } else { "+=" };
-                let value = self.expr(value);
-                self.assignment(&format!("{target} {operator}"), &value);
+                self.out.assign(target, operator, &value);
             }
         }
     }
@@ -414,7 +388,7 @@ impl<'a> Printer<'a> {
         let output = self.array_name(p.output);
         let (lo, hi) = (self.expr(&p.lo), self.expr(&p.hi));
         let header = Doc::call("Chunks::new", vec![Doc::text("threads"), lo, hi]);
-        self.assignment("let chunks =", &header);
+        self.out.assignment("let chunks =", &header);
         // Only what is an argument is known not to change while the output is written.
         let mut used = Used::of(self.body, &p.setup);
         let inside = Used::of(self.body, &p.body);
@@ -444,25 +418,25 @@ impl<'a> Printer<'a> {
             parameters.insert(0, format!("{output}: &mut [{element}]"));
             passed.insert(0, "own".to_string());
         } else {
-            self.line(&format!("let {output} = Shared::new({output});"));
+            parameters.insert(0, format!("{output}: Shared<{element}>"));
+            passed.insert(0, output.clone());
+            let shared = Doc::call("Shared::new", vec![Doc::text(output.clone())]);
+            self.out.assignment(&format!("let {output} ="), &shared);
         }
-        let header = format!("let work = |{}| {{", parameters.join(", "));
-        if self.indent() + header.chars().count() <= WIDTH {
-            self.line(&header);
+        let line = Shape::line(self.out.indent(), 1);
+        let before = "let work =";
+        let here = closure_parameters(&parameters, line.after(before.len() + 1).unwrap_or(line));
+        let below = closure_parameters(&parameters, Shape::line(self.out.indent() + 4, 1));
+        let is_below = here.matches('\n').count() > 1 && !below.contains('\n');
+        if is_below {
+            self.out.line(before);
+            self.out.deeper();
+            self.out.open(&below);
         } else {
-            self.line("let work = |");
-            self.depth += 1;
-            for (k, parameter) in parameters.iter().enumerate() {
-                let comma = if k + 1 < parameters.len() { "," } else { "| {" };
-                self.line(&format!("{parameter}{comma}"));
-            }
-            self.depth -= 1;
+            self.out.open(&format!("{before} {here}"));
         }
-        self.depth += 1;
         let shared = self.shared;
         if !p.private {
-            self.line("// A copy of its own, which writing through it cannot change.");
-            self.line(&format!("let {output} = {output};"));
             self.shared = Some(p.output);
         }
         let before = (self.variables.clone(), self.arrays.clone());
@@ -472,9 +446,8 @@ impl<'a> Printer<'a> {
             self.stmt(stmt, &rest);
         }
         let (start, end) = (self.name_variable(p.start), self.name_variable(p.end));
-        self.line(&format!("while let Some(({start}, {end})) = chunks.next() {{"));
+        self.out.open(&format!("while let Some(({start}, {end})) = chunks.next()"));
         self.nested(&p.body);
-        self.line("}");
         for (v, name) in std::mem::replace(&mut self.variables, before.0) {
             if !self.variables.contains_key(&v) {
                 self.naming.release(&name);
@@ -482,27 +455,28 @@ impl<'a> Printer<'a> {
         }
         self.arrays = before.1;
         self.shared = shared;
-        self.depth -= 1;
-        self.line("};");
+        self.out.close(";");
+        if is_below {
+            self.out.shallower();
+        }
         let passed: Vec<Doc> = passed.into_iter().map(Doc::text).collect();
         let call = Doc::call("work", passed);
-        let text = if p.private {
+        let call = if p.private {
             let closure = Doc::Closure {
                 parameters: format!("own: &mut [{element}]"),
-                statements: Vec::new(),
+                lets: Vec::new(),
                 result: Box::new(call),
             };
             Doc::call("on_threads_summing", vec![Doc::text("threads"), Doc::text(output), closure])
         } else {
             let closure = Doc::Closure {
                 parameters: String::new(),
-                statements: Vec::new(),
+                lets: Vec::new(),
                 result: Box::new(call),
             };
             Doc::call("on_threads", vec![Doc::text("threads"), closure])
         };
-        let text = text.render(self.indent(), 0, 1);
-        self.line(&format!("{text};"));
+        self.out.statement(&call);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::tensor::ValueType;
 
 /// How tightly the outermost operator binds; what binds less than its surroundings wants is put in
 /// parentheses.
-mod level {
+pub(super) mod level {
     pub const LOWEST: u8 = 0;
     pub const OR: u8 = 3;
     pub const AND: u8 = 4;
@@ -43,17 +43,12 @@ impl Printer<'_> {
 
     /// One line, in parentheses if it binds less tightly than `least`.
     pub(super) fn expr_text(&mut self, e: &Expr, least: u8) -> String {
-        let doc = self.within(e, least);
-        doc.render(0, 0, 0)
+        self.within(e, least).flat()
     }
 
-    fn within(&mut self, e: &Expr, least: u8) -> Doc {
+    pub(super) fn within(&mut self, e: &Expr, least: u8) -> Doc {
         let inner = self.spell(e);
-        if inner.level < least { Doc::wrap("(", inner.doc, ")") } else { inner.doc }
-    }
-
-    fn text(&mut self, e: &Expr, least: u8) -> String {
-        self.within(e, least).render(0, 0, 0)
+        if inner.level < least { inner.doc.parentheses() } else { inner.doc }
     }
 
     fn spell(&mut self, e: &Expr) -> Spelled {
@@ -71,8 +66,13 @@ impl Printer<'_> {
             Expr::Var(v) => atom(self.variable(*v)),
             Expr::Load(load) => self.load(load),
             Expr::Not(inner) => {
+                if !self.notation
+                    && let Some(opposite) = opposite(inner)
+                {
+                    return self.spell(&opposite);
+                }
                 let inner = self.within(inner, level::PREFIX);
-                spelled(Doc::wrap("!", inner, ""), level::PREFIX)
+                spelled(Doc::prefix("!", inner), level::PREFIX)
             }
             Expr::Binary { op, left, right } => self.binary(*op, left, right),
             Expr::Convert { signed, value } => self.convert(*signed, value),
@@ -90,22 +90,22 @@ impl Printer<'_> {
                 call(format!("{table}::<{parts}>::new"), vec![len])
             }
             Expr::Key(parts) => {
-                let parts: Vec<String> = parts.iter().map(|p| self.key_part(p)).collect();
-                atom(format!("[{}]", parts.join(", ")))
+                let parts = parts.iter().map(|p| self.key_part(p)).collect();
+                spelled(Doc::Array(parts), level::POSTFIX + 1)
             }
             Expr::Fits { table, value } => self.fits(*table, value),
             Expr::HomeSlot { coordinate, slots } => {
-                let coordinate = self.text(coordinate, level::CAST);
+                let coordinate = self.within(coordinate, level::CAST).cast("i64");
                 let slots = self.expr(slots);
-                call("home_slot", vec![Doc::text(format!("{coordinate} as i64")), slots])
+                call("home_slot", vec![coordinate, slots])
             }
             Expr::Sum(sum) => {
                 let (lo, hi) = (self.expr(&sum.lo), self.expr(&sum.hi));
                 let var = self.local(sum.var);
-                let mut statements = Vec::new();
+                let mut lets = Vec::new();
                 for (v, e) in &sum.lets {
-                    let value = self.text(e, level::LOWEST);
-                    statements.push(format!("let {} = {value};", self.local(*v)));
+                    let value = self.expr(e);
+                    lets.push((format!("let {} =", self.local(*v)), value));
                 }
                 let term = self.expr(&sum.term);
                 let mut used = false;
@@ -117,13 +117,13 @@ impl Printer<'_> {
                     self.forget(*v);
                 }
                 self.forget(sum.var);
-                let closure = Doc::Closure { parameters, statements, result: Box::new(term) };
+                let closure = Doc::Closure { parameters, lets, result: Box::new(term) };
                 call("sum_of", vec![lo, hi, closure])
             }
             Expr::Given { value, .. } => self.spell(value),
             Expr::Hole(hole) => {
-                let argument = hole.argument().map(|e| self.text(e, level::LOWEST));
-                atom(format!("{}!({})", hole.name(), argument.unwrap_or_default()))
+                let argument = hole.argument().map(|e| self.expr(e));
+                call(format!("{}!", hole.name()), argument.into_iter().collect())
             }
         }
     }
@@ -154,7 +154,16 @@ impl Printer<'_> {
             };
             let receiver = self.receiver(left, ty);
             let argument = self.expr(right);
-            return call(format!("{receiver}.{method}"), vec![argument]);
+            return spelled(receiver.method(method, vec![argument]), level::POSTFIX);
+        }
+        if op == BinaryOp::Div
+            && !self.notation
+            && let Some(divided) = rounded_up(left, right)
+            && ty == Ok(Type::Unsigned)
+        {
+            let receiver = self.receiver(divided, ty);
+            let argument = self.expr(right);
+            return spelled(receiver.method("div_ceil", vec![argument]), level::POSTFIX);
         }
         let (operator, own) = match (op, value) {
             (BinaryOp::Add, Some(ValueType::Bool)) => ("|", level::BIT_OR),
@@ -181,47 +190,35 @@ impl Printer<'_> {
         let spelled_left = self.spell(left);
         let generic = matches!(op, BinaryOp::Lt | BinaryOp::Le) && spelled_left.ends_in_cast;
         let left_doc = if spelled_left.level < own + u8::from(compares) || generic {
-            Doc::wrap("(", spelled_left.doc, ")")
+            spelled_left.doc.parentheses()
         } else {
             spelled_left.doc
         };
         let right_spelled = self.spell(right);
         let ends_in_cast = right_spelled.ends_in_cast && right_spelled.level > own;
         let right_doc = if right_spelled.level <= own {
-            Doc::wrap("(", right_spelled.doc, ")")
+            right_spelled.doc.parentheses()
         } else {
             right_spelled.doc
         };
-        // One chain for one operator, so that it breaks at all of them or at none.
-        let same = |o: &str| match own {
-            level::SUM => o == "+" || o == "-",
-            level::PRODUCT => o == "*" || o == "/" || o == "%",
-            _ => o == operator,
-        };
-        let doc = match left_doc {
-            Doc::Chain { first, mut rest } if rest.iter().all(|(o, _)| same(o)) => {
-                rest.push((operator.to_string(), right_doc));
-                Doc::Chain { first, rest }
-            }
-            other => {
-                Doc::Chain { first: Box::new(other), rest: vec![(operator.to_string(), right_doc)] }
-            }
-        };
+        let doc = left_doc.binary(operator, right_doc);
         Spelled { doc, level: own, ends_in_cast }
     }
 
-    fn receiver(&mut self, e: &Expr, ty: std::result::Result<Type, String>) -> String {
+    fn receiver(&mut self, e: &Expr, ty: std::result::Result<Type, String>) -> Doc {
         let suffix = match ty {
             Ok(Type::Value(t)) => t.rust_name(),
             Ok(Type::Signed) => "isize",
             _ => "usize",
         };
         match e {
-            Expr::Int { value, .. } if *value < 0 => format!("({value}_{suffix})"),
-            Expr::Int { value, .. } => format!("{value}_{suffix}"),
-            Expr::Number { text, .. } if text.starts_with('-') => format!("({text}_{suffix})"),
-            Expr::Number { text, .. } => format!("{text}_{suffix}"),
-            _ => self.text(e, level::POSTFIX),
+            Expr::Int { value, .. } if *value < 0 => Doc::text(format!("({value}_{suffix})")),
+            Expr::Int { value, .. } => Doc::text(format!("{value}_{suffix}")),
+            Expr::Number { text, .. } if text.starts_with('-') => {
+                Doc::text(format!("({text}_{suffix})"))
+            }
+            Expr::Number { text, .. } => Doc::text(format!("{text}_{suffix}")),
+            _ => self.within(e, level::POSTFIX),
         }
     }
 
@@ -238,35 +235,28 @@ impl Printer<'_> {
             Expr::Int { value, .. } if *value >= 0 => return atom(value.to_string()),
             _ => self.within(value, level::CAST),
         };
-        Spelled {
-            doc: Doc::wrap("", inner, format!(" as {to}")),
-            level: level::CAST,
-            ends_in_cast: true,
-        }
+        Spelled { doc: inner.cast(to), level: level::CAST, ends_in_cast: true }
     }
 
     fn load(&mut self, load: &Load) -> Spelled {
         let (doc, element) = self.element(load);
         let cast = match element {
-            Element::Index { signed: true, .. } => " as isize",
-            Element::Index { signed: false, .. } => " as usize",
+            Element::Index { signed: true, .. } => "isize",
+            Element::Index { signed: false, .. } => "usize",
             Element::Value(_) | Element::Position => {
                 return spelled(doc, level::POSTFIX);
             }
         };
-        Spelled { doc: Doc::wrap("", doc, cast), level: level::CAST, ends_in_cast: true }
+        Spelled { doc: doc.cast(cast), level: level::CAST, ends_in_cast: true }
     }
 
     /// `e as _`; an element of an index array converts at once.
-    fn key_part(&mut self, e: &Expr) -> String {
+    fn key_part(&mut self, e: &Expr) -> Doc {
         match e {
             Expr::Given { value, .. } => self.key_part(value),
             Expr::Convert { value, .. } if matches!(**value, Expr::Load(_)) => self.key_part(value),
-            Expr::Load(load) => {
-                let (doc, _) = self.element(load);
-                doc.render(0, 0, 0) + " as _"
-            }
-            _ => self.text(e, level::CAST) + " as _",
+            Expr::Load(load) => self.element(load).0.cast("_"),
+            _ => self.within(e, level::CAST).cast("_"),
         }
     }
 
@@ -274,34 +264,45 @@ impl Printer<'_> {
     fn element(&mut self, load: &Load) -> (Doc, Element) {
         let array = self.body.arr(load.array);
         let element = array.element;
+        if self.notation {
+            return (self.notation_place(load), element);
+        }
         let name = self.array_name(load.array);
         let index = self.index(load);
         let doc = match (load.access, self.shared == Some(load.array)) {
             (Access::Proved(_), false) => {
-                let borrowed = if array.origin == Origin::Local { "&" } else { "" };
-                Doc::call("at", vec![Doc::text(format!("{borrowed}{name}")), index])
+                let name = if array.origin == Origin::Local { format!("&{name}") } else { name };
+                Doc::call("at", vec![Doc::text(name), index])
             }
-            (Access::Checked, false) => Doc::wrap(format!("{name}["), index, "]"),
-            (Access::Proved(_), true) => Doc::call(format!("{name}.at"), vec![index]),
-            (Access::Checked, true) => Doc::call(format!("{name}.checked_at"), vec![index]),
+            (Access::Checked, false) => Doc::text(name).index(index),
+            (Access::Proved(_), true) => Doc::text(name).method("at", vec![index]),
+            (Access::Checked, true) => Doc::text(name).method("checked_at", vec![index]),
         };
         (doc, element)
     }
 
     /// The place that a statement assigns to, and the element that it holds before.
-    pub(super) fn target(&mut self, place: &Load) -> (String, String) {
+    pub(super) fn target(&mut self, place: &Load) -> (Doc, Doc) {
         let array = self.body.arr(place.array);
         let local = array.origin == Origin::Local;
         let name = self.array_name(place.array);
         let (element, _) = self.element(place);
-        let element = element.render(0, 0, 0);
-        let index = self.index(place).render(0, 0, 0);
+        if self.notation {
+            return (element.clone(), element);
+        }
+        let index = self.index(place);
         let target = match (place.access, self.shared == Some(place.array)) {
-            (Access::Proved(_), false) if !local => format!("*at_mut({name}, {index})"),
-            (Access::Proved(_), false) => format!("*at_mut(&mut {name}, {index})"),
-            (Access::Checked, false) => format!("{name}[{index}]"),
-            (Access::Proved(_), true) => format!("*{name}.at_mut({index})"),
-            (Access::Checked, true) => format!("*{name}.checked({index})"),
+            (Access::Proved(_), false) => {
+                let array = if local { format!("&mut {name}") } else { name };
+                Doc::prefix("*", Doc::call("at_mut", vec![Doc::text(array), index]))
+            }
+            (Access::Checked, false) => Doc::text(name).index(index),
+            (Access::Proved(_), true) => {
+                Doc::prefix("*", Doc::text(name).method("at_mut", vec![index]))
+            }
+            (Access::Checked, true) => {
+                Doc::prefix("*", Doc::text(name).method("checked", vec![index]))
+            }
         };
         (target, element)
     }
@@ -312,17 +313,9 @@ impl Printer<'_> {
         let array = self.body.arr(load.array);
         let shape = array.shape.clone();
         if load.access == Access::Checked && load.subscripts.len() > 1 {
-            let subscripts: Vec<String> =
-                load.subscripts.iter().map(|s| self.text(s, level::LOWEST)).collect();
-            let extents: Vec<String> = shape.iter().map(|e| self.text(e, level::LOWEST)).collect();
-            return call(
-                "inside",
-                vec![
-                    Doc::text(format!("[{}]", subscripts.join(", "))),
-                    Doc::text(format!("[{}]", extents.join(", "))),
-                ],
-            )
-            .doc;
+            let subscripts = load.subscripts.iter().map(|s| self.expr(s)).collect();
+            let extents = shape.iter().map(|e| self.expr(e)).collect();
+            return Doc::call("inside", vec![Doc::Array(subscripts), Doc::Array(extents)]);
         }
         let mut linear: Option<Expr> = None;
         for (k, subscript) in load.subscripts.iter().enumerate() {
@@ -355,19 +348,57 @@ impl Printer<'_> {
     /// Whether a number is one that the keys of the table can be.
     fn fits(&mut self, table: TableId, value: &Expr) -> Spelled {
         let table = self.body.table_name(table).clone();
-        let signed = self.body.type_of(value) == Ok(Type::Signed);
-        let text = self.text(value, level::CAST);
-        if signed {
-            call(
-                format!("{table}::<1>::SIGNED.contains"),
-                vec![Doc::text(format!("&({text} as i64)"))],
-            )
-        } else {
-            spelled(
-                Doc::text(format!("{text} as u64 <= {table}::<1>::EMPTY as u64")),
-                level::COMPARISON,
-            )
+        if self.notation {
+            let value = self.expr(value);
+            return call("fits", vec![Doc::text(table.to_string()), value]);
         }
+        let signed = self.body.type_of(value) == Ok(Type::Signed);
+        let value = self.within(value, level::CAST);
+        if signed {
+            let number = Doc::prefix("&", value.cast("i64").parentheses());
+            let numbers = Doc::text(format!("{table}::<1>::SIGNED"));
+            return spelled(numbers.method("contains", vec![number]), level::POSTFIX);
+        }
+        let most = Doc::text(format!("{table}::<1>::EMPTY")).cast("u64");
+        spelled(value.cast("u64").binary("<=", most), level::COMPARISON)
+    }
+}
+
+/// The negation without a `!` around several operators: of comparisons, and of what `&&` and `||` make
+/// of them.
+fn opposite(e: &Expr) -> Option<Expr> {
+    let Expr::Binary { op, left, right } = e else {
+        return match e {
+            Expr::Given { value, .. } => opposite(value),
+            _ => None,
+        };
+    };
+    let both = |op: BinaryOp| {
+        let negated = |e: &Expr| opposite(e).unwrap_or_else(|| e.clone().negated());
+        Some(Expr::binary(op, negated(left), negated(right)))
+    };
+    let compared = |op: BinaryOp| Some(Expr::binary(op, (**left).clone(), (**right).clone()));
+    match op {
+        BinaryOp::Eq => compared(BinaryOp::Ne),
+        BinaryOp::Ne => compared(BinaryOp::Eq),
+        BinaryOp::Lt => compared(BinaryOp::Ge),
+        BinaryOp::Le => compared(BinaryOp::Gt),
+        BinaryOp::Gt => compared(BinaryOp::Le),
+        BinaryOp::Ge => compared(BinaryOp::Lt),
+        BinaryOp::And => both(BinaryOp::Or),
+        BinaryOp::Or => both(BinaryOp::And),
+        _ => None,
+    }
+}
+
+/// `e` of `(e + k - 1) / k`.
+fn rounded_up<'e>(sum: &'e Expr, divisor: &Expr) -> Option<&'e Expr> {
+    match (sum, divisor) {
+        (Expr::Binary { op: BinaryOp::Add, left, right }, Expr::Int { value: k, .. }) => {
+            matches!(**right, Expr::Int { value, .. } if value > 0 && value + 1 == *k)
+                .then_some(left)
+        }
+        _ => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Loading a compiled kernel.
 
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 use super::invoke::{Arguments, RawArray};
@@ -25,11 +26,13 @@ impl BuiltFile {
     }
 }
 
-/// A loaded kernel; the code stays in memory as long as this value lives.
+/// A loaded kernel.
+///
+/// Its code stays in memory for good: a thread of a parallel kernel may still be on its way out of it
+/// when the call has returned, since a scope of threads waits for their work, not for their end.
 pub struct Library {
     entry: Entry,
-    // Dropped after `entry` is out of reach; the folder, if any, last.
-    _library: libloading::Library,
+    _library: ManuallyDrop<libloading::Library>,
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -51,10 +54,12 @@ impl Library {
                 .note(format!("the library is `{}`", path.display()))
                 .help("check that the cache folder (SISKIN_CACHE) allows executable files")
         };
-        // A generated module has no initialiser: loading runs no code of it.
+        // SAFETY: a generated module has no initialiser: loading runs no code of it.
         let library = unsafe { libloading::Library::new(path) }.map_err(failed)?;
+        // SAFETY: every module declares its entry with this type.
         let entry = unsafe { library.get::<Entry>(entry) }.map_err(failed)?;
-        Ok(Library { entry: *entry, _library: library, _folder: None })
+        let entry = *entry;
+        Ok(Library { entry, _library: ManuallyDrop::new(library), _folder: None })
     }
 
     /// Loads a library that is in no cache, and keeps its folder.
@@ -71,6 +76,7 @@ impl Library {
     /// types of its structs; the tensors satisfy what the module's `validate` checks, and dimensions
     /// that share an index agree.
     pub unsafe fn run(&self, arguments: &Arguments) {
+        // SAFETY: the caller promises what the entry asks for.
         unsafe { (self.entry)(arguments.sizes.as_ptr(), arguments.arrays.as_ptr()) }
     }
 }

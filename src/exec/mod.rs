@@ -110,6 +110,7 @@ mod tests {
         let mut arguments = Arguments::default();
         arguments.size(5);
         arguments.array(RawArray { data: numbers.as_mut_ptr().cast(), len: numbers.len() });
+        // SAFETY: the module takes one size and one array of `u32`.
         unsafe { library.run(&arguments) };
         numbers
     }

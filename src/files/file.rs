@@ -27,6 +27,7 @@ const REPORT_EVERY: u64 = 1 << 20;
 /// What was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct File {
+    /// What the file holds.
     pub loaded: Loaded,
     /// What was accepted although the format forbids it, with the line.
     pub warnings: Vec<String>,

@@ -6,7 +6,9 @@ use crate::tensor::{DenseArray, Entries, ValueType, Values};
 /// The content of a file, in the form the file has.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Loaded {
+    /// A list of entries.
     Entries(Entries),
+    /// Every element.
     Dense(DenseArray),
 }
 
@@ -31,6 +33,7 @@ impl Loaded {
         }
     }
 
+    /// The values, in the order of the file.
     pub fn values(&self) -> &Values {
         match self {
             Loaded::Entries(entries) => entries.values(),
@@ -38,6 +41,7 @@ impl Loaded {
         }
     }
 
+    /// The type of the values.
     pub fn value_type(&self) -> ValueType {
         self.values().value_type()
     }

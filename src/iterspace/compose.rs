@@ -4,103 +4,13 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::{Names, Operand, Role, Tile};
+use super::{Names, Operand, Role, Space};
 use crate::check::stores_coordinates_once;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Affine, Constraint, Formula, Name, Relop, conjunction};
+use crate::formula::{Affine, Constraint, Formula, Name, Relop};
 use crate::layout::{Layout, Property};
-use crate::program::{AssignOp, Product, Program};
+use crate::program::{Product, Program};
 use crate::theory::Theory;
-
-/// The iteration space of a statement over one choice of relation pieces.
-#[derive(Clone, Debug)]
-pub struct Space {
-    /// Logical indices, in order of first occurrence.
-    pub indices: Vec<Name>,
-    /// Extent parameter of each index.
-    pub extents: IndexMap<Name, Name>,
-    /// The output first, then what is read, each access once.
-    pub operands: Vec<Operand>,
-    /// The factors of the product, as numbers of operands: `x[i] * x[i]` reads one twice.
-    pub factors: Vec<usize>,
-    /// The conjunction over indices, positions and index-array calls.
-    pub constraints: Vec<Constraint>,
-    /// Restrictions that are not conjunctive; tested where their indices are bound.
-    pub guards: Vec<Formula>,
-    /// What holds of the parameters: extents are not negative, `NNZ_A = pos_A(I)`.
-    pub facts: Vec<Constraint>,
-    /// Properties of all index arrays, each tensor once.
-    pub properties: Vec<Property>,
-    /// Facts and properties, and what holds of all index arrays, ready for proofs.
-    pub theory: Arc<Theory>,
-    pub op: AssignOp,
-    /// The literal factor, by the type of the values: see [`Product::fold`].
-    pub coefficient: Arc<Product>,
-    /// What was parsed, for places of literals.
-    pub text: Arc<str>,
-    /// Index of this space among those of the statement, and which piece of each operand it takes.
-    pub pieces: Vec<usize>,
-    /// Tile dimensions, in the order in which they were asked for.
-    pub tiles: Vec<Tile>,
-    /// Groups of positions to be visited as one loop.
-    pub fused: Vec<Vec<Name>>,
-    /// All names that are taken.
-    pub names: Names,
-}
-
-impl Space {
-    pub fn output(&self) -> &Operand {
-        &self.operands[0]
-    }
-
-    pub fn inputs(&self) -> &[Operand] {
-        &self.operands[1..]
-    }
-
-    /// The operands of the product, in order; one that is a factor twice is there twice.
-    pub fn factors(&self) -> impl Iterator<Item = &Operand> {
-        self.factors.iter().map(|&k| &self.operands[k])
-    }
-
-    /// Parameters: everything constant during the kernel.
-    pub fn params(&self) -> Vec<Name> {
-        self.theory.parameters.clone()
-    }
-
-    /// All dimensions, indices first; [`loop_order`](super::loop_order) decides the loops.
-    pub fn dimensions(&self) -> Vec<Name> {
-        let positions = self.operands.iter().flat_map(|o| o.positions.iter());
-        let tiles = self.tiles.iter().map(|t| &t.tile);
-        tiles.chain(&self.indices).chain(positions).cloned().collect()
-    }
-
-    /// The forms that tell output elements apart: its subscripts, or its value's subscripts where
-    /// the output shares positions with an input.
-    pub fn output_place(&self) -> Vec<Affine> {
-        let output = self.output();
-        let stored: Option<Vec<Affine>> =
-            output.value_index.iter().map(|a| a.to_affine().ok()).collect();
-        match stored {
-            Some(place) if output.is_direct() => place,
-            _ => output.subscripts.clone(),
-        }
-    }
-
-    /// The operand that owns a position.
-    pub fn owner(&self, position: &str) -> Option<&Operand> {
-        self.operands.iter().find(|o| o.positions.iter().any(|p| &**p == position))
-    }
-
-    /// The set in isl's notation, dimensions in the given order.
-    pub fn display(&self, dims: &[Name]) -> String {
-        let dims: Vec<&str> = dims.iter().map(|d| &**d).collect();
-        let mut text = conjunction(&self.constraints);
-        for g in &self.guards {
-            text.push_str(&format!(" and ({g})"));
-        }
-        format!("{{ [{}] : {text} }}", dims.join(", "))
-    }
-}
 
 /// More choices of one piece for each operand are refused: every one is a loop nest of its own.
 pub const MOST_CHOICES: usize = 64;
@@ -301,20 +211,26 @@ pub fn compose(
     Ok(choices
         .into_iter()
         .map(|pieces| {
-            let mut constraints = box_constraints.clone();
-            for (o, &k) in operands.iter().zip(&pieces) {
-                for c in &o.pieces[k] {
-                    if !constraints.contains(c) && c.as_bool() != Some(true) {
-                        constraints.push(c.clone());
+            let join = |operands: &[Operand], pieces: &[usize]| {
+                let mut constraints = box_constraints.clone();
+                for (o, &k) in operands.iter().zip(pieces) {
+                    for c in &o.pieces[k] {
+                        if !constraints.contains(c) && c.as_bool() != Some(true) {
+                            constraints.push(c.clone());
+                        }
                     }
                 }
-            }
+                constraints
+            };
+            let constraints = join(&operands, &pieces);
+            let demanded = join(&operands[1..], &pieces[1..]);
             Space {
                 indices: indices.clone(),
                 extents: extents.clone(),
                 operands: operands.clone(),
                 factors: factors.clone(),
                 constraints,
+                demanded,
                 guards: guards.clone(),
                 facts: facts.clone(),
                 properties: properties.clone(),

@@ -9,8 +9,8 @@
 
 use std::fmt;
 
-use super::{LoopOrder, Space};
-use crate::formula::{Affine, Formula, Name};
+use super::Space;
+use crate::formula::{Affine, Constraint, Formula, Name};
 use crate::prover::{Answer, Model, Prover};
 use crate::theory::Known;
 
@@ -54,27 +54,24 @@ impl fmt::Display for LoopKind {
     }
 }
 
-/// Tests every dimension of the space in loop order.
-pub fn parallelism(
+/// Tests dimension `d` of `dims`. `known` is what holds where an element is written: all constraints
+/// and guards of the space, or fewer where sums are written before all is known.
+pub fn loop_kind(
     space: &Space,
-    order: &LoopOrder,
+    known: (&[Constraint], &[Formula]),
+    dims: &[Name],
+    d: usize,
     prover: &mut dyn Prover,
-) -> Vec<(Name, LoopKind)> {
-    (0..order.dims.len())
-        .map(|d| (order.dims[d].clone(), loop_kind(space, &order.dims, d, prover)))
-        .collect()
-}
-
-/// Tests dimension `d` of `dims`.
-pub fn loop_kind(space: &Space, dims: &[Name], d: usize, prover: &mut dyn Prover) -> LoopKind {
+) -> LoopKind {
+    let (constraints, guards) = known;
     let inner = &dims[d..];
     let prime = |n: &Name| inner.contains(n).then(|| Affine::var(Name::from(format!("{n}'"))));
     let mut facts: Vec<Formula> = Vec::new();
-    for c in &space.constraints {
+    for c in constraints {
         facts.push(Formula::Constraint(c.clone()));
         facts.push(Formula::Constraint(c.substitute(&prime)));
     }
-    for g in &space.guards {
+    for g in guards {
         facts.push(g.clone());
         facts.push(g.substitute(&prime));
     }

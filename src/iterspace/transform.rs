@@ -10,20 +10,12 @@
 //! reductions alone, and every reordering that can be scanned is legal; what cannot be scanned is
 //! refused with the reason.
 
-use super::Space;
+use super::{Space, Tile};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Name};
 
 /// Larger tiles are a slip; the ends of these are far from overflowing.
 const MOST_ITERATIONS: i64 = 1 << 31;
-
-/// A tile dimension: `size * tile <= of < size * tile + size`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tile {
-    pub tile: Name,
-    pub of: Name,
-    pub size: i64,
-}
 
 impl Space {
     /// Adds the tile dimension of `of`, named `t` followed by its name.

@@ -5,7 +5,7 @@
 //!
 //! # fn main() -> Result<(), Box<siskin::diagnostic::Diagnostic>> {
 //! let kernel = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", "csr").layout("x", "sparse").plan()?;
-//! let find = &kernel.statements()[0].finds.last().unwrap();
+//! let find = &kernel.statements()[0].finds().last().unwrap();
 //! assert!(find.plans().count() > 1, "several ways to find x[j] are proved");
 //! # Ok(()) }
 //! ```
@@ -82,12 +82,14 @@ impl Kernel {
         self
     }
 
+    /// The type of the values; `f64` unless told.
     #[must_use]
     pub fn values(mut self, value_type: ValueType) -> Kernel {
         self.request.value_type = value_type;
         self
     }
 
+    /// The width of the index arrays; 32 bits unless told.
     #[must_use]
     pub fn index(mut self, width: IndexWidth) -> Kernel {
         self.request.index_width = width;

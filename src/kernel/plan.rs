@@ -5,33 +5,36 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use crate::check::refuse_contradiction;
+use crate::check::{has_one_coordinate, refuse_contradiction, stores_coordinates_once};
 use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
-use crate::iterspace::{LoopKind, LoopOrder, Space, compose, loop_kind, loop_order};
+use crate::iterspace::compose;
 use crate::layout::{DefaultFor, Layout, share};
-use crate::loops::{Parallelism, Statement};
+use crate::loops::Statement;
 use crate::module::{KernelSpec, Module, render};
 use crate::program::Program;
 use crate::prover::{Prover, Z3Prover};
-use crate::scan::{Nest, scan};
-use crate::synth::{
-    Find, Plan, Refutation, Sizes, Verdict, cheapest, synthesize, templates, tile_guards,
-};
+use crate::schedule::schedule;
+use crate::synth::{Find, Refutation, Sizes, Verdict, templates};
 use crate::tensor::ValueType;
 
 /// Everything that decides a kernel.
 #[derive(Clone, Debug)]
 pub struct Request {
+    /// The statement, as it was given.
     pub expression: String,
     /// Layout text by tensor. Tensors without one are dense.
     pub layouts: IndexMap<Name, String>,
+    /// The loop order asked for, outermost first: indices or positions.
     pub order: Vec<Name>,
     /// `(position or all, template)`; later ones win.
     pub forced: Vec<(Option<String>, String)>,
+    /// The type of the values.
     pub value_type: ValueType,
+    /// The width of the index arrays.
     pub index_width: IndexWidth,
+    /// What the cost model knows of the data.
     pub sizes: Sizes,
     /// More than one: the outermost loop runs in parallel.
     pub threads: usize,
@@ -42,6 +45,7 @@ pub struct Request {
 }
 
 impl Request {
+    /// A request for a statement over dense tensors, without wishes.
     pub fn new(expression: &str) -> Request {
         Request {
             expression: expression.to_string(),
@@ -113,10 +117,12 @@ pub(super) fn layouts(request: &Request, program: &Program) -> Result<IndexMap<N
         refuse_contradiction(&layout)?;
         layouts.insert(tensor, Arc::new(layout));
     }
+    let shared = sharing.is_some();
     if let Some(input) = sharing {
         let layout = sharing_layout(program, &layouts, &input)?;
         layouts.insert(output.clone(), Arc::new(layout));
     }
+    refuse_output(program, &layouts[output], shared)?;
     for tensor in request.layouts.keys() {
         if !layouts.contains_key(tensor) {
             return Err(Diagnostic::new(
@@ -127,6 +133,24 @@ pub(super) fn layouts(request: &Request, program: &Program) -> Result<IndexMap<N
         }
     }
     Ok(layouts)
+}
+
+/// An output is written element by element: a position must stand for one coordinate, and a coordinate
+/// must not be stored twice. (Where positions are an input's, its duplicates each take their part.)
+fn refuse_output(program: &Program, layout: &Layout, shared: bool) -> Result<()> {
+    let why = match () {
+        () if !has_one_coordinate(layout) => "a position may stand for several coordinates",
+        () if !shared && !stores_coordinates_once(layout) => "a coordinate may be stored twice",
+        () => return Ok(()),
+    };
+    let output = program.output()?;
+    Err(Diagnostic::new(
+        Code::Space,
+        format!("`{}` cannot be computed in layout `{}`: {why}", output.tensor, layout.name),
+    )
+    .at(output.span.clone(), "this output")
+    .within("<expression>", &program.text)
+    .help("compute it in a dense layout, and convert the result"))
 }
 
 /// The input named by an output layout of the form `shares(A)`.
@@ -193,44 +217,34 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
         for group in &request.fused {
             space.fuse(group)?;
         }
+        space.verify()?;
+        space.refuse_points_without_place(prover)?;
         if space.is_empty(prover) {
             nothing.get_or_insert(space);
             continue;
         }
-        let order = loop_order(&space, &request.order)?;
-        let nest = scan(&space, &order, prover).map_err(|e| reproducible(e, request))?;
-        let finds = synthesize(&space, &nest, &templates, prover)?;
-        let mut chosen = Vec::new();
-        for find in &finds {
-            let plan = match forced(request, find)? {
-                Some(plan) => plan,
-                None => cheapest(find, &nest, &request.sizes)?.clone(),
-            };
-            chosen.push(plan);
+        let schedule = schedule(&space, &request.order)?;
+        let statement = Statement::new(space, schedule, &templates, &request.sizes, prover);
+        let mut statement = statement.map_err(|e| reproducible(e, request))?;
+        for find in 0..statement.finds().len() {
+            if let Some(template) = forced(request, &statement.finds()[find])? {
+                let proved = statement.choose(find, &template);
+                debug_assert!(proved, "{template} is refused above unless it is proved");
+            }
         }
-        let parallel = match request.threads {
-            0 | 1 => None,
-            _ => outermost_parallel(&space, &order, &nest, prover)?,
-        };
-        let tile_guards = tile_guards(&space, &nest, &finds);
-        statements.push(Statement { space, order, nest, finds, chosen, tile_guards, parallel });
+        if request.threads > 1 {
+            statement.parallelise(prover)?;
+        }
+        statements.push(statement);
     }
     if let (true, Some(space)) = (statements.is_empty(), nothing) {
         // Nothing is ever added to the output; the kernel still is one.
-        let order = loop_order(&space, &request.order)?;
-        statements.push(Statement {
-            nest: Nest::nothing(&order.dims),
-            space,
-            order,
-            finds: Vec::new(),
-            chosen: Vec::new(),
-            tile_guards: Vec::new(),
-            parallel: None,
-        });
+        let schedule = schedule(&space, &request.order)?;
+        statements.push(Statement::nothing(space, schedule));
     }
     for (position, _) in &request.forced {
         if let Some(p) = position {
-            let finds = statements.iter().flat_map(|s| &s.finds);
+            let finds = statements.iter().flat_map(Statement::finds);
             let known: Vec<Name> = finds.map(|f| f.problem.position.clone()).collect();
             if !known.iter().any(|k| **k == **p) {
                 return Err(Diagnostic::new(Code::Find, format!("no find of a position `{p}`"))
@@ -260,36 +274,13 @@ fn reproducible(e: Box<Diagnostic>, request: &Request) -> Box<Diagnostic> {
     }
 }
 
-/// The outermost loop, as the dependence test allows it to run.
-fn outermost_parallel(
-    space: &Space,
-    order: &LoopOrder,
-    nest: &Nest,
-    prover: &mut dyn Prover,
-) -> Result<Option<Parallelism>> {
-    let Some(level) = nest.levels.iter().position(|l| l.is_loop()) else { return Ok(None) };
-    if nest.levels[level].is_find() {
-        return Ok(None);
-    }
-    match loop_kind(space, &order.dims, level, prover) {
-        LoopKind::Parallel => Ok(Some(Parallelism { level, private: false })),
-        LoopKind::Reduction(_) => Ok(Some(Parallelism { level, private: true })),
-        LoopKind::Unknown(why) => Err(Diagnostic::new(
-            Code::Dependence,
-            format!("no proof that `{}` may run in parallel", nest.levels[level].var),
-        )
-        .note(why)
-        .help("run it on one thread, or choose another loop order")),
-    }
-}
-
 fn names<'a>(names: impl Iterator<Item = &'a Name>) -> String {
     let names: Vec<&str> = names.map(|n| &**n).collect();
     names.join(", ")
 }
 
-/// The plan of the template that the user forces on `find`, if any; refused unless it is proved.
-fn forced(request: &Request, find: &Find) -> Result<Option<Plan>> {
+/// The template that the user forces on `find`, if any; refused unless it is proved.
+fn forced(request: &Request, find: &Find) -> Result<Option<String>> {
     let position = &find.problem.position;
     // A named position wins over a wish for all.
     let named = request.forced.iter().rev().find(|(p, _)| p.as_deref() == Some(&**position));
@@ -308,7 +299,7 @@ fn forced(request: &Request, find: &Find) -> Result<Option<Plan>> {
         };
     };
     match &attempt.verdict {
-        Verdict::Proved(plan) => Ok(Some(plan.clone())),
+        Verdict::Proved(_) => Ok(Some(name.clone())),
         verdict => {
             let proved: Vec<&str> = find.plans().map(|p| p.template.name.as_str()).collect();
             let refused = Diagnostic::new(
@@ -329,6 +320,7 @@ fn forced(request: &Request, find: &Find) -> Result<Option<Plan>> {
 }
 
 impl Planned {
+    /// The statement that is computed.
     pub fn program(&self) -> &Program {
         &self.program
     }
@@ -348,10 +340,12 @@ impl Planned {
         &self.statements
     }
 
+    /// The type of the values.
     pub fn value_type(&self) -> ValueType {
         self.value_type
     }
 
+    /// The width of the index arrays.
     pub fn index_width(&self) -> IndexWidth {
         self.index_width
     }
@@ -372,10 +366,8 @@ impl Planned {
         find: usize,
         template: &str,
     ) -> Option<Planned> {
-        let s = self.statements.get_mut(statement)?;
-        let plan = s.finds.get(find)?.plans().find(|p| p.template.name == template)?.clone();
-        s.chosen[find] = plan;
-        Some(self)
+        let proved = self.statements.get_mut(statement)?.choose(find, template);
+        proved.then_some(self)
     }
 
     /// Renders the module.

@@ -283,15 +283,17 @@ impl Call<'_> {
     /// Runs the kernel and returns its time. Running again adds again, unless the statement assigns.
     pub fn run(&mut self) -> Duration {
         let start = Instant::now();
-        // `CompiledKernel::call` checked what the entry relies on.
+        // SAFETY: `CompiledKernel::call` checked what the entry relies on.
         unsafe { self.kernel.built.library.run(&self.arguments) };
         start.elapsed()
     }
 
+    /// The result.
     pub fn output(&self) -> &Tensor {
         &self.output
     }
 
+    /// The result itself.
     pub fn into_output(self) -> Tensor {
         self.output
     }

@@ -16,6 +16,7 @@ use crate::formula::{Affine, Arith, Atom, Constraint, Formula, Name, Relop};
 
 /// A condition on index arrays and sizes that can be checked in one pass.
 #[derive(Clone, Debug, PartialEq)]
+#[doc(hidden)]
 pub enum Check {
     /// The index array (or the value array) has that many elements.
     Length { array: Name, len: Arith },

@@ -7,51 +7,15 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::assemble::ArrayParts;
 use super::declaration::{Arguments, Reader, constants, unknown};
+use super::level::{Level, Place};
 use super::level_use::{LevelUse, Setting};
-use super::parent::Tuple;
-use super::property::Statement;
 use super::source::{Source, Text};
 use super::specialise::{Family, Specialise, tuple_names};
 use super::toml_schema::Declaration;
 use super::{Layout, Relation};
 use crate::diagnostic::{Code, Result};
-use crate::formula::{Arith, Constraint, Name};
-
-/// A level specialised to its place in a layout.
-#[derive(Debug)]
-pub(super) struct Level {
-    pub positions: Vec<Name>,
-    pub pieces: Vec<Vec<Constraint>>,
-    /// What the next level sees as its parent.
-    pub child: Tuple,
-    pub arrays: IndexMap<Name, ArrayParts>,
-    /// The names of the arrays in the level's file, by their names in the layout.
-    pub declared: IndexMap<Name, Name>,
-    /// Further bounds of the values of arrays of outer levels.
-    pub narrowed: Vec<(Name, Vec<Constraint>)>,
-    pub params: IndexMap<Name, Option<Arith>>,
-    /// Properties that hold under the options of this use, and whether each extends the
-    /// parent's order.
-    pub properties: Vec<(Statement, bool)>,
-    /// Arrays whose values are this level's coordinates.
-    pub coordinate_arrays: Vec<Name>,
-}
-
-/// The place of a level in a layout.
-pub(super) struct Place<'a> {
-    pub number: usize,
-    /// Number of levels.
-    pub count: usize,
-    pub parent: &'a Tuple,
-    /// Arrays of the outer levels: for a name in a level's file, the name in the layout and the
-    /// arguments. Inner levels come last.
-    pub outer: &'a IndexMap<Name, (Name, Vec<Name>)>,
-    pub dims: &'a [Name],
-    /// The text that holds the use.
-    pub use_source: &'a Arc<Source>,
-}
+use crate::formula::Name;
 
 pub(super) fn level(
     source: &Arc<Source>,

@@ -20,7 +20,8 @@ use indexmap::IndexMap;
 
 use super::assemble::{ArrayParts, Parts, assemble};
 use super::declaration::unknown;
-use super::level_form::{Level, Place, level};
+use super::level::{Level, Place};
+use super::level_form::level;
 use super::level_use::{DimRef, LevelUse};
 use super::parent::Tuple;
 use super::property::Statement;

@@ -23,6 +23,7 @@ mod declaration;
 mod defaults;
 mod describe;
 mod index_form;
+mod level;
 mod level_form;
 mod level_use;
 mod levels;
@@ -32,6 +33,7 @@ pub mod probing;
 mod property;
 mod relation;
 mod share;
+mod size;
 mod source;
 mod specialise;
 mod suggest;
@@ -47,6 +49,7 @@ use indexmap::IndexMap;
 pub use self::defaults::DefaultFor;
 pub use self::library::{LayoutSpec, shipped, shipped_levels};
 pub use self::share::share;
+pub use self::size::SizeSource;
 pub use self::suggest::nearest;
 use crate::formula::{Arith, Constraint, Formula, Name};
 
@@ -64,6 +67,7 @@ pub struct Relation {
 /// An index array: an uninterpreted function with a domain and a range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexArray {
+    /// The name, as declared.
     pub name: Name,
     /// Formal argument names, the variables of `domain` and `range`.
     pub args: Vec<Name>,
@@ -83,6 +87,7 @@ pub struct IndexArray {
 /// Where the value of a position tuple is stored: `val(p1, p2, p3)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueArray {
+    /// The name, as declared.
     pub name: Name,
     /// Subscripts, possibly polynomial in positions, calls and parameters.
     pub index: Vec<Arith>,
@@ -95,15 +100,25 @@ pub struct ValueArray {
 /// The kinds of properties a declaration may state (design §2). Each is sugar for a formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PropertyKind {
+    /// The values lie between bounds.
     Range,
+    /// No value is there twice.
     Injective,
+    /// The values rise, or fall.
     Monotonic,
+    /// The values rise, or fall, in each segment.
     PeriodicMonotonic,
+    /// The tuples of values rise, or fall.
     Lexicographic,
+    /// The tuples of values rise, or fall, in each segment.
     PeriodicLexicographic,
+    /// Every number below the length is there once.
     Permutation,
+    /// The ranges between two arrays do not overlap.
     Disjoint,
+    /// The array is a hash table with linear probing.
     Probing,
+    /// Whatever the formula says.
     Formula,
 }
 
@@ -112,14 +127,17 @@ pub enum PropertyKind {
 /// are part of the formula.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Property {
+    /// Which kind was declared.
     pub kind: PropertyKind,
     /// The arrays the property is about, in order.
     pub arrays: Vec<Name>,
     /// Segment array of the periodic kinds.
     pub segments: Option<Name>,
+    /// Whether equal neighbours are excluded.
     pub strict: bool,
     /// Values decrease instead of increase.
     pub decreasing: bool,
+    /// What holds, for all values of its free variables.
     pub formula: Formula,
 }
 
@@ -128,14 +146,19 @@ pub struct Property {
 pub struct Layout {
     /// As the user wrote it: `csr`, `bcsr(4,4)`, a path, or a level list.
     pub name: String,
+    /// A line about it.
     pub summary: String,
     /// Logical dimensions in subscript order; the extent of `i` is the parameter `I`.
     pub dims: Vec<Name>,
+    /// From positions to coordinates.
     pub relation: Relation,
+    /// Where the values are.
     pub value: ValueArray,
+    /// The index arrays, in the order of the declaration.
     pub arrays: IndexMap<Name, IndexArray>,
     /// Size parameters. `Some`: defined (`NNZ = pos(I)`); `None`: counted when a tensor is packed.
     pub params: IndexMap<Name, Option<Arith>>,
+    /// What holds of the index arrays.
     pub properties: Vec<Property>,
     /// Facts about extents and parameters alone, e.g. `0 <= I`, `0 <= NNZ`.
     pub assumptions: Vec<Constraint>,

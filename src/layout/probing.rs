@@ -2,7 +2,7 @@
 //!
 //! The last quarter of the slots is no coordinate's home, so that a table filled to a quarter never
 //! wraps around. Packing, validation and generated code (which repeats the functions below,
-//! `emit/probing.rs`) all follow this one definition.
+//! `module/probing.rs`) all follow this one definition.
 
 /// The function symbol of [`home_slot`] in formulas: `home(W, c)`. No index array may have its name.
 pub const HOME: &str = "home";
@@ -30,7 +30,8 @@ pub fn misplaced(slots: usize, coordinate: impl Fn(usize) -> i64) -> Option<usiz
         } else {
             // Twins have one home, so they are in one run of occupied slots.
             run.sort_unstable();
-            let twin = run.windows(2).filter(|w| w[0].0 == w[1].0).map(|w| w[1].1).min();
+            let twins = run.windows(2).filter(|w| w[0].0 == w[1].0);
+            let twin = twins.map(|w| w[1].1).min();
             run.clear();
             first = first.into_iter().chain(twin).min();
             if first.is_some() {

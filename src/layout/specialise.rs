@@ -11,7 +11,7 @@ use toml::Spanned;
 use super::assemble::ArrayParts;
 use super::bounds::extent_of;
 use super::declaration::{PropertyEntryKeys, Reader, starts_upper_case, unknown};
-use super::level_form::{Level, Place};
+use super::level::{Level, Place};
 use super::parent::{PARENT, PARENTS, Tuple};
 use super::property::Statement;
 use super::source::{Source, Text};

@@ -12,6 +12,7 @@ use crate::formula::{Affine, Constraint, Name, Relop};
 
 /// How the next variable is found, or a condition that all its variables allow to check.
 #[derive(Clone, Debug, PartialEq)]
+#[doc(hidden)]
 pub enum Step {
     /// `variable = value`
     Solve {
@@ -30,6 +31,7 @@ pub enum Step {
 /// `coefficient * variable + rest >= 0`; the coefficient is positive in a lower bound and negative
 /// in an upper one.
 #[derive(Clone, Debug, PartialEq)]
+#[doc(hidden)]
 pub struct Bound {
     pub coefficient: i64,
     pub rest: Affine,

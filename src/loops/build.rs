@@ -42,6 +42,9 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn piece(&mut self) -> Block {
         let s = self.statement;
+        if s.nest.is_nothing() {
+            return Vec::new();
+        }
         for (find, plan) in s.finds.iter().zip(&s.chosen) {
             self.loops.finds.push(Find {
                 leave: may_leave(&s.nest, find, plan),

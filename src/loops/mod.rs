@@ -8,12 +8,15 @@
 //! ```text
 //! block  := node*
 //! node   := 'let' v '=' e                                  of the nodes that follow
-//!         | 'for' v 'in' e..e ['on threads' ['with private sums']] block
-//!         | 'if' tests block
+//!         | 'for' v 'in' range ['on threads' ['with private sums']] ['each thread:' 'state' v]*
+//!               ['skip unless' v 'in' range 'where' tests ':' skipped] block
+//!         | 'if' tests (';' restriction)* block
 //!         | 'state' v                                      of the search for v, set up here
-//!         | 'search' v 'in' e..e 'where' tests 'by' plan block
-//!         | a[e, …] '+=' [number '*'] a[e, …] '*' …
+//!         | 'search' v ('in' range | '=' e) ['where' tests] ':' plan block
+//!         | a[e, …] '+=' ['-'] [number '*'] a[e, …] '*' …
 //!         | 'piece' block
+//! range  := end..end                                       the upper end exclusive
+//! end    := e | 'max{' e (';' e)* '}' | 'min{' e (';' e)* '}'
 //! ```
 //!
 //! Before → after, for a matrix of which the lower half is stored, times a vector:
@@ -36,10 +39,13 @@
 mod build;
 mod display;
 mod join;
+mod outline;
+mod parse;
 mod statement;
 mod tree;
 
 pub use build::build;
+pub use outline::{Outline, Sought};
 pub use statement::{Parallelism, Statement};
 pub use tree::{
     Among, Block, Find, Loop, Loops, Node, Place, Range, Search, SearchId, Skip, Update, updates,

@@ -1,22 +1,30 @@
 //! What the tree is made from: one scanned space with its plans.
 
-use crate::iterspace::{LoopOrder, Space};
-use crate::scan::Nest;
-use crate::synth::{self, Plan, TileGuard};
+use std::rc::Rc;
 
-/// A scanned space with a plan for each of its finds.
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::{Formula, Name};
+use crate::iterspace::{LoopKind, Space, loop_kind};
+use crate::prover::Prover;
+use crate::scan::{Nest, scan};
+use crate::schedule::Schedule;
+use crate::synth::{self, Plan, Proved, Sizes, Template, TileGuard};
+use crate::synth::{cheapest, synthesize, tile_guards};
+
+/// A scanned space with a proved plan for each of its finds.
+///
+/// What is proved of it is proved of all its parts together: outside the compiler they are only read.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    pub space: Space,
-    pub order: LoopOrder,
-    pub nest: Nest,
-    pub finds: Vec<synth::Find>,
+    pub(crate) space: Space,
+    pub(crate) schedule: Schedule,
+    pub(crate) nest: Nest,
+    pub(crate) finds: Vec<synth::Find>,
     /// The plan for each find, in the order of `finds`.
-    pub chosen: Vec<Plan>,
+    pub(crate) chosen: Vec<Proved<Plan>>,
     /// Guards that skip tiles without a match.
-    pub tile_guards: Vec<TileGuard>,
-    /// The loop that runs on several threads, if the kernel is to be parallel.
-    pub parallel: Option<Parallelism>,
+    pub(super) tile_guards: Vec<TileGuard>,
+    pub(crate) parallel: Option<Parallelism>,
 }
 
 /// How a statement runs on several threads: chunks of one loop, handed out dynamically.
@@ -26,4 +34,132 @@ pub struct Parallelism {
     pub level: usize,
     /// Chunks may write the same output elements: each thread sums into its own copy.
     pub private: bool,
+}
+
+impl Statement {
+    /// Scans `space`, tries `templates` on its finds, and takes the cheapest for each.
+    ///
+    /// # Errors
+    /// If the space has no scan in this order, or nothing finds one of its positions.
+    pub fn new(
+        space: Space,
+        schedule: Schedule,
+        templates: &[Rc<Template>],
+        sizes: &Sizes,
+        prover: &mut dyn Prover,
+    ) -> Result<Statement> {
+        let nest = scan(&space, &schedule, prover)?;
+        let finds = synthesize(&space, &nest, templates, prover)?;
+        let cheapest = |find| Ok(cheapest(find, &nest, sizes)?.clone());
+        let chosen = finds.iter().map(cheapest).collect::<Result<Vec<_>>>()?;
+        let tile_guards = tile_guards(&space, &nest, &finds);
+        Ok(Statement { space, schedule, nest, finds, chosen, tile_guards, parallel: None })
+    }
+
+    /// The statement of a space without points: it visits nothing.
+    pub fn nothing(space: Space, schedule: Schedule) -> Statement {
+        Statement {
+            nest: Nest::nothing(&schedule.dims()),
+            space,
+            schedule,
+            finds: Vec::new(),
+            chosen: Vec::new(),
+            tile_guards: Vec::new(),
+            parallel: None,
+        }
+    }
+
+    /// Takes another template for find number `find`; false if it is not proved there.
+    #[must_use]
+    pub fn choose(&mut self, find: usize, template: &str) -> bool {
+        let Some(f) = self.finds.get(find) else { return false };
+        let Some(plan) = f.plans().find(|p| p.template.name == template) else { return false };
+        self.chosen[find] = plan.clone();
+        true
+    }
+
+    /// Runs the outermost loop on several threads, as the dependence test allows. A statement
+    /// without such a loop stays as it is.
+    ///
+    /// # Errors
+    /// `S0303` if the prover gives up.
+    pub fn parallelise(&mut self, prover: &mut dyn Prover) -> Result<()> {
+        let Some(level) = self.nest.levels.iter().position(|l| l.is_loop()) else { return Ok(()) };
+        if self.nest.levels[level].is_find() {
+            return Ok(());
+        }
+        let private = match self.loop_kind(level, prover) {
+            LoopKind::Parallel => false,
+            LoopKind::Reduction(_) => true,
+            LoopKind::Unknown(why) => {
+                let var: &Name = &self.nest.levels[level].var;
+                return Err(Diagnostic::new(
+                    Code::Dependence,
+                    format!("no proof that `{var}` may run in parallel"),
+                )
+                .note(why)
+                .help("run it on one thread, or choose another loop order"));
+            }
+        };
+        self.parallel = Some(Parallelism { level, private });
+        Ok(())
+    }
+
+    /// Whether the loop at `level` of the nest may run in parallel.
+    ///
+    /// An element that stays the same during an inner loop is summed in a variable and written behind
+    /// that loop, whether or not anything was added: what holds there counts, not what holds at a
+    /// point of the space.
+    pub fn loop_kind(&self, level: usize, prover: &mut dyn Prover) -> LoopKind {
+        let dims = self.schedule.dims();
+        let place = self.space.output_place();
+        let decided = |l: usize| {
+            let before = |n: &Name| self.nest.level_of(n).is_none_or(|at| at < l);
+            let mut all = true;
+            place.iter().for_each(|a| a.visit_vars(&mut |n| all &= before(n)));
+            all
+        };
+        let summed = (level..self.nest.levels.len()).find(|&l| {
+            let here = &self.nest.levels[l];
+            here.is_loop() && !here.is_find() && decided(l)
+        });
+        match summed {
+            None => {
+                let known = (&self.space.constraints[..], &self.space.guards[..]);
+                loop_kind(&self.space, known, &dims, level, prover)
+            }
+            Some(l) => {
+                let known = self.nest.known_before(l);
+                let tested = self.nest.levels[..l].iter().flat_map(|l| l.restrictions.clone());
+                let guards: Vec<Formula> = tested.collect();
+                loop_kind(&self.space, (&known, &guards), &dims, level, prover)
+            }
+        }
+    }
+
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    pub fn nest(&self) -> &Nest {
+        &self.nest
+    }
+
+    pub fn finds(&self) -> &[synth::Find] {
+        &self.finds
+    }
+
+    /// The loop that runs on several threads, if the kernel is parallel.
+    pub fn parallel(&self) -> Option<Parallelism> {
+        self.parallel
+    }
+
+    /// The plan for each find, in their order.
+    pub fn chosen(&self) -> &[Proved<Plan>] {
+        &self.chosen
+    }
 }

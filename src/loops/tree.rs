@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
 use crate::program::Product;
 use crate::scan::Nest;
-use crate::synth::{self, Plan};
+use crate::synth::{self, Plan, Proved};
 
 /// A search of the tree; unique among all pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -29,7 +29,7 @@ pub struct Loops {
 #[derive(Clone, Debug)]
 pub struct Find {
     pub find: Rc<synth::Find>,
-    pub plan: Plan,
+    pub plan: Proved<Plan>,
     /// The nest in which it was proved.
     pub nest: Rc<Nest>,
     /// Parameters that may bound a state index.

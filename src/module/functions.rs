@@ -2,11 +2,11 @@
 
 use indexmap::IndexMap;
 
-use super::indent::indent;
 use super::signature::{Signature, TensorSignature, length_source};
 use super::spec::KernelSpec;
+use super::validate::error;
 use crate::code::realise::size;
-use crate::code::{AccessProof, Argument, Body, Expr, VarId};
+use crate::code::{AccessProof, Argument, Body, Doc, Expr, Lines, VarId};
 use crate::formula::{Arith, Name};
 use crate::iterspace::{Operand, Role};
 use crate::program::AssignOp;
@@ -83,13 +83,16 @@ impl Functions<'_> {
         out
     }
 
+    /// The functions, each with an empty line before it.
     pub fn items(&self) -> String {
-        let mut out = indent(&self.safe_functions());
-        out.push('\n');
-        out.push_str(&indent(&self.unchecked_function()));
-        out.push('\n');
-        out.push_str(&self.core_function());
-        out
+        let mut out = Lines::default();
+        out.blank();
+        self.safe_functions(&mut out);
+        out.blank();
+        self.unchecked_function(&mut out);
+        out.blank();
+        self.core_function(&mut out);
+        out.into_text()
     }
 
     /// `y: &mut DenseMut<'_>, A: &Csr<'_>, I: usize`
@@ -104,67 +107,67 @@ impl Functions<'_> {
         tensors.chain(extents).chain(threads).collect()
     }
 
-    fn passed(&self, input: impl Fn(&str) -> String) -> String {
+    fn passed(&self, input: impl Fn(&str) -> Doc) -> Vec<Doc> {
         let tensors = self.signature.tensors.iter().map(|t| match t.role {
-            Role::Output => t.argument.clone(),
+            Role::Output => Doc::text(t.argument.clone()),
             Role::Input => input(&t.argument),
         });
-        let extents = self.signature.extents.iter().map(|e| e.argument.clone());
-        let threads = self.signature.threads.then(|| "threads".to_string());
-        let all: Vec<String> = tensors.chain(extents).chain(threads).collect();
-        all.join(", ")
+        let extents = self.signature.extents.iter().map(|e| Doc::text(e.argument.clone()));
+        let threads = self.signature.threads.then(|| Doc::text("threads"));
+        tensors.chain(extents).chain(threads).collect()
     }
 
-    /// `pub fn name(…) -> result {`, below each other where they do not fit.
-    fn opening(&self, head: &str, parameters: &[String], result: &str) -> String {
-        let flat = format!("{head}({}){result} {{", parameters.join(", "));
-        if flat.len() <= 100 {
-            return format!("{flat}\n");
-        }
-        let lines: Vec<String> = parameters.iter().map(|p| format!("{p},\n")).collect();
-        format!("{head}(\n{}){result} {{\n", lines.concat())
+    /// `#[allow(…)] pub fn name(…) -> result {`
+    fn opening(&self, head: &str, parameters: &[String], result: &str, out: &mut Lines) {
+        // A kernel that never enters its loops reads nothing.
+        out.line(match self.body.block.is_empty() {
+            true => {
+                "#[allow(non_snake_case, unused_unsafe, unused_variables, clippy::too_many_arguments)]"
+            }
+            false => "#[allow(non_snake_case, clippy::too_many_arguments)]",
+        });
+        out.function(head, parameters, result);
     }
 
-    fn safe_functions(&self) -> String {
-        let mut out = format!(
-            "/// `{}`: validates every tensor, then runs the unchecked core.\n\
-             #[allow(non_snake_case, clippy::too_many_arguments)]\n",
-            self.spec.program
-        );
-        let result = " -> Result<(), Error>";
-        out.push_str(&self.opening("pub fn kernel", &self.parameters("_"), result));
+    fn safe_functions(&self, out: &mut Lines) {
+        let program = &self.spec.program;
+        let result = "Result<(), Error>";
+        out.line(&format!(
+            "/// `{program}`: validates every tensor, then runs the unchecked core."
+        ));
+        self.opening("pub fn kernel", &self.parameters("_"), result, out);
         for t in self.signature.tensors.iter().filter(|t| t.role == Role::Input) {
-            out.push_str(&format!("{}.validate()?;\n", t.argument));
+            out.line(&format!("{}.validate()?;", t.argument));
         }
-        let wrapped = self.passed(|input| format!("&Validated(*{input})"));
-        out.push_str(&format!("kernel_validated({wrapped})\n}}\n\n"));
+        let wrapped = |input: &str| {
+            let tensor = Doc::prefix("*", Doc::text(input));
+            Doc::prefix("&", Doc::call("Validated", vec![tensor]))
+        };
+        out.result(&Doc::call("kernel_validated", self.passed(wrapped)));
+        out.close("");
+        out.blank();
 
-        out.push_str(&format!(
-            "/// `{}` of tensors that are known to be valid: only sizes are compared.\n\
-             #[allow(non_snake_case, clippy::too_many_arguments)]\n",
-            self.spec.program
+        out.line(&format!(
+            "/// `{program}` of tensors that are known to be valid: only sizes are compared."
         ));
-        out.push_str(&self.opening(
-            "pub fn kernel_validated",
-            &self.parameters("Validated<_>"),
-            result,
-        ));
+        let parameters = self.parameters("Validated<_>");
+        self.opening("pub fn kernel_validated", &parameters, result, out);
         for t in &self.signature.tensors {
             match t.role {
-                Role::Output => out.push_str(&format!("{}.validate()?;\n", t.argument)),
+                Role::Output => out.line(&format!("{}.validate()?;", t.argument)),
                 Role::Input => {
-                    out.push_str(&format!("let Validated({0}) = {0};\n", t.argument));
+                    let tensor = Doc::text(t.argument.clone());
+                    out.assignment(&format!("let Validated({}) =", t.argument), &tensor);
                 }
             }
         }
-        out.push_str(&self.comparisons());
-        out.push_str(&self.small_enough());
-        out.push_str("// SAFETY: every property that the core relies on holds.\n");
-        out.push_str(&format!(
-            "unsafe {{ kernel_unchecked({}) }};\nOk(())\n}}\n",
-            self.passed(str::to_string)
-        ));
-        out
+        self.comparisons(out);
+        self.small_enough(out);
+        out.line("// SAFETY: every property that the core relies on holds.");
+        let call = Doc::call("kernel_unchecked", self.passed(|input| Doc::text(input)));
+        out.in_unsafe(&call, ";");
+        out.line("Ok(())");
+        out.close("");
     }
 
     fn operand(&self, t: &TensorSignature) -> &Operand {
@@ -178,22 +181,20 @@ impl Functions<'_> {
     }
 
     /// Dimensions that share an extent must agree, and a shared sparsity must be the one it shares.
-    fn comparisons(&self) -> String {
-        let mut out = String::new();
-        let mut seen: IndexMap<Name, String> = IndexMap::new();
+    fn comparisons(&self, out: &mut Lines) {
+        let mut seen: IndexMap<Name, (String, Doc)> = IndexMap::new();
         for o in &self.spec.space().operands {
             for (d, extent) in o.extents.iter().enumerate() {
-                let place = format!("{}.dims[{d}]", self.argument(&o.tensor));
+                let place = dimension(&self.argument(&o.tensor), d);
+                let text = place.flat();
                 match seen.get(extent) {
                     None => {
-                        seen.insert(extent.clone(), place);
+                        seen.insert(extent.clone(), (text, place));
                     }
-                    Some(first) if *first != place => {
-                        let what = format!("\"{first} equals {place}\"");
-                        out.push_str(&format!(
-                            "if {first} != {place} {{\nreturn Err(Error {{ what: {what}, at: {d} \
-                             }});\n}}\n"
-                        ));
+                    Some((first, doc)) if *first != text => {
+                        let differ = doc.clone().binary("!=", place);
+                        let what = format!("{first} equals {text}");
+                        refuse_if(&differ, &what, Doc::text(d.to_string()), out);
                     }
                     Some(_) => {}
                 }
@@ -207,70 +208,58 @@ impl Functions<'_> {
                 continue;
             };
             let o = self.operand(t);
-            let sizes: Vec<String> = o
-                .value_shape
-                .iter()
-                .map(|s| match s {
-                    // One factor of a product.
-                    Arith::Var(_) | Arith::Int(_) => self.text(s),
-                    _ => format!("({})", self.text(s)),
-                })
-                .collect();
-            let length = if sizes.is_empty() { "1".to_string() } else { sizes.join(" * ") };
-            let needed = self.definitions(&o.value_shape);
-            out.push_str(&format!(
-                "{{\n{needed}if {0}.{1}.len() != {length} {{\nreturn Err(Error {{ what: \"{0} has \
-                 the sparsity of {2}\", at: 0 }});\n}}\n}}\n",
-                t.argument, t.values.field, input.argument
-            ));
+            let sizes = o.value_shape.iter().map(|s| match s {
+                // One factor of a product.
+                Arith::Var(_) | Arith::Int(_) => self.text(s),
+                _ => self.text(s).parentheses(),
+            });
+            let length = sizes.reduce(|a, b| a.binary("*", b)).unwrap_or(Doc::text("1"));
+            out.line("{");
+            out.deeper();
+            self.definitions(&o.value_shape, out);
+            let values = Doc::text(t.argument.clone()).field(&t.values.field);
+            let differ = values.method("len", Vec::new()).binary("!=", length);
+            let what = format!("{} has the sparsity of {}", t.argument, input.argument);
+            refuse_if(&differ, &what, Doc::text("0"), out);
+            out.close("");
         }
-        out
     }
 
     /// That no index arithmetic overflows.
-    fn small_enough(&self) -> String {
-        let mut sizes: Vec<String> = Vec::new();
-        let mut definitions = Vec::new();
-        for v in &self.body.sizes {
-            definitions.push(*v);
-            sizes.push(self.local(*v));
-        }
+    fn small_enough(&self, out: &mut Lines) {
+        let sizes = self.body.sizes.iter().map(|v| Doc::text(self.local(*v))).collect::<Vec<_>>();
         if sizes.is_empty() {
-            return String::new();
+            return;
         }
-        let flat = format!("let sizes = [{}];", sizes.join(", "));
-        let listed = match flat.len() <= 90 && sizes.join(", ").len() <= 60 {
-            true => format!("{flat}\n"),
-            false => {
-                let lines: Vec<String> = sizes.iter().map(|s| format!("{s},\n")).collect();
-                format!("let sizes = [\n{}];\n", lines.concat())
-            }
+        self.definitions_of(&self.body.sizes, out);
+        out.assignment("let sizes =", &Doc::Array(sizes));
+        let large =
+            Doc::text("size").cast("u64").binary(">", Doc::text(self.size_limit.to_string()));
+        let large = Doc::Closure {
+            parameters: "&size".to_string(),
+            lets: Vec::new(),
+            result: Box::new(large),
         };
-        format!(
-            "{}{listed}if let Some(at) = sizes.iter().position(|&size| size as u64 > {}) {{\nreturn \
-             Err(Error {{ what: \"sizes are small enough for index arithmetic\", at }});\n}}\n",
-            self.definitions_of(&definitions),
-            self.size_limit
-        )
+        let found = Doc::text("sizes").method("iter", Vec::new()).method("position", vec![large]);
+        out.open_with("if ", "let Some(at) =", &found);
+        refuse("sizes are small enough for index arithmetic", Doc::text("at"), out);
+        out.close("");
     }
 
-    fn unchecked_function(&self) -> String {
-        let mut out = format!(
-            "/// `{}` without any validation.\n///\n/// # Safety\n/// Every tensor passes its \
-             `validate`, and dimensions that share an index agree.\n\
-             #[allow(non_snake_case, clippy::too_many_arguments)]\n",
-            self.spec.program
+    fn unchecked_function(&self, out: &mut Lines) {
+        out.line(&format!("/// `{}` without any validation.", self.spec.program));
+        out.line("///");
+        out.line("/// # Safety");
+        out.line(
+            "/// Every tensor passes its `validate`, and dimensions that share an index agree.",
         );
-        out.push_str(&self.opening("pub unsafe fn kernel_unchecked", &self.parameters("_"), ""));
+        self.opening("pub unsafe fn kernel_unchecked", &self.parameters("_"), "", out);
         let output = &self.signature.tensors[0];
         if self.spec.space().op == AssignOp::Assign {
             let zero = crate::code::Expr::zero(self.spec.value_type);
-            out.push_str(&format!(
-                "{}.{}.fill({});\n",
-                output.argument,
-                output.values.field,
-                self.body.print_expr(&zero)
-            ));
+            let values = Doc::text(output.argument.clone()).field(&output.values.field);
+            let zero = Doc::text(self.body.print_expr(&zero));
+            out.statement(&values.method("fill", vec![zero]));
         }
         let arguments = self.body.arguments();
         let sizes: Vec<VarId> = arguments
@@ -280,38 +269,37 @@ impl Functions<'_> {
                 _ => None,
             })
             .collect();
-        out.push_str(&self.definitions_of(&sizes));
-        let passed: Vec<String> = arguments
+        self.definitions_of(&sizes, out);
+        let passed = arguments
             .iter()
             .map(|a| match a {
-                Argument::Size(v) => self.local(*v),
-                Argument::Threads(_) => "threads".to_string(),
-                Argument::Array(a) => self.field(&self.body.arr(*a).name),
+                Argument::Size(v) => Doc::text(self.local(*v)),
+                Argument::Threads(_) => Doc::text("threads"),
+                Argument::Array(a) => {
+                    let (written, field) = self.field(&self.body.arr(*a).name);
+                    match written {
+                        true => Doc::prefix("&mut ", Doc::prefix("*", field)),
+                        false => field,
+                    }
+                }
             })
             .collect();
-        let call = format!("unsafe {{ core({}) }};\n", passed.join(", "));
-        if call.len() <= 90 {
-            out.push_str(&call);
-        } else {
-            let lines: Vec<String> = passed.iter().map(|p| format!("{p},\n")).collect();
-            out.push_str(&format!("unsafe {{\ncore(\n{})\n}};\n", lines.concat()));
-        }
-        out.push_str("}\n");
-        out
+        out.in_unsafe(&Doc::call("core", passed), ";");
+        out.close("");
     }
 
-    /// `A.crd`; values that are written are reborrowed.
-    fn field(&self, renamed: &Name) -> String {
+    /// `A.crd`, and whether it is written.
+    fn field(&self, renamed: &Name) -> (bool, Doc) {
         for t in &self.signature.tensors {
+            let tensor = || Doc::text(t.argument.clone());
             if t.values.renamed == *renamed {
-                let reborrowed = if t.role == Role::Output { "&mut *" } else { "" };
-                return format!("{reborrowed}{}.{}", t.argument, t.values.field);
+                return (t.role == Role::Output, tensor().field(&t.values.field));
             }
             if let Some(a) = t.arrays.iter().find(|a| a.renamed == *renamed) {
-                return format!("{}.{}", t.argument, a.field);
+                return (false, tensor().field(&a.field));
             }
         }
-        String::new()
+        (false, Doc::text(""))
     }
 
     /// The name of a size where the tensors are known by their structs.
@@ -323,15 +311,14 @@ impl Functions<'_> {
         format!("size_{}", name.replace('\'', "_prime"))
     }
 
-    fn text(&self, e: &Arith) -> String {
+    fn text(&self, e: &Arith) -> Doc {
         let e = size(self.body, e);
-        self.body.print_with(&e, &|v| self.local(v), &|a| {
-            self.field(&self.body.arr(a).name).trim_start_matches("&mut *").to_string()
-        })
+        self.body
+            .print_with(&e, &|v| self.local(v), &|a| self.field(&self.body.arr(a).name).1.flat())
     }
 
     /// `let size_I = A.dims[0];` for the sizes of these expressions, and what they are defined by.
-    fn definitions(&self, of: &[Arith]) -> String {
+    fn definitions(&self, of: &[Arith], out: &mut Lines) {
         let mut wanted = Vec::new();
         for e in of {
             size(self.body, e).visit(&mut |e| {
@@ -340,33 +327,31 @@ impl Functions<'_> {
                 }
             });
         }
-        self.definitions_of(&wanted)
+        self.definitions_of(&wanted, out);
     }
 
-    fn definitions_of(&self, wanted: &[VarId]) -> String {
+    fn definitions_of(&self, wanted: &[VarId], out: &mut Lines) {
         let mut done: Vec<VarId> = Vec::new();
-        let mut out = String::new();
         for v in wanted {
-            self.define(*v, &mut done, &mut out);
+            self.define(*v, &mut done, out);
         }
-        out
     }
 
-    fn define(&self, v: VarId, done: &mut Vec<VarId>, out: &mut String) {
+    fn define(&self, v: VarId, done: &mut Vec<VarId>, out: &mut Lines) {
         let name = &self.body.var(v).name;
         if done.contains(&v) || self.signature.extents.iter().any(|e| e.parameter == *name) {
             return;
         }
         done.push(v);
         let value = self.value(name, done, out);
-        out.push_str(&format!("let {} = {value};\n", self.local(v)));
+        out.assignment(&format!("let {} =", self.local(v)), &value);
     }
 
     /// Where a size comes from: a dimension, a field, the length of an array, or its definition.
-    fn value(&self, name: &Name, done: &mut Vec<VarId>, out: &mut String) -> String {
+    fn value(&self, name: &Name, done: &mut Vec<VarId>, out: &mut Lines) -> Doc {
         for o in &self.spec.space().operands {
             if let Some(d) = o.extents.iter().position(|e| e == name) {
-                return format!("{}.dims[{d}]", self.argument(&o.tensor));
+                return dimension(&self.argument(&o.tensor), d);
             }
             let Some(k) = o.params.get_index_of(name) else { continue };
             let t = self.signature.tensors.iter().find(|t| t.tensor == o.tensor);
@@ -381,31 +366,41 @@ impl Functions<'_> {
                 });
                 return self.text(definition);
             }
+            let tensor = Doc::text(t.argument.clone());
             if let Some((_, field, _)) = t.counts.iter().find(|(n, ..)| n == original) {
-                return format!("{}.{field}", t.argument);
+                return tensor.field(field);
             }
             let source = length_source(&o.layout, original);
             if let Some(field) = source.and_then(|a| t.field(&a)) {
-                return format!("{}.{}.len()", t.argument, field.field);
+                return tensor.field(&field.field).method("len", Vec::new());
             }
         }
-        "0".to_string()
+        Doc::text("0")
     }
 
-    fn core_function(&self) -> String {
+    fn core_function(&self, out: &mut Lines) {
         let printed = self.body.print(2);
-        let parameters: Vec<String> =
-            printed.parameters.iter().map(|p| format!("    {p},\n")).collect();
-        let flat = format!("unsafe fn core({}) {{", printed.parameters.join(", "));
-        let opening = match flat.len() <= 100 {
-            true => flat,
-            false => format!("unsafe fn core(\n{}) {{", parameters.concat()),
-        };
-        format!(
-            "/// The loops. Unchecked accesses (`at`) are proved to be in bounds.\n\
-             #[allow(non_snake_case, clippy::too_many_arguments)]\n\
-             {opening}\n    unsafe {{\n{}    }}\n}}\n\n",
-            printed.text
-        )
+        out.line("/// The loops. Unchecked accesses (`at`) are proved to be in bounds.");
+        self.opening("unsafe fn core", &printed.parameters, "", out);
+        out.open("unsafe");
+        out.raw(&printed.text);
+        out.close("");
+        out.close("");
     }
+}
+
+/// `A.dims[0]`
+fn dimension(argument: &str, d: usize) -> Doc {
+    Doc::text(argument).field("dims").index(Doc::text(d.to_string()))
+}
+
+/// `return Err(Error::new(what, at));`
+fn refuse(what: &str, at: Doc, out: &mut Lines) {
+    out.give_back(&Doc::call("Err", vec![error(what, at)]));
+}
+
+fn refuse_if(condition: &Doc, what: &str, at: Doc, out: &mut Lines) {
+    out.open_if("if ", condition);
+    refuse(what, at, out);
+    out.close("");
 }

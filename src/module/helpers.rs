@@ -1,9 +1,11 @@
 //! The helper functions of a module: those that its code calls.
 
-use super::indent::indent;
-use super::probing;
 use super::spec::KernelSpec;
-use crate::code::{Access, Assign, Body, Element, Expr, Load, Origin, Part, Stmt, template, visit};
+use super::{probing, validate};
+use crate::code::realise::size;
+use crate::code::{
+    Access, Assign, Body, Element, Expr, Load, Origin, Part, Stmt, VarId, template, visit,
+};
 use crate::diagnostic::Result;
 use crate::tensor::ValueType;
 
@@ -30,14 +32,35 @@ impl Calls {
     }
 }
 
-pub(super) fn items(spec: &KernelSpec, body: &Body) -> Result<String> {
+impl Calls {
+    /// Sizes are elements of index arrays, too: the safe functions read them.
+    fn definitions(&mut self, spec: &KernelSpec, body: &Body) {
+        let mut wanted: Vec<VarId> = body.sizes.clone();
+        let mut next = 0;
+        while let Some(v) = wanted.get(next).copied() {
+            next += 1;
+            for o in &spec.space().operands {
+                let Some(Some(definition)) = o.params.get(&body.var(v).name) else { continue };
+                size(body, definition).visit(&mut |e| match e {
+                    Expr::Var(v) if !wanted.contains(v) => wanted.push(*v),
+                    Expr::Load(load) => self.place(body, load, false),
+                    _ => {}
+                });
+            }
+        }
+    }
+}
+
+/// The items that the code and the validation call, each with an empty line before it.
+pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) -> Result<String> {
     let mut calls = Calls::default();
-    for s in &spec.statements {
-        if let Some(p) = s.parallel {
+    // Before the accesses, which differ. Pieces whose loops were joined sum privately if one does.
+    visit(&body.block, &mut |part| {
+        if let Part::Stmt(Stmt::Parallel(p)) = part {
             calls.private |= p.private;
             calls.shared |= !p.private;
         }
-    }
+    });
     let wraps = matches!(spec.value_type, ValueType::I64 | ValueType::I32);
     visit(&body.block, &mut |part| match part {
         Part::Stmt(Stmt::Store { place, op, .. }) => {
@@ -52,6 +75,7 @@ pub(super) fn items(spec: &KernelSpec, body: &Body) -> Result<String> {
         Part::Expr(Expr::HomeSlot { .. }) => calls.home = true,
         _ => {}
     });
+    calls.definitions(spec, body);
     let mut out = String::new();
     if calls.at {
         out.push_str(AT);
@@ -74,7 +98,9 @@ pub(super) fn items(spec: &KernelSpec, body: &Body) -> Result<String> {
     if calls.private {
         out.push_str(&summing(spec.value_type));
     }
-    let mut out = indent(&out);
+    if validation.element {
+        out.push_str(ELEMENT);
+    }
     let mut done: Vec<&str> = Vec::new();
     for plan in spec.statements.iter().flat_map(|s| &s.chosen) {
         if !done.contains(&plan.template.name.as_str()) {
@@ -85,16 +111,10 @@ pub(super) fn items(spec: &KernelSpec, body: &Body) -> Result<String> {
             }
         }
     }
-    let probing = spec.space().operands.iter().flat_map(|o| &o.properties);
-    let probed = probing.into_iter().any(|p| p.kind == crate::layout::PropertyKind::Probing);
-    if calls.home || probed {
-        out.push('\n');
-        out.push_str(&indent(&probing::items()));
+    if calls.home || validation.misplaced {
+        out.push_str(&probing::items(validation.misplaced));
     }
-    if !out.is_empty() {
-        out.push('\n');
-    }
-    Ok(out.trim_start().to_string())
+    Ok(out)
 }
 
 /// `target += value;` in the arithmetic of the type.
@@ -102,9 +122,7 @@ fn add(t: ValueType, target: &str, value: &str) -> String {
     match t {
         ValueType::F64 | ValueType::F32 => format!("{target} += {value};"),
         ValueType::I64 | ValueType::I32 => {
-            let receiver =
-                if target.starts_with('*') { format!("({target})") } else { target.into() };
-            format!("{target} = {receiver}.wrapping_add({value});")
+            format!("{target} = {}.wrapping_add({value});", target.trim_start_matches('*'))
         }
         ValueType::Bool => format!("{target} |= {value};"),
     }
@@ -126,14 +144,26 @@ fn sum(t: ValueType) -> String {
         ValueType::Bool => "s0 | s1 | s2 | s3",
     };
     format!(
-        "/// Sums `term` over a range in four independent chains.\n\
-         #[inline(always)]\n\
-         fn sum_of(lo: usize, hi: usize, term: impl Fn(usize) -> {ty}) -> {ty} {{\n\
-         let [mut s0, mut s1, mut s2, mut s3]: [{ty}; 4] = [{}; 4];\n\
-         let mut p = lo;\n\
-         while p + 4 <= hi {{\n{}\n{}\n{}\n{}\np += 4;\n}}\n\
-         while p < hi {{\n{}\np += 1;\n}}\n\
-         {pairs}\n}}\n\n",
+        "
+/// Sums `term` over a range in four independent chains.
+#[inline(always)]
+fn sum_of(lo: usize, hi: usize, term: impl Fn(usize) -> {ty}) -> {ty} {{
+    let [mut s0, mut s1, mut s2, mut s3]: [{ty}; 4] = [{}; 4];
+    let mut p = lo;
+    while p + 4 <= hi {{
+        {}
+        {}
+        {}
+        {}
+        p += 4;
+    }}
+    while p < hi {{
+        {}
+        p += 1;
+    }}
+    {pairs}
+}}
+",
         zero(t),
         add(t, "s0", "term(p)"),
         add(t, "s1", "term(p + 1)"),
@@ -150,70 +180,72 @@ fn summing(t: ValueType) -> String {
         .replace("ADD", &add(t, "*total", "part"))
 }
 
-const AT: &str = "\
+const AT: &str = "
 /// `array[k]` where `k` is proved to be in bounds.
 #[inline(always)]
 unsafe fn at<T: Copy>(array: &[T], k: usize) -> T {
-debug_assert!(k < array.len());
-unsafe { *array.get_unchecked(k) }
+    debug_assert!(k < array.len());
+    unsafe { *array.get_unchecked(k) }
 }
-
 ";
 
-const AT_MUT: &str = "\
+const AT_MUT: &str = "
 /// `&mut array[k]` where `k` is proved to be in bounds.
 #[inline(always)]
 unsafe fn at_mut<T>(array: &mut [T], k: usize) -> &mut T {
-debug_assert!(k < array.len());
-unsafe { array.get_unchecked_mut(k) }
+    debug_assert!(k < array.len());
+    unsafe { array.get_unchecked_mut(k) }
 }
-
 ";
 
-const INSIDE: &str = "\
+const INSIDE: &str = "
 /// The row-major place of subscripts, each of which is tested against its extent.
 #[inline(always)]
 fn inside<const N: usize>(subscripts: [usize; N], extents: [usize; N]) -> usize {
-let mut place = 0;
-for (subscript, extent) in subscripts.into_iter().zip(extents) {
-assert!(subscript < extent, \"index out of bounds\");
-place = place * extent + subscript;
+    let mut place = 0;
+    for (subscript, extent) in subscripts.into_iter().zip(extents) {
+        assert!(subscript < extent, \"index out of bounds\");
+        place = place * extent + subscript;
+    }
+    place
 }
-place
-}
-
 ";
 
-const CHUNKS: &str = "\
+const CHUNKS: &str = "
 /// Chunks of a range, handed out to threads in increasing order.
 struct Chunks {
-next: std::sync::atomic::AtomicUsize,
-hi: usize,
-/// Small enough to balance uneven iterations, large enough to hide the hand-out.
-step: usize,
+    next: std::sync::atomic::AtomicUsize,
+    hi: usize,
+    /// Small enough to balance uneven iterations, large enough to hide the hand-out.
+    step: usize,
 }
 
 impl Chunks {
-fn new(threads: usize, lo: usize, hi: usize) -> Self {
-let step = (hi.saturating_sub(lo) / (16 * threads.max(1))).max(1);
-Chunks { next: std::sync::atomic::AtomicUsize::new(lo), hi, step }
-}
+    fn new(threads: usize, lo: usize, hi: usize) -> Self {
+        let step = (hi.saturating_sub(lo) / (16 * threads.max(1))).max(1);
+        Chunks {
+            next: std::sync::atomic::AtomicUsize::new(lo),
+            hi,
+            step,
+        }
+    }
 
-/// The ends of a chunk that nobody else has.
-fn next(&self) -> Option<(usize, usize)> {
-let start = self.next.fetch_add(self.step, std::sync::atomic::Ordering::Relaxed);
-(start < self.hi).then(|| (start, (start + self.step).min(self.hi)))
+    /// The ends of a chunk that nobody else has.
+    fn next(&self) -> Option<(usize, usize)> {
+        let start = self
+            .next
+            .fetch_add(self.step, std::sync::atomic::Ordering::Relaxed);
+        (start < self.hi).then(|| (start, (start + self.step).min(self.hi)))
+    }
 }
-}
-
 ";
 
-const SHARED: &str = "\
+const SHARED: &str = "
 /// An array whose elements are written by one thread each, as the dependence test proved.
 #[derive(Clone, Copy)]
 struct Shared<T> {
-data: *mut T,
-len: usize,
+    data: *mut T,
+    len: usize,
 }
 
 // SAFETY: no two threads touch one element.
@@ -222,83 +254,92 @@ unsafe impl<T: Send> Sync for Shared<T> {}
 
 #[allow(dead_code)]
 impl<T> Shared<T> {
-fn new(array: &mut [T]) -> Self {
-Shared { data: array.as_mut_ptr(), len: array.len() }
-}
+    fn new(array: &mut [T]) -> Self {
+        Shared {
+            data: array.as_mut_ptr(),
+            len: array.len(),
+        }
+    }
 
-/// `&mut array[k]` where `k` is proved to be in bounds.
-#[inline(always)]
-unsafe fn at_mut<'a>(self, k: usize) -> &'a mut T {
-debug_assert!(k < self.len);
-unsafe { &mut *self.data.add(k) }
-}
+    /// `&mut array[k]` where `k` is proved to be in bounds.
+    #[inline(always)]
+    unsafe fn at_mut<'a>(self, k: usize) -> &'a mut T {
+        debug_assert!(k < self.len);
+        unsafe { &mut *self.data.add(k) }
+    }
 
-/// `array[k]` where `k` is proved to be in bounds.
-#[inline(always)]
-unsafe fn at(self, k: usize) -> T
-where
-T: Copy,
-{
-debug_assert!(k < self.len);
-unsafe { *self.data.add(k) }
-}
+    /// `array[k]` where `k` is proved to be in bounds.
+    #[inline(always)]
+    unsafe fn at(self, k: usize) -> T
+    where
+        T: Copy,
+    {
+        debug_assert!(k < self.len);
+        unsafe { *self.data.add(k) }
+    }
 
-/// `&mut array[k]`, checked.
-#[inline(always)]
-unsafe fn checked<'a>(self, k: usize) -> &'a mut T {
-assert!(k < self.len, \"index out of bounds\");
-unsafe { &mut *self.data.add(k) }
-}
+    /// `&mut array[k]`, checked.
+    #[inline(always)]
+    unsafe fn checked<'a>(self, k: usize) -> &'a mut T {
+        assert!(k < self.len, \"index out of bounds\");
+        unsafe { &mut *self.data.add(k) }
+    }
 
-/// `array[k]`, checked.
-#[inline(always)]
-unsafe fn checked_at(self, k: usize) -> T
-where
-T: Copy,
-{
-assert!(k < self.len, \"index out of bounds\");
-unsafe { *self.data.add(k) }
-}
+    /// `array[k]`, checked.
+    #[inline(always)]
+    unsafe fn checked_at(self, k: usize) -> T
+    where
+        T: Copy,
+    {
+        assert!(k < self.len, \"index out of bounds\");
+        unsafe { *self.data.add(k) }
+    }
 }
 
 /// Runs `work` on every thread.
 fn on_threads(threads: usize, work: impl Fn() + Sync) {
-std::thread::scope(|scope| {
-for _ in 1..threads {
-scope.spawn(&work);
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(&work);
+        }
+        work();
+    });
 }
-work();
-});
-}
-
 ";
 
-const SUMMING: &str = "\
+const SUMMING: &str = "
 /// Runs `work` on every thread; every thread but this one sums into a copy of its own.
 fn on_threads_summing(threads: usize, output: &mut [TYPE], work: impl Fn(&mut [TYPE]) + Sync) {
-let len = output.len();
-let work = &work;
-std::thread::scope(|scope| {
-let mut workers = Vec::new();
-for _ in 1..threads {
-workers.push(scope.spawn(move || {
-let mut own = vec![ZERO; len];
-work(&mut own);
-own
-}));
+    let len = output.len();
+    let work = &work;
+    std::thread::scope(|scope| {
+        let mut workers = Vec::new();
+        for _ in 1..threads {
+            workers.push(scope.spawn(move || {
+                let mut own = vec![ZERO; len];
+                work(&mut own);
+                own
+            }));
+        }
+        work(output);
+        for worker in workers {
+            match worker.join() {
+                Ok(own) => {
+                    for (total, part) in output.iter_mut().zip(own) {
+                        ADD
+                    }
+                }
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    });
 }
-work(output);
-for worker in workers {
-match worker.join() {
-Ok(own) => {
-for (total, part) in output.iter_mut().zip(own) {
-ADD
-}
-}
-Err(panic) => std::panic::resume_unwind(panic),
-}
-}
-});
-}
+";
 
+pub(super) const ELEMENT: &str = "
+/// An element as a number; there is none outside the array.
+fn element<T: Copy + TryInto<i64>>(array: &[T], at: i64) -> Option<i64> {
+    let element = *array.get(usize::try_from(at).ok()?)?;
+    element.try_into().ok()
+}
 ";

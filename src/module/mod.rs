@@ -11,7 +11,6 @@ mod entry;
 mod functions;
 mod header;
 mod helpers;
-mod indent;
 mod probing;
 mod render;
 mod signature;

@@ -82,10 +82,12 @@ pub fn render(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<Module> {
     let signature = Signature::new(spec);
     let functions = Functions { spec, signature: &signature, body: &body, size_limit };
     let mut text = functions.header(&accesses);
-    text.push_str(&structs::items(&signature, spec.index_width));
+    let (structs, validation) = structs::items(&signature, spec.index_width);
+    text.push_str(&structs);
     text.push_str(&functions.items());
-    text.push_str(&helpers::items(spec, &body)?);
+    text.push_str(&helpers::items(spec, &body, validation)?);
     let entry = format!("siskin_{:016x}", hash(&text));
+    text.push('\n');
     text.push_str(&entry::items(&signature, &entry));
     Ok(Module { text, accesses, signature, body, entry, size_limit })
 }

@@ -8,10 +8,10 @@ use indexmap::IndexMap;
 use super::spec::KernelSpec;
 use crate::code::naming::Naming;
 use crate::code::{Element, IndexWidth};
-use crate::formula::{Arith, Name};
+use crate::formula::Name;
 use crate::iterspace::{Operand, Role};
-use crate::layout::Layout;
 use crate::layout::checks::admits_negative;
+use crate::layout::{Layout, SizeSource};
 use crate::tensor::ValueType;
 
 /// The parameters of a kernel, in order: tensors (the output first), extents, threads.
@@ -249,23 +249,15 @@ fn struct_name(layout: &Layout) -> String {
 
 /// Size parameters that must be a field: not defined, and not the length of an array.
 pub fn counted_fields(layout: &Layout) -> Vec<Name> {
-    layout
-        .params
-        .iter()
-        .filter(|(name, definition)| definition.is_none() && length_source(layout, name).is_none())
-        .map(|(name, _)| name.clone())
-        .collect()
+    layout.counted()
 }
 
 /// The array (or the values) whose length is the parameter `name`.
 pub(super) fn length_source(layout: &Layout, name: &Name) -> Option<Name> {
-    let is_it = |len: &Arith| matches!(len, Arith::Var(n) if n == name);
-    layout
-        .arrays
-        .values()
-        .find(|a| is_it(&a.len))
-        .map(|a| a.name.clone())
-        .or_else(|| is_it(&layout.value.len).then(|| layout.value.name.clone()))
+    match layout.size_source(name)? {
+        SizeSource::Length(array) => Some(array),
+        _ => None,
+    }
 }
 
 /// Element type of an index array.

@@ -8,7 +8,9 @@ pub enum IndexWidth {
     /// 32 bits if every extent and every index fits, else 64.
     #[default]
     Auto,
+    /// 32 bits.
     U32,
+    /// 64 bits.
     U64,
 }
 
@@ -31,5 +33,6 @@ impl IndexWidth {
 /// How to pack.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PackOptions {
+    /// The width of the index arrays.
     pub index_width: IndexWidth,
 }

@@ -212,6 +212,11 @@ impl Plan {
             }
             let numbered = self.numbered_in(arg);
             let more = match numbered {
+                // Slots of a hash table are not in the order of what is hashed. (Numbers that start
+                // again in each group need no order of the groups.)
+                Some(outer) if self.levels[outer].probed.is_some() && !this.restarts => {
+                    vec![SortKey::Expression(arg.clone())]
+                }
                 // The expression moves with the number.
                 Some(outer) => self.sort_keys(outer).0,
                 None => vec![SortKey::Expression(arg.clone())],

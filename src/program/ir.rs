@@ -35,14 +35,21 @@ pub struct Program {
     pub text: String,
 }
 
+/// Statements that run one after the other.
 pub type Block = Vec<Stmt>;
 
+/// A statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stmt {
+    /// A loop over an index.
     Loop(Loop),
+    /// A restriction or a choice.
     If(If),
+    /// A scalar with a name.
     Let(Let),
+    /// A workspace.
     Declare(Declare),
+    /// An assignment or update of an element.
     Assign(Assign),
     /// Groups statements; it is no scope of its own.
     Block(Block),
@@ -51,11 +58,13 @@ pub enum Stmt {
 /// `forall i in 4 { … }`: the body for every value of the index from 0 to its extent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loop {
+    /// Whether the order of the iterations is ours to choose.
     pub order: Order,
     /// Bound by this loop only.
     pub index: Name,
     /// `None`: the tensors and the user decide it, see [`resolve`](super::resolve).
     pub extent: Option<usize>,
+    /// What is repeated.
     pub body: Block,
     /// Of the index.
     pub span: Span,
@@ -75,7 +84,9 @@ pub enum Order {
 pub struct If {
     /// Over indices; it calls nothing.
     pub condition: Formula,
+    /// What runs where the condition holds.
     pub then: Block,
+    /// What runs where it does not.
     pub otherwise: Option<Block>,
     /// Of the condition.
     pub span: Span,
@@ -86,7 +97,9 @@ pub struct If {
 pub struct Let {
     /// Bound by this statement only.
     pub name: Name,
+    /// What the name stands for.
     pub value: Expr,
+    /// Where the name is known.
     pub body: Block,
     /// Of the name.
     pub span: Span,
@@ -95,7 +108,9 @@ pub struct Let {
 /// `declare t 0`: sets every element of a tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declare {
+    /// The tensor that is declared.
     pub tensor: Name,
+    /// Its elements, to begin with.
     pub fill: Fill,
     /// Of the tensor's name.
     pub span: Span,
@@ -104,12 +119,16 @@ pub struct Declare {
 /// What a tensor is filled with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fill {
+    /// A number.
     Number {
+        /// Whether a minus stands before it.
         negative: bool,
+        /// Its digits.
         literal: Literal,
     },
     /// Of floats only.
     Infinity {
+        /// Whether a minus stands before it.
         negative: bool,
     },
 }
@@ -117,8 +136,11 @@ pub enum Fill {
 /// `y[i] += A[i,j] * x[j]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assign {
+    /// The element that is written.
     pub output: Access,
+    /// How the value is combined with what is there.
     pub op: AssignOp,
+    /// The value.
     pub value: Expr,
 }
 
@@ -143,6 +165,7 @@ pub enum AssignOp {
 /// Equality ignores the place.
 #[derive(Clone, Debug)]
 pub struct Access {
+    /// The tensor that is accessed.
     pub tensor: Name,
     /// One linear form over indices per dimension; neither calls nor floor divisions.
     pub subscripts: Vec<Affine>,
@@ -159,23 +182,29 @@ pub struct Literal {
     pub value: f64,
     /// The spelling, from which every type takes its own value.
     pub text: String,
+    /// Its place in the text.
     pub span: Range<usize>,
 }
 
+/// An expression over elements of tensors.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
+    /// An element.
     Access(Access),
+    /// A number.
     Literal(Literal),
     /// The value of the index of an enclosing loop.
     Index(Name, Span),
     /// The value of an enclosing `let`.
     Name(Name, Span),
+    /// An operator with its operands.
     Apply(Apply),
 }
 
 /// An operator or function with its arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Apply {
+    /// The operator.
     pub op: Op,
     /// As many as [`Op::arity`] allows.
     pub args: Vec<Expr>,
@@ -183,14 +212,22 @@ pub struct Apply {
     pub span: Span,
 }
 
+/// The operators and functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
+    /// `-a`
     Neg,
+    /// `a + b`
     Add,
+    /// `a - b`
     Sub,
+    /// `a * b`
     Mul,
+    /// `a / b`
     Div,
+    /// `min(a, b, …)`
     Min,
+    /// `max(a, b, …)`
     Max,
 }
 
@@ -382,6 +419,7 @@ impl Stmt {
 }
 
 impl AssignOp {
+    /// Every one.
     pub const ALL: [AssignOp; 5] =
         [AssignOp::Assign, AssignOp::Add, AssignOp::Mul, AssignOp::Min, AssignOp::Max];
 
@@ -398,6 +436,7 @@ impl AssignOp {
 }
 
 impl Op {
+    /// Every one.
     pub const ALL: [Op; 7] = [Op::Neg, Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Min, Op::Max];
 
     /// The spelling, e.g. `+`.
@@ -433,6 +472,7 @@ impl Access {
         self.subscripts.len()
     }
 
+    /// Whether the index occurs in a subscript.
     pub fn mentions(&self, index: &str) -> bool {
         self.subscripts.iter().any(|s| s.mentions(index))
     }
@@ -484,6 +524,7 @@ impl Expr {
         Expr::Apply(Apply { op, args: vec![a, b], span })
     }
 
+    /// `-a`
     pub fn negated(a: Expr) -> Expr {
         let span = Span(a.span());
         Expr::Apply(Apply { op: Op::Neg, args: vec![a], span })

@@ -37,6 +37,7 @@ pub struct Assignment<'a> {
     pub output: &'a Access,
     /// As in index notation: `=` declares the output and sums into it.
     pub op: AssignOp,
+    /// The right side.
     pub value: &'a Expr,
     /// Only index values at which it holds are iterated over.
     pub restriction: Option<&'a Formula>,

@@ -31,8 +31,10 @@ pub trait Scalar: Copy + PartialEq + Debug {
     fn index(value: i64) -> Option<Self>;
     /// `None` if the type has no infinity.
     fn infinity() -> Option<Self>;
+    /// Integers wrap, floats round; for booleans: or.
     #[must_use]
     fn add(self, other: Self) -> Self;
+    /// Integers wrap, floats round; for booleans: and.
     #[must_use]
     fn mul(self, other: Self) -> Self;
     /// Of a number and a NaN, the number.
@@ -41,8 +43,11 @@ pub trait Scalar: Copy + PartialEq + Debug {
     /// Of a number and a NaN, the number.
     #[must_use]
     fn max(self, other: Self) -> Self;
+    /// `None` if the type has no minus.
     fn neg(self) -> Option<Self>;
+    /// `None` if the type has no differences.
     fn sub(self, other: Self) -> Option<Self>;
+    /// `None` if the type does not divide, or not by `other`.
     fn div(self, other: Self) -> Option<Self>;
 }
 

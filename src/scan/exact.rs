@@ -7,26 +7,28 @@ use super::scanner::Scanner;
 use super::{Assumptions, Nest};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Constraint, Formula};
-use crate::iterspace::{LoopOrder, Space};
+use crate::iterspace::Space;
 use crate::prover::Prover;
+use crate::schedule::Schedule;
 
-/// Scans `space` in the given order.
+/// Scans `space` in the order of `schedule`.
 ///
 /// # Errors
 /// [`Code::LoopOrder`] if a dimension has no bounds in this order; [`Code::Internal`] if the nest is
 /// not exact, which is proved of every nest.
-pub fn scan(space: &Space, order: &LoopOrder, prover: &mut dyn Prover) -> Result<Nest> {
-    let mut assumptions = Assumptions::derive(space, &order.dims, prover);
-    let scanner = Scanner::new(space, order, &assumptions);
+pub fn scan(space: &Space, schedule: &Schedule, prover: &mut dyn Prover) -> Result<Nest> {
+    let dims = schedule.dims();
+    let mut assumptions = Assumptions::derive(space, &dims, prover);
+    let scanner = Scanner::new(space, &dims, &assumptions);
     if !scanner.is_empty() {
         return exact(&scanner);
     }
     // Contradictory properties imply every condition. No data obeys them, but the kernel must not
     // lose its bounds over it: nothing is assumed then.
     assumptions.facts.clear();
-    let scanner = Scanner::new(space, order, &assumptions);
+    let scanner = Scanner::new(space, &dims, &assumptions);
     match scanner.is_empty() {
-        true => Ok(Nest::nothing(&order.dims)),
+        true => Ok(Nest::nothing(&dims)),
         false => exact(&scanner),
     }
 }
@@ -87,11 +89,12 @@ mod tests {
 
     use super::*;
     use crate::formula::{Affine, Name};
-    use crate::iterspace::{compose, loop_order};
+    use crate::iterspace::compose;
     use crate::layout::Layout;
     use crate::program::Program;
     use crate::prover::Z3Prover;
     use crate::scan::Bind;
+    use crate::schedule::schedule;
 
     /// What `verify` says of the nest of SpMSpV after `spoil`.
     fn verdict(spoil: impl FnOnce(&mut Nest)) -> Result<()> {
@@ -104,9 +107,9 @@ mod tests {
             })
             .collect();
         let space = compose(&program, &layouts, None).unwrap().remove(0);
-        let order = loop_order(&space, &[]).unwrap();
-        let assumptions = Assumptions::derive(&space, &order.dims, &mut Z3Prover::new());
-        let scanner = Scanner::new(&space, &order, &assumptions);
+        let dims = schedule(&space, &[]).unwrap().dims();
+        let assumptions = Assumptions::derive(&space, &dims, &mut Z3Prover::new());
+        let scanner = Scanner::new(&space, &dims, &assumptions);
         let mut nest = scanner.run().unwrap();
         spoil(&mut nest);
         verify(&scanner, &nest)

@@ -1,6 +1,6 @@
 //! Stage 4, *scan*: from an iteration space to a loop nest (SPF §6.1, Algorithm 1).
 //!
-//! In: a [`Space`] and a [`LoopOrder`]. Out: a [`Nest`] that visits exactly the points of the space.
+//! In: a [`Space`] and a [`Schedule`]. Out: a [`Nest`] that visits exactly the points of the space.
 //! Dimensions are visited in loop order; at each, inner dimensions are projected out, the result is
 //! simplified against what is already known, and what remains about the dimension becomes a `let`,
 //! loop bounds, guards, or the conditions of a find.
@@ -29,4 +29,6 @@ pub use exact::scan;
 pub use nest::{Bind, Level, Nest};
 
 #[allow(unused_imports)]
-use crate::iterspace::{LoopOrder, Space};
+use crate::iterspace::Space;
+#[allow(unused_imports)]
+use crate::schedule::Schedule;

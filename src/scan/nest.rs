@@ -103,6 +103,22 @@ impl Nest {
         }
     }
 
+    /// True if the nest is evidently never entered.
+    pub fn is_nothing(&self) -> bool {
+        let empty = |l: &Level| match &l.bind {
+            Bind::Loop { lower, upper } => {
+                let ends = |e: &[Affine]| match e {
+                    [one] => one.as_constant(),
+                    _ => None,
+                };
+                matches!((ends(lower), ends(upper)), (Some(lo), Some(hi)) if hi <= lo)
+            }
+            Bind::Let(_) => false,
+        };
+        self.guards.iter().any(|g| g.as_bool() == Some(false))
+            || self.levels.first().is_some_and(empty)
+    }
+
     /// Everything that holds at the start of level `depth`, assumptions included.
     pub fn known_before(&self, depth: usize) -> Vec<Constraint> {
         let mut out = self.guards.clone();

@@ -13,7 +13,7 @@ use super::{Assumptions, Bind, Level, Nest};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Atom, Constraint, Formula, Name, Relop};
 use crate::isl::{Frame, Set};
-use crate::iterspace::{LoopOrder, Space};
+use crate::iterspace::Space;
 
 /// A space in the order in which it is scanned.
 pub(super) struct Scanner<'a> {
@@ -48,8 +48,7 @@ const fn after(depth: usize) -> usize {
 }
 
 impl<'a> Scanner<'a> {
-    pub fn new(space: &'a Space, order: &'a LoopOrder, assumptions: &'a Assumptions) -> Self {
-        let dims = &order.dims;
+    pub fn new(space: &'a Space, dims: &'a [Name], assumptions: &'a Assumptions) -> Self {
         let at_depth = |d: usize| {
             assumptions
                 .calls

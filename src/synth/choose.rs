@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use super::{Find, Plan, Template};
+use super::{Find, Plan, Proved, Template};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Atom, Name};
 use crate::scan::{Bind, Nest};
@@ -118,8 +118,8 @@ fn evaluate(template: &Template, queries: f64, length: f64, states: f64) -> Resu
 }
 
 /// The cheapest proved plan of `find`.
-pub fn cheapest<'a>(find: &'a Find, nest: &Nest, sizes: &Sizes) -> Result<&'a Plan> {
-    let mut best: Option<(f64, &Plan)> = None;
+pub fn cheapest<'a>(find: &'a Find, nest: &Nest, sizes: &Sizes) -> Result<&'a Proved<Plan>> {
+    let mut best: Option<(f64, &Proved<Plan>)> = None;
     for plan in find.plans() {
         let price = cost(plan, find, nest, sizes)?;
         if best.is_none_or(|(least, _)| price < least) {

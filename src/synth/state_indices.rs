@@ -5,7 +5,7 @@
 //! index arrays) stand right before the loop that defines them, so the loop goes first and the
 //! value, which says less, stays.
 
-use super::prove::Session;
+use super::session::Session;
 use super::vocabulary::Vocabulary;
 use super::{Obligation, Placement, Template};
 use crate::diagnostic::Result;

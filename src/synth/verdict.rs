@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use super::Plan;
+use super::{Plan, Proved};
 use crate::formula::Formula;
 use crate::prover::Model;
 
 /// What the prover found. Only `Proved` is ever emitted.
 #[derive(Clone, Debug)]
 pub enum Verdict {
-    Proved(Plan),
+    Proved(Proved<Plan>),
     Refuted(Refutation),
     /// The prover gave up within its resource bound.
     Unknown(String),
@@ -36,7 +36,7 @@ pub struct Refutation {
 }
 
 impl Verdict {
-    pub fn plan(&self) -> Option<&Plan> {
+    pub fn plan(&self) -> Option<&Proved<Plan>> {
         match self {
             Verdict::Proved(plan) => Some(plan),
             _ => None,

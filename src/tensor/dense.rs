@@ -65,6 +65,7 @@ impl DenseArray {
         &self.values
     }
 
+    /// The elements, in row-major order.
     pub fn into_values(self) -> Values {
         self.values
     }

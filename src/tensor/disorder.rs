@@ -3,8 +3,7 @@
 //! Each search first asks block by block, without branches, whether anything is wrong; only then
 //! it looks for the place.
 
-use std::cmp::Ordering;
-use std::fmt;
+use crate::check::validation::Relation;
 
 /// Elements of index arrays, compared as the `i64` they stand for.
 pub(super) trait Element: Copy {
@@ -24,32 +23,6 @@ macro_rules! element {
 }
 element!(u32, u64, i32, i64);
 
-/// An order that neighbours are to have.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Direction {
-    pub strict: bool,
-    pub decreasing: bool,
-}
-
-impl Direction {
-    /// Whether elements that compare like this may follow each other.
-    pub fn allows(self, order: Ordering) -> bool {
-        match order {
-            Ordering::Equal => !self.strict,
-            Ordering::Less => !self.decreasing,
-            Ordering::Greater => self.decreasing,
-        }
-    }
-}
-
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let strictly = if self.strict { "strictly " } else { "" };
-        let way = if self.decreasing { "decreasing" } else { "increasing" };
-        write!(f, "{strictly}{way}")
-    }
-}
-
 /// Elements looked at together: enough to pay for the branch, few enough to search twice.
 const BLOCK: usize = 1024;
 
@@ -64,13 +37,13 @@ pub(super) fn outside<T: Element>(v: &[T], least: i64, most: i64) -> Option<usiz
     )
 }
 
-/// The first `k` for which elements `k` and `k + 1` are out of order.
-pub(super) fn unordered<T: Element>(v: &[T], direction: Direction) -> Option<usize> {
-    match (direction.strict, direction.decreasing) {
-        (false, false) => first_pair(v, |a, b| a > b),
-        (true, false) => first_pair(v, |a, b| a >= b),
-        (false, true) => first_pair(v, |a, b| a < b),
-        (true, true) => first_pair(v, |a, b| a <= b),
+/// The first `k` for which elements `k` and `k + 1` compare like this.
+pub(super) fn first_pair_that_is<T: Element>(v: &[T], relation: Relation) -> Option<usize> {
+    match relation {
+        Relation::Gt => first_pair(v, |a, b| a > b),
+        Relation::Ge => first_pair(v, |a, b| a >= b),
+        Relation::Lt => first_pair(v, |a, b| a < b),
+        Relation::Le => first_pair(v, |a, b| a <= b),
     }
 }
 
@@ -107,15 +80,14 @@ mod tests {
     #[test]
     fn the_first_place_is_found_beyond_the_first_block() {
         let mut v: Vec<u32> = (0..5000).collect();
-        let strictly = Direction { strict: true, decreasing: false };
-        assert_eq!(unordered(&v, strictly), None);
+        assert_eq!(first_pair_that_is(&v, Relation::Ge), None);
         v[1024] = 1023;
         v[4000] = 9999;
-        assert_eq!(unordered(&v, strictly), Some(1023));
+        assert_eq!(first_pair_that_is(&v, Relation::Ge), Some(1023));
         assert_eq!(outside(&v, 0, 4999), Some(4000));
         assert_eq!(repeated(&v), Some((1023, 1024)));
         assert_eq!(outside(&[u64::MAX], 0, i64::MAX), Some(0));
-        assert_eq!(unordered(&[3_i32, 3, -1], Direction { strict: false, decreasing: true }), None);
-        assert_eq!(unordered::<u32>(&[], strictly), None);
+        assert_eq!(first_pair_that_is(&[3_i32, 3, -1], Relation::Lt), None);
+        assert_eq!(first_pair_that_is::<u32>(&[], Relation::Ge), None);
     }
 }

@@ -119,6 +119,7 @@ impl Entries {
         &self.coords
     }
 
+    /// A value for each entry.
     pub fn values(&self) -> &Values {
         &self.values
     }
@@ -158,6 +159,7 @@ impl Entries {
         self.values.len()
     }
 
+    /// Whether there is no entry.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -12,9 +12,13 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 /// The integer types of index arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IndexType {
+    /// 32 bits, without a sign.
     U32,
+    /// 64 bits, without a sign.
     U64,
+    /// 32 bits, with a sign.
     I32,
+    /// 64 bits, with a sign.
     I64,
 }
 
@@ -82,9 +86,13 @@ impl FromStr for IndexType {
 /// An index array. `U64` elements are at most `i64::MAX`: indices are computed in `i64`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IndexData {
+    /// 32 bits, without a sign.
     U32(Vec<u32>),
+    /// 64 bits, without a sign.
     U64(Vec<u64>),
+    /// 32 bits, with a sign.
     I32(Vec<i32>),
+    /// 64 bits, with a sign.
     I64(Vec<i64>),
 }
 
@@ -133,10 +141,12 @@ impl IndexData {
         with_index!(self, v => v.len())
     }
 
+    /// Whether there is no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// The type of the elements.
     pub fn index_type(&self) -> IndexType {
         match self {
             IndexData::U32(_) => IndexType::U32,

@@ -50,6 +50,7 @@ pub use entries::Entries;
 pub use huge_pages::HugePages;
 pub use index_data::{IndexData, IndexType};
 pub use tensor::Tensor;
+pub use validate::Violation;
 pub use values::{Element, Position, ValueType, Values};
 
 pub(crate) use dense::{for_each_nonzero, nonzeros};

@@ -174,8 +174,15 @@ pub(crate) struct Points {
 
 /// Why a visit ended early.
 pub(crate) enum Stop<B> {
-    Fault(Fault),
+    /// With the values of the variables so far.
+    Fault(Fault, Vec<i64>),
     Asked(B),
+}
+
+impl<B> Stop<B> {
+    fn fault(fault: Fault) -> Self {
+        Stop::Fault(fault, Vec::new())
+    }
 }
 
 impl Points {
@@ -215,7 +222,10 @@ impl Points {
         visit: &mut impl FnMut(&[i64]) -> ControlFlow<B>,
     ) -> Result<(), Stop<B>> {
         let mut slots = vec![0; self.variables];
-        self.run(scope, &self.steps, &mut slots, visit)
+        match self.run(scope, &self.steps, &mut slots, visit) {
+            Err(Stop::Fault(fault, _)) => Err(Stop::Fault(fault, slots)),
+            end => end,
+        }
     }
 
     fn run<B>(
@@ -228,23 +238,23 @@ impl Points {
         for (at, step) in steps.iter().enumerate() {
             match step {
                 CompiledStep::Check(e, relop) => {
-                    let value = scope.eval(e, slots).map_err(Stop::Fault)?;
+                    let value = scope.eval(e, slots).map_err(Stop::fault)?;
                     if !relop.holds(value) {
                         return Ok(());
                     }
                 }
                 CompiledStep::Solve { slot, value } => {
-                    slots[*slot] = scope.eval(value, slots).map_err(Stop::Fault)?;
+                    slots[*slot] = scope.eval(value, slots).map_err(Stop::fault)?;
                 }
                 CompiledStep::Loop { slot, lower, upper } => {
                     let (mut first, mut last) = (i64::MIN, i64::MAX);
                     for b in lower {
                         // k*x + rest >= 0, k > 0: x >= ceil(-rest/k) = -floor(rest/k)
-                        let rest = scope.eval(&b.rest, slots).map_err(Stop::Fault)?;
+                        let rest = scope.eval(&b.rest, slots).map_err(Stop::fault)?;
                         first = first.max(rest.div_euclid(b.coefficient).saturating_neg());
                     }
                     for b in upper {
-                        let rest = scope.eval(&b.rest, slots).map_err(Stop::Fault)?;
+                        let rest = scope.eval(&b.rest, slots).map_err(Stop::fault)?;
                         last = last.min(rest.div_euclid(b.coefficient.saturating_neg()));
                     }
                     let mut x = first;
@@ -318,7 +328,7 @@ mod tests {
         let steps = visit::steps(&variables, &constraints.as_conjunction().unwrap()).unwrap();
         let plan = Points::new(&scope, &variables, &steps).unwrap();
         let end = plan.visit::<()>(&scope, &mut |_| ControlFlow::Continue(()));
-        let Err(Stop::Fault(fault)) = end else { panic!("a fault") };
+        let Err(Stop::Fault(fault, _)) = end else { panic!("a fault") };
         assert_eq!(fault, Fault::Outside { array: 0, at: -3 });
         assert!(scope.diagnose(fault).message.contains("element -3 of index array `crd`"));
     }

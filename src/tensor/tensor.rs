@@ -80,6 +80,7 @@ impl Tensor {
         Ok(Tensor { layout, dims, params, arrays, values, validated: None })
     }
 
+    /// The layout in which it is stored.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }
@@ -99,6 +100,7 @@ impl Tensor {
         &self.arrays
     }
 
+    /// The value array.
     pub fn values(&self) -> &Values {
         &self.values
     }
@@ -112,6 +114,7 @@ impl Tensor {
         self.values
     }
 
+    /// The type of the values.
     pub fn value_type(&self) -> ValueType {
         self.values.value_type()
     }

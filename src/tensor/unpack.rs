@@ -69,7 +69,7 @@ impl Tensor {
             });
             match end {
                 Ok(()) => {}
-                Err(Stop::Fault(fault)) => return Err(scope.diagnose(fault)),
+                Err(Stop::Fault(fault, _)) => return Err(scope.diagnose(fault)),
                 Err(Stop::Asked(e)) => return Err(e),
             }
         }

@@ -1,22 +1,44 @@
 //! Checking a tensor against the properties that its layout declares.
 //!
 //! In: a [`Tensor`] of any origin. Out: nothing, or the first property that does not hold, with
-//! the index at which it fails and the values there. One pass over each array for the common
-//! properties; a malformed array is an error, never a panic.
+//! the index at which it fails and the values there: [`Validation`], interpreted. One pass over each
+//! array for the common properties; a malformed array is an error, never a panic.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::ops::{ControlFlow, Range};
 
-use super::disorder::{self, Direction};
+use super::disorder;
 use super::index_data::{IndexData, with_index};
 use super::points::{Points, Scope, Stop};
 use super::tensor::{Tensor, shape};
-use crate::check::data_checks;
+use crate::check::validation::{Pass, Side, Span, Test, Validation, Wrong};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Affine, Arith, Atom, Formula, Name};
-use crate::layout::checks::Check;
+use crate::formula::{Affine, Arith, Atom, Fault, Formula, Name};
 use crate::layout::probing::{home_slot, misplaced};
 use crate::layout::visit::Step;
+
+/// A property that a tensor does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The property, in words or as a formula.
+    pub property: String,
+    /// The first place where it does not hold.
+    pub at: usize,
+}
+
+/// Where a test fails.
+#[derive(Default)]
+struct Place {
+    at: usize,
+    /// The other of two equal elements.
+    twin: usize,
+    segment: Option<usize>,
+    /// Values of the variables of a formula.
+    point: Vec<i64>,
+    /// The formula has no value there.
+    fault: Option<Fault>,
+}
 
 impl Tensor {
     /// Checks lengths, ranges and every declared property. Done once: a tensor that was found
@@ -39,7 +61,7 @@ impl Tensor {
     /// As [`Tensor::validate`].
     pub fn check_properties(&self) -> Result<()> {
         let scope = self.scope()?;
-        data_checks(self.layout()).iter().try_for_each(|check| self.check(&scope, check))
+        Validation::of(self.layout()).tests.iter().try_for_each(|test| self.check(&scope, test))
     }
 
     /// Only the conditions on sizes and single elements, e.g. that a matrix is square.
@@ -48,37 +70,29 @@ impl Tensor {
     /// As [`Tensor::validate`].
     pub(crate) fn check_ground(&self) -> Result<()> {
         let scope = self.scope()?;
-        let checks = data_checks(self.layout());
-        let mut ground = checks.iter().filter(|c| matches!(c, Check::Ground { .. }));
-        ground.try_for_each(|check| self.check(&scope, check))
+        let validation = Validation::of(self.layout());
+        let mut ground = validation.tests.iter().filter(|t| matches!(t.pass, Pass::Holds(_)));
+        ground.try_for_each(|test| self.check(&scope, test))
     }
 
-    fn check(&self, scope: &Scope<'_>, check: &Check) -> Result<()> {
-        match check {
-            Check::Length { array, len } => self.length(scope, array, len),
-            Check::Range { array, lower, upper } => {
-                self.range(scope, array, lower.as_ref(), upper.as_ref())
+    /// The first property that does not hold; modules refuse the same arrays in the same words.
+    ///
+    /// # Errors
+    /// If the tensor's sizes cannot be computed.
+    pub fn violation(&self) -> Result<Option<Violation>> {
+        let scope = self.scope()?;
+        for test in Validation::of(self.layout()).tests {
+            if let Some(place) = self.find(&scope, &test)? {
+                return Ok(Some(Violation { property: test.property, at: place.at }));
             }
-            Check::Ordered { arrays, segments, strict, decreasing } => {
-                let direction = Direction { strict: *strict, decreasing: *decreasing };
-                self.ordered(arrays, segments.as_ref(), direction)
-            }
-            Check::Injective { array, segments } => self.injective(array, segments.as_ref()),
-            Check::Permutation { array } => self.permutation(array),
-            Check::Disjoint { left, right, segments, strict, decreasing } => {
-                let direction = Direction { strict: *strict, decreasing: *decreasing };
-                self.disjoint(left, right, segments.as_ref(), direction)
-            }
-            Check::Probing { array, slots } => self.probing(scope, array, slots),
-            Check::Ground { formula } => self.ground(scope, formula),
-            Check::ForAll { formula, steps, conclusion } => {
-                self.for_all(scope, formula, steps, conclusion)
-            }
-            Check::Unbounded { formula, variable } => Err(Diagnostic::new(
-                Code::Property,
-                format!("the property `{formula}` cannot be checked: nothing bounds `{variable}`"),
-            )
-            .help(format!("bound `{variable}` in the premise of the property"))),
+        }
+        Ok(None)
+    }
+
+    fn check(&self, scope: &Scope<'_>, test: &Test) -> Result<()> {
+        match self.find(scope, test)? {
+            None => Ok(()),
+            Some(place) => Err(self.refusal(scope, test, &place)),
         }
     }
 
@@ -88,297 +102,242 @@ impl Tensor {
         })
     }
 
-    fn length(&self, scope: &Scope<'_>, name: &Name, len: &Arith) -> Result<()> {
-        let (what, found) = match self.arrays().get(name) {
-            Some(data) => ("index array", data.len()),
-            None => ("value array", self.stored()),
-        };
-        let wanted = scope.value(len);
-        if wanted.is_some_and(|wanted| usize::try_from(wanted) == Ok(found)) {
-            return Ok(());
-        }
-        let wanted = match wanted {
-            Some(wanted) if len.to_string() != wanted.to_string() => format!("{len} = {wanted}"),
-            _ => len.to_string(),
-        };
-        Err(Diagnostic::new(
-            Code::Property,
-            format!("{what} `{name}` has {found} elements, but its layout needs {wanted}"),
-        )
-        .help("check that the arrays belong to the same tensor and that none is cut off"))
+    /// The elements of an index array, or of the values.
+    fn length(&self, name: &Name) -> usize {
+        self.arrays().get(name).map_or_else(|| self.stored(), IndexData::len)
     }
 
-    fn range(
-        &self,
-        scope: &Scope<'_>,
-        name: &Name,
-        lower: Option<&Affine>,
-        upper: Option<&Affine>,
-    ) -> Result<()> {
-        let data = self.array(name)?;
-        let value = |e: Option<&Affine>, otherwise: i64| match e {
-            None => Ok(otherwise),
-            Some(e) => scope.value(&Arith::from_affine(e)).ok_or_else(|| {
-                Diagnostic::new(
-                    Code::Property,
-                    format!("the bound `{e}` of `{name}` exceeds 64 bits"),
-                )
-            }),
-        };
-        let (least, most) = (value(lower, i64::MIN)?, value(upper, i64::MAX)?);
-        let Some(at) = with_index!(data, v => disorder::outside(v, least, most)) else {
-            return Ok(());
-        };
-        let shown = |e: Option<&Affine>, value: i64| match e {
-            Some(e) if e.as_constant().is_none() => format!("{e} = {value}"),
-            _ => value.to_string(),
-        };
-        let bounds = match (lower, upper) {
-            (Some(_), None) => format!("at least {}", shown(lower, least)),
-            (None, _) => format!("at most {}", shown(upper, most)),
-            _ => format!("in {} ..= {}", shown(lower, least), shown(upper, most)),
-        };
-        Err(Diagnostic::new(
-            Code::Property,
-            format!("{} is out of range: it must be {bounds}", self.element(name, at)),
-        )
-        .help(WRONG_ARRAYS))
-    }
-
-    fn ordered(&self, names: &[Name], segments: Option<&Name>, direction: Direction) -> Result<()> {
-        let arrays: Result<Vec<&IndexData>> = names.iter().map(|n| self.array(n)).collect();
-        let arrays = arrays?;
-        let Some(first) = arrays.first() else { return Ok(()) };
-        let n = arrays.iter().map(|a| a.len()).min().unwrap_or(0);
-        let found = match (arrays.as_slice(), segments) {
-            ([_], None) => {
-                with_index!(first, v => disorder::unordered(v, direction)).map(|at| (at, None))
+    /// Where the test fails first.
+    fn find(&self, scope: &Scope<'_>, test: &Test) -> Result<Option<Place>> {
+        let at = |at: usize| Some(Place { at, ..Place::default() });
+        Ok(match &test.pass {
+            Pass::Length { array, len } => {
+                let found = self.length(array);
+                let wanted = scope.value(len).and_then(|n| usize::try_from(n).ok());
+                if wanted == Some(found) { None } else { at(found) }
             }
-            ([_], Some(segments)) => with_index!(first, v => {
-                self.first_in_segments(segments, n, |r| disorder::unordered(&v[r], direction))?
-            }),
-            (_, segments) => {
-                let later = |k: usize| {
-                    let order = arrays
-                        .iter()
-                        .fold(Ordering::Equal, |o, a| o.then_with(|| a.get(k).cmp(&a.get(k + 1))));
-                    !direction.allows(order)
+            Pass::Holds(formula) => match scope.condition(formula, &[])?.holds(scope, &[]) {
+                Ok(true) => None,
+                Ok(false) => at(0),
+                Err(fault) => Some(Place { fault: Some(fault), ..Place::default() }),
+            },
+            Pass::None { span, wrong } => self.first_wrong(scope, span, wrong)?,
+            Pass::ForAll { steps, conclusion, .. } => self.for_all(scope, steps, conclusion)?,
+            Pass::Never { .. } => at(0),
+        })
+    }
+
+    fn first_wrong(&self, scope: &Scope<'_>, span: &Span, wrong: &Wrong) -> Result<Option<Place>> {
+        let data = self.array(&span.array)?;
+        let twin = Cell::new(0);
+        let found = match wrong {
+            Wrong::Outside { least, most } => {
+                let value = |e: &Option<Arith>, otherwise: i64| match e {
+                    None => Some(otherwise),
+                    Some(e) => scope.value(e),
                 };
-                let find = |r: Range<usize>| {
-                    let start = r.start;
-                    (r.start..r.end.saturating_sub(1)).find(|&k| later(k)).map(|k| k - start)
+                let (Some(least), Some(most)) = (value(least, i64::MIN), value(most, i64::MAX))
+                else {
+                    return Ok(Some(Place { fault: Some(Fault::Overflow), ..Place::default() }));
                 };
-                match segments {
-                    None => find(0..n).map(|at| (at, None)),
-                    Some(segments) => self.first_in_segments(segments, n, find)?,
+                self.in_span(
+                    span,
+                    |r| with_index!(data, v => disorder::outside(&v[r], least, most)),
+                )?
+            }
+            Wrong::NoPosition => {
+                let most = data.len() as i64 - 1;
+                self.in_span(span, |r| with_index!(data, v => disorder::outside(&v[r], 0, most)))?
+            }
+            // Neighbours in one array, the usual case, are compared without looking at the type of
+            // each element.
+            Wrong::Compared { left, relation, right }
+                if left.arrays == [span.array.clone()]
+                    && left.arrays == right.arrays
+                    && !left.ahead
+                    && right.ahead =>
+            {
+                let relation = *relation;
+                self.in_span(
+                    span,
+                    |r| with_index!(data, v => disorder::first_pair_that_is(&v[r], relation)),
+                )?
+            }
+            Wrong::Compared { left, relation, right } => {
+                let (left, right) = (self.side(left)?, self.side(right)?);
+                let ahead = usize::from(left.1 > 0 || right.1 > 0);
+                let mut pairs: Vec<_> = Vec::new();
+                for (l, r) in left.0.iter().zip(&right.0) {
+                    pairs.push((*l, *r));
                 }
+                let is_wrong = |k: usize| {
+                    let order = pairs.iter().fold(Ordering::Equal, |order, (l, r)| {
+                        order.then_with(|| l.get(k + left.1).cmp(&r.get(k + right.1)))
+                    });
+                    relation.holds(order)
+                };
+                self.in_span(span, |r| {
+                    let start = r.start;
+                    (start..r.end.saturating_sub(ahead)).find(|k| is_wrong(*k)).map(|k| k - start)
+                })?
             }
-        };
-        let Some((at, segment)) = found else { return Ok(()) };
-        let subject = match names {
-            [name] => format!("{name} is"),
-            names => format!("({}) are", names.join(", ")),
-        };
-        Err(Diagnostic::new(
-            Code::Property,
-            format!(
-                "{subject} not {direction}{}: {}",
-                self.within(segments),
-                self.pair(names, at, at + 1, segments, segment)
-            ),
-        )
-        .help("sort the entries, or choose a layout that does not declare an order"))
-    }
-
-    /// The first segment in which `find` finds something, with the place in the array and the
-    /// number of the segment.
-    fn first_in_segments(
-        &self,
-        segments: &Name,
-        n: usize,
-        find: impl Fn(Range<usize>) -> Option<usize>,
-    ) -> Result<Option<(usize, Option<usize>)>> {
-        let bounds = self.array(segments)?;
-        for u in 1..bounds.len() {
-            let (start, end) = (bounds.get(u - 1), bounds.get(u));
-            if start >= end {
-                continue;
+            Wrong::Beyond { array } => {
+                let n = self.length(array);
+                let beyond = |k: &usize| {
+                    let (start, end) = (data.get(*k), data.get(k + 1));
+                    let inside = |x: i64| usize::try_from(x).is_ok_and(|x| x <= n);
+                    start < end && !(inside(start) && inside(end))
+                };
+                (0..data.len().saturating_sub(1)).find(beyond).map(|k| (k, Some(k)))
             }
-            let (Ok(start), Ok(end)) = (usize::try_from(start), usize::try_from(end)) else {
-                return Err(self.beyond(segments, u - 1, n));
-            };
-            if end > n {
-                return Err(self.beyond(segments, u - 1, n));
-            }
-            if let Some(at) = find(start..end) {
-                return Ok(Some((start + at, Some(u - 1))));
-            }
-        }
-        Ok(None)
-    }
-
-    fn beyond(&self, segments: &Name, segment: usize, n: usize) -> Box<Diagnostic> {
-        Diagnostic::new(
-            Code::Property,
-            format!(
-                "segment {segment} of {segments} does not lie within its {n} elements: {}, {}",
-                self.element(segments, segment),
-                self.element(segments, segment + 1)
-            ),
-        )
-        .help(WRONG_ARRAYS)
-    }
-
-    fn injective(&self, name: &Name, segments: Option<&Name>) -> Result<()> {
-        let data = self.array(name)?;
-        // A pair of equal elements, found per segment; the second is remembered.
-        let twin = std::cell::Cell::new(0);
-        let found = with_index!(data, v => {
-            let find = |r: Range<usize>| {
+            Wrong::Repeated => self.in_span(span, |r| {
                 let start = r.start;
-                let (a, b) = disorder::repeated(&v[r])?;
+                let (a, b) = with_index!(data, v => disorder::repeated(&v[r]))?;
                 twin.set(start + b);
                 Some(a)
-            };
-            match segments {
-                None => find(0..v.len()).map(|at| (at, None)),
-                Some(segments) => self.first_in_segments(segments, v.len(), find)?,
+            })?,
+            Wrong::Misplaced { slots } => {
+                let slots = scope.value(slots).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+                // Lengths were checked: the tables are whole.
+                (0..data.len()).step_by(slots.max(1)).find_map(|start| {
+                    let len = slots.min(data.len() - start);
+                    let slot = misplaced(len, |slot| data.get(start + slot))?;
+                    Some((start + slot, None))
+                })
             }
-        });
-        let Some((at, segment)) = found else { return Ok(()) };
-        let names = std::slice::from_ref(name);
-        Err(Diagnostic::new(
-            Code::Property,
-            format!(
-                "{name} holds a number twice{}: {}",
-                self.within(segments),
-                self.pair(names, at, twin.get(), segments, segment)
-            ),
-        )
-        .help("add up duplicates, or choose a layout that allows them"))
+        };
+        Ok(found.map(|(at, segment)| Place { at, twin: twin.get(), segment, ..Place::default() }))
     }
 
-    fn permutation(&self, name: &Name) -> Result<()> {
-        let data = self.array(name)?;
-        let most = data.len() as i64 - 1;
-        if let Some(at) = with_index!(data, v => disorder::outside(v, 0, most)) {
-            return Err(Diagnostic::new(
-                Code::Property,
-                format!("{name} is not a permutation: {}", self.element(name, at)),
-            )
-            .help(format!("every number from 0 to {most} must occur once")));
-        }
-        self.injective(name, None)
+    /// The arrays of a side, and how far ahead they are read.
+    fn side(&self, side: &Side) -> Result<(Vec<&IndexData>, usize)> {
+        let arrays: Result<Vec<&IndexData>> = side.arrays.iter().map(|n| self.array(n)).collect();
+        Ok((arrays?, usize::from(side.ahead)))
     }
 
-    fn disjoint(
+    /// The first place in the span that `find` finds in a range, and the number of its segment.
+    fn in_span(
         &self,
-        left: &Name,
-        right: &Name,
-        segments: Option<&Name>,
-        direction: Direction,
-    ) -> Result<()> {
-        let (starts, ends) = (self.array(left)?, self.array(right)?);
-        let n = starts.len().min(ends.len());
-        let empty = |k: usize| match direction.strict {
-            true => starts.get(k) >= ends.get(k),
-            false => starts.get(k) > ends.get(k),
+        span: &Span,
+        find: impl Fn(Range<usize>) -> Option<usize>,
+    ) -> Result<Option<(usize, Option<usize>)>> {
+        let n = self.length(&span.array);
+        let Some(segments) = &span.segments else {
+            return Ok(find(0..n).map(|at| (at, None)));
         };
-        if let Some(k) = (0..n).find(|&k| empty(k)) {
-            let what = if direction.strict { "empty" } else { "reversed" };
-            let names = [left.clone(), right.clone()];
-            return Err(Diagnostic::new(
-                Code::Property,
-                format!("the interval {left} .. {right} is {what}: {}", self.elements(&names, k)),
-            )
-            .help(WRONG_ARRAYS));
-        }
-        let overlap = |k: usize| match direction.decreasing {
-            false => ends.get(k) > starts.get(k + 1),
-            true => ends.get(k + 1) > starts.get(k),
-        };
-        let find = |r: Range<usize>| {
-            let start = r.start;
-            (r.start..r.end.saturating_sub(1)).find(|&k| overlap(k)).map(|k| k - start)
-        };
-        let found = match segments {
-            None => find(0..n).map(|at| (at, None)),
-            Some(segments) => self.first_in_segments(segments, n, find)?,
-        };
-        let Some((at, segment)) = found else { return Ok(()) };
-        let names = [left.clone(), right.clone()];
-        Err(Diagnostic::new(
-            Code::Property,
-            format!(
-                "the intervals {left} .. {right} overlap{}: {}",
-                self.within(segments),
-                self.pair(&names, at, at + 1, segments, segment)
-            ),
-        )
-        .help(WRONG_ARRAYS))
-    }
-
-    fn probing(&self, scope: &Scope<'_>, name: &Name, slots: &Arith) -> Result<()> {
-        let data = self.array(name)?;
-        let slots = scope.value(slots).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
-        // Lengths were checked: the tables are whole.
-        for start in (0..data.len()).step_by(slots.max(1)) {
-            let coordinate = |slot: usize| data.get(start + slot);
-            let Some(slot) = misplaced(slots.min(data.len() - start), coordinate) else { continue };
-            let home = home_slot(data.get(start + slot), slots);
-            return Err(Diagnostic::new(
-                Code::Property,
-                format!(
-                    "a search of {name} would not find its element {}: {}, whose home is slot \
-                     {home} of {slots}",
-                    start + slot,
-                    self.element(name, start + slot)
-                ),
-            )
-            .note("a coordinate is once in its table, with no empty slot from its home on")
-            .help("build the table by inserting coordinates one by one, without wrapping around"));
-        }
-        Ok(())
-    }
-
-    fn ground(&self, scope: &Scope<'_>, formula: &Formula) -> Result<()> {
-        match scope.condition(formula, &[])?.holds(scope, &[]).map_err(|f| scope.diagnose(f))? {
-            true => Ok(()),
-            false => Err(self.violated(scope, formula, formula, &[], &[])),
-        }
+        let bounds = self.array(segments)?;
+        let found = with_index!(bounds, bounds => {
+            bounds.windows(2).enumerate().find_map(|(u, ends)| {
+                // An earlier test has found them to be within the array.
+                let (start, end) = (ends[0] as usize, (ends[1] as usize).min(n));
+                if ends[0] >= ends[1] || start >= end {
+                    return None;
+                }
+                find(start..end).map(|at| (start + at, Some(u)))
+            })
+        });
+        Ok(found)
     }
 
     fn for_all(
         &self,
         scope: &Scope<'_>,
-        formula: &Formula,
         steps: &[Step],
         conclusion: &Formula,
-    ) -> Result<()> {
-        let variables: Vec<Name> = steps
-            .iter()
-            .filter_map(|step| match step {
-                Step::Solve { variable, .. } | Step::Loop { variable, .. } => {
-                    Some(variable.clone())
-                }
-                Step::Check(_) => None,
-            })
-            .collect();
+    ) -> Result<Option<Place>> {
+        let variables = variables(steps);
         let points = Points::new(scope, &variables, steps)?;
         let condition = scope.condition(conclusion, &variables)?;
         let end = points.visit(scope, &mut |point| match condition.holds(scope, point) {
             Ok(true) => ControlFlow::Continue(()),
-            Ok(false) => {
-                ControlFlow::Break(self.violated(scope, formula, conclusion, &variables, point))
-            }
-            Err(fault) => ControlFlow::Break(scope.diagnose(fault)),
+            Ok(false) => ControlFlow::Break((None, point.to_vec())),
+            Err(fault) => ControlFlow::Break((Some(fault), point.to_vec())),
         });
-        match end {
-            Ok(()) => Ok(()),
-            Err(Stop::Fault(fault)) => {
-                Err(scope.diagnose(fault).note(format!("while checking the property `{formula}`")))
+        let (fault, point) = match end {
+            Ok(()) => return Ok(None),
+            Err(Stop::Fault(fault, point)) => (Some(fault), point),
+            Err(Stop::Asked(asked)) => asked,
+        };
+        let at = point.first().and_then(|&x| usize::try_from(x).ok()).unwrap_or(0);
+        Ok(Some(Place { at, point, fault, ..Place::default() }))
+    }
+
+    /// What is wrong at the place, with the values there.
+    fn refusal(&self, scope: &Scope<'_>, test: &Test, place: &Place) -> Box<Diagnostic> {
+        let at = place.at;
+        let error = |message: String| Diagnostic::new(Code::Property, message).help(test.help);
+        let (span, wrong) = match &test.pass {
+            Pass::Length { array, len } => {
+                let what =
+                    if self.arrays().contains_key(array) { "index array" } else { "value array" };
+                let wanted = match scope.value(len) {
+                    Some(n) if len.to_string() != n.to_string() => format!("{len} = {n}"),
+                    _ => len.to_string(),
+                };
+                return error(format!(
+                    "{what} `{array}` has {at} elements, but its layout needs {wanted}"
+                ));
             }
-            Err(Stop::Asked(e)) => Err(e),
+            Pass::Never { .. } => return error(test.broken.clone()),
+            Pass::Holds(formula) => {
+                return match place.fault {
+                    Some(fault) => scope.diagnose(fault).note(about(formula)),
+                    None => self.violated(scope, test, formula, &[], &[]),
+                };
+            }
+            Pass::ForAll { formula, steps, conclusion } => {
+                let variables = variables(steps);
+                return match place.fault {
+                    Some(fault) => scope.diagnose(fault).note(about(formula)),
+                    None => self.violated(scope, test, conclusion, &variables, &place.point),
+                };
+            }
+            Pass::None { span, wrong } => (span, wrong),
+        };
+        let name = &span.array;
+        let broken = &test.broken;
+        match wrong {
+            Wrong::Outside { least, most } => match place.fault {
+                Some(_) => error(format!("a bound of `{name}` exceeds 64 bits")),
+                None => error(format!(
+                    "{} is out of range: it must be {}",
+                    self.element(name, at),
+                    bounds(scope, least.as_ref(), most.as_ref())
+                )),
+            },
+            Wrong::NoPosition => error(format!("{broken}: {}", self.element(name, at))),
+            Wrong::Compared { left, right, .. } => {
+                let mut names: Vec<Name> = left.arrays.clone();
+                names.extend(right.arrays.iter().filter(|n| !left.arrays.contains(n)).cloned());
+                let shown = match left.ahead || right.ahead {
+                    true => self.pair(&names, at, at + 1, span.segments.as_ref(), place.segment),
+                    false => self.elements(&names, at),
+                };
+                error(format!("{broken}: {shown}"))
+            }
+            Wrong::Beyond { array } => error(format!(
+                "segment {at} of {name} does not lie within the {} elements of {array}: {}, {}",
+                self.length(array),
+                self.element(name, at),
+                self.element(name, at + 1)
+            )),
+            Wrong::Repeated => {
+                let names = std::slice::from_ref(name);
+                let segments = span.segments.as_ref();
+                error(format!(
+                    "{broken}: {}",
+                    self.pair(names, at, place.twin, segments, place.segment)
+                ))
+            }
+            Wrong::Misplaced { slots } => {
+                let slots = scope.value(slots).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+                let home = self.arrays().get(name).map_or(0, |data| home_slot(data.get(at), slots));
+                error(format!(
+                    "{broken} {at}: {}, whose home is slot {home} of {slots}",
+                    self.element(name, at)
+                ))
+                .note("a coordinate is once in its table, with no empty slot from its home on")
+            }
         }
     }
 
@@ -386,7 +345,7 @@ impl Tensor {
     fn violated(
         &self,
         scope: &Scope<'_>,
-        formula: &Formula,
+        test: &Test,
         conclusion: &Formula,
         variables: &[Name],
         point: &[i64],
@@ -412,12 +371,7 @@ impl Tensor {
         });
         let place =
             if shown.is_empty() { String::new() } else { format!(": {}", shown.join(", ")) };
-        Diagnostic::new(Code::Property, format!("the property `{formula}` does not hold{place}"))
-            .help(WRONG_ARRAYS)
-    }
-
-    fn within(&self, segments: Option<&Name>) -> String {
-        segments.map_or_else(String::new, |s| format!(" within a segment of {s}"))
+        Diagnostic::new(Code::Property, format!("{}{place}", test.broken)).help(test.help)
     }
 
     /// `crd(17) = 5, crd(18) = 5 in segment 3`
@@ -471,4 +425,28 @@ impl Tensor {
     }
 }
 
-const WRONG_ARRAYS: &str = "check how the index arrays were made";
+/// The variables that steps find, in their order.
+fn variables(steps: &[Step]) -> Vec<Name> {
+    let found = steps.iter().filter_map(|step| match step {
+        Step::Solve { variable, .. } | Step::Loop { variable, .. } => Some(variable.clone()),
+        Step::Check(_) => None,
+    });
+    found.collect()
+}
+
+fn about(formula: &Formula) -> String {
+    format!("while checking the property `{formula}`")
+}
+
+/// `in 0 ..= J - 1 = 3`
+fn bounds(scope: &Scope<'_>, least: Option<&Arith>, most: Option<&Arith>) -> String {
+    let shown = |e: &Arith| match (e, scope.value(e)) {
+        (Arith::Int(_), _) | (_, None) => e.to_string(),
+        (_, Some(value)) => format!("{e} = {value}"),
+    };
+    match (least, most) {
+        (Some(least), Some(most)) => format!("in {} ..= {}", shown(least), shown(most)),
+        (Some(least), None) => format!("at least {}", shown(least)),
+        (None, most) => format!("at most {}", most.map(shown).unwrap_or_default()),
+    }
+}

@@ -11,10 +11,15 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 /// The element types that kernels compute with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueType {
+    /// `f64`
     F64,
+    /// `f32`
     F32,
+    /// `i64`
     I64,
+    /// `i32`
     I32,
+    /// `bool`: sums are *or*, products *and*.
     Bool,
 }
 
@@ -69,10 +74,15 @@ impl FromStr for ValueType {
 /// Values of one type. Which entry each belongs to is said elsewhere, by position.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
+    /// Of type `f64`.
     F64(Vec<f64>),
+    /// Of type `f32`.
     F32(Vec<f32>),
+    /// Of type `i64`.
     I64(Vec<i64>),
+    /// Of type `i32`.
     I32(Vec<i32>),
+    /// Of type `bool`.
     Bool(Vec<bool>),
 }
 
@@ -92,6 +102,7 @@ pub(crate) use with_values;
 
 /// A Rust type that is a [`ValueType`].
 pub trait Element: Copy + Default + PartialEq + fmt::Debug + Send + Sync + 'static {
+    /// The type, as a value.
     const TYPE: ValueType;
     /// The typed vector as [`Values`].
     fn wrap(values: Vec<Self>) -> Values;
@@ -132,6 +143,7 @@ element!(f64 => F64, f32 => F32, i64 => I64, i32 => I32, bool => Bool);
 
 /// A number that counts elements: permutations are held as `usize` or, to halve them, `u32`.
 pub trait Position: Copy {
+    /// The number as a position; it is not negative.
     fn position(self) -> usize;
 }
 
@@ -182,10 +194,12 @@ impl Values {
         with_values!(self, v => v.len())
     }
 
+    /// Whether there is no value.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// The type of the values.
     pub fn value_type(&self) -> ValueType {
         match self {
             Values::F64(_) => ValueType::F64,

@@ -67,5 +67,5 @@ fn stages_that_do_not_exist_are_refused() {
     let stderr = sandbox.refused("S0002", &explain(&["--stage", "looplets"]));
     assert!(stderr.contains("not supported yet"), "{stderr}");
     let stderr = sandbox.refused("S0002", &explain(&["--stage", "nonsense"]));
-    assert!(stderr.contains("layout, space, nest, proofs, rust"), "{stderr}");
+    assert!(stderr.contains("layout, space, schedule, nest, proofs, loops, rust"), "{stderr}");
 }

@@ -102,12 +102,12 @@ impl<'a> Bound<'a> {
         let mut given = Arguments { threads, ..Arguments::default() };
         let out_arrays = converted(&self.made.planned, &self.output)?;
         for statement in self.made.planned.statements() {
-            let space = &statement.space;
+            let space = statement.space();
             for (index, extent) in &space.extents {
                 given.sizes.insert(extent.clone(), self.extents.indices[index]);
             }
         }
-        for o in &self.made.planned.statements()[0].space.operands {
+        for o in &self.made.planned.statements()[0].space().operands {
             let (tensor, arrays, values) = match self.inputs.get(&o.tensor) {
                 Some(input) => (input.tensor, &input.arrays, &input.values),
                 None => (&self.output, &out_arrays, self.output.values()),
@@ -123,7 +123,7 @@ impl<'a> Bound<'a> {
         let run = Interpreter::new(&self.made.body).run(&given, FUEL);
         let mut outputs =
             run.map_err(|fault| format!("interpreter: {fault}\n{}", self.made.body))?;
-        let name = &self.made.planned.statements()[0].space.output().value_array;
+        let name = &self.made.planned.statements()[0].space().output().value_array;
         let mut out = self.output.clone();
         *out.values_mut() = outputs.swap_remove(name).ok_or("no output")?;
         dense(&out)

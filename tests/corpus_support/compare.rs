@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use siskin::code::Body;
 use siskin::diagnostic::Code;
 use siskin::formula::Name;
 use siskin::layout::Layout;
@@ -30,6 +31,7 @@ struct Prepared<'a> {
 
 /// Runs every kernel on all data; the number of runs.
 pub fn compare(case: &Case, kernels: &[Made], library: &Library) -> Result<usize, String> {
+    kernels.iter().try_for_each(reads_back)?;
     let program = Program::parse(&case.expression).map_err(|e| format!("{e:#?}"))?;
     let mut runs = 0;
     let mut nonzero = 0;
@@ -41,7 +43,7 @@ pub fn compare(case: &Case, kernels: &[Made], library: &Library) -> Result<usize
             data.shape.as_deref().map(|s| shapes.entry(s).or_insert(vec![false; kernels.len()]));
         for (k, made) in kernels.iter().enumerate() {
             let about = |e: String| {
-                let nests = made.planned.statements().iter().map(|s| s.nest.to_string());
+                let nests = made.planned.statements().iter().map(|s| s.nest().to_string());
                 let nests: Vec<String> = nests.collect();
                 format!("{}, data `{}`: {e}\n{}", made.label, data.name, nests.join("\n"))
             };
@@ -76,6 +78,16 @@ pub fn compare(case: &Case, kernels: &[Made], library: &Library) -> Result<usize
         }
     }
     Ok(runs)
+}
+
+/// The core's notation, parsed and printed again, is the same.
+pub fn reads_back(made: &Made) -> Result<(), String> {
+    let text = made.body.to_string();
+    let again = Body::parse(&text).map_err(|e| format!("{}: {e:#?}\n{text}", made.label))?;
+    match again.to_string() {
+        same if same == text => Ok(()),
+        other => Err(format!("{}: printed\n{text}\nread as\n{other}", made.label)),
+    }
 }
 
 impl<'a> Prepared<'a> {

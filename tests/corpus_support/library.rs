@@ -14,6 +14,7 @@ pub struct RawArray {
     pub len: usize,
 }
 
+type Refusal = unsafe extern "C" fn(*mut *const u8, *mut usize) -> usize;
 type Dispatch = unsafe extern "C" fn(usize, *const usize, *const RawArray) -> i32;
 
 pub struct Library {
@@ -41,6 +42,13 @@ impl Library {
             }
             // Plain functions, so that a failed assertion can be caught on this side.
             let text = made.text.replace("#[unsafe(no_mangle)]", "").replace("extern \"C\" ", "");
+            // What a refusal says is noted where it is made: the last one is what a call returns.
+            let made_there = "        Error { what, at }\n";
+            if text.matches(made_there).count() != 1 {
+                return Err(format!("no constructor of refusals in\n{text}"));
+            }
+            let noting = format!("        crate::note(what, at);\n{made_there}");
+            let text = text.replace(made_there, &noting);
             let _ = writeln!(source, "pub mod k{k} {{\n{text}\n}}");
             let entry = &made.entry;
             let arguments = format!("(sizes, arrays as *const k{k}::RawArray)");
@@ -50,6 +58,7 @@ impl Library {
             };
             let _ = writeln!(arms, "{k} => {call},");
         }
+        source.push_str(NOTES);
         let _ = writeln!(
             source,
             "#[unsafe(no_mangle)]
@@ -107,6 +116,20 @@ impl Library {
         }
     }
 
+    /// The property and the index of the last refusal.
+    pub fn refusal(&self) -> Result<(String, usize), String> {
+        let refusal = unsafe { self.library.get::<Refusal>("refusal") };
+        let refusal = refusal.map_err(|e| e.to_string())?;
+        let (mut text, mut len) = (std::ptr::null(), 0);
+        // The text is part of the library.
+        let at = unsafe { refusal(&mut text, &mut len) };
+        if text.is_null() {
+            return Err("nothing was refused".to_string());
+        }
+        let text = unsafe { std::slice::from_raw_parts(text, len) };
+        Ok((String::from_utf8_lossy(text).into_owned(), at))
+    }
+
     /// Runs a kernel: whether it took its arguments. An error is a failed assertion.
     ///
     /// # Safety
@@ -127,6 +150,25 @@ impl Library {
         }
     }
 }
+
+/// What the last refusal says.
+const NOTES: &str = "
+static LAST: std::sync::Mutex<(&str, usize)> = std::sync::Mutex::new((\"\", 0));
+
+pub fn note(what: &'static str, at: usize) {
+    *LAST.lock().unwrap() = (what, at);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern \"C\" fn refusal(text: *mut *const u8, len: *mut usize) -> usize {
+    let (what, at) = *LAST.lock().unwrap();
+    unsafe {
+        *text = what.as_ptr();
+        *len = what.len();
+    }
+    at
+}
+";
 
 /// The kernel whose module holds a line of the source.
 fn label_at(source: &str, kernels: &[Made], line: usize) -> String {

@@ -25,7 +25,7 @@ use siskin::tensor::ValueType;
 #[allow(unused_imports)]
 pub use bound::Bound;
 #[allow(unused_imports)]
-pub use compare::{compare, pack};
+pub use compare::{compare, pack, reads_back};
 #[allow(unused_imports)]
 pub use library::{Face, Library, RawArray};
 
@@ -35,7 +35,8 @@ pub use library::{Face, Library, RawArray};
 pub struct Case {
     pub expression: String,
     /// Layouts to try for each tensor; all combinations are. `@even` is `tests/layouts/even.toml`;
-    /// `shipped` stands for every shipped layout of the tensor's rank.
+    /// `shipped` stands for every shipped layout of the tensor's rank, `shipped with 2,3` for the same
+    /// with these values for as many parameters as each has.
     #[serde(default)]
     pub layouts: BTreeMap<String, Vec<String>>,
     /// Loop orders to try, besides the default one; every layout must allow them.
@@ -44,8 +45,28 @@ pub struct Case {
     /// Templates to force together, each on its position, besides all of them alone.
     #[serde(default)]
     pub finds: Vec<BTreeMap<String, String>>,
+    /// Which templates are tried.
+    #[serde(default)]
+    pub templates: Tried,
+    /// Tests that share the combinations, so that many are judged at once.
+    #[serde(default = "one")]
+    pub parts: usize,
     #[serde(default)]
     pub data: Vec<Data>,
+}
+
+fn one() -> usize {
+    1
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tried {
+    /// The automatic choice, and every proved template for each find.
+    #[default]
+    All,
+    /// The automatic choice alone: for files with many combinations.
+    Automatic,
 }
 
 /// One set of tensors.
@@ -89,7 +110,15 @@ impl Case {
     /// A case without data.
     pub fn of(expression: &str, layouts: BTreeMap<String, Vec<String>>) -> Case {
         let expression = expression.to_string();
-        Case { expression, layouts, orders: Vec::new(), finds: Vec::new(), data: Vec::new() }
+        Case {
+            expression,
+            layouts,
+            orders: Vec::new(),
+            finds: Vec::new(),
+            templates: Tried::All,
+            parts: 1,
+            data: Vec::new(),
+        }
     }
 
     pub fn read(path: &Path) -> Result<Case, String> {
@@ -104,11 +133,12 @@ impl Case {
         let mut out = vec![Vec::new()];
         for (tensor, layouts) in &self.layouts {
             let rank = *ranks.get(tensor.as_str()).ok_or_else(|| format!("no tensor {tensor}"))?;
-            let expanded = |l: &String| match l.as_str() {
-                SHIPPED => shipped_of_rank(rank),
-                _ => vec![l.clone()],
+            let expanded = |l: &String| match l.strip_prefix(SHIPPED) {
+                Some(with) => shipped_of_rank(rank, with),
+                None => Ok(vec![l.clone()]),
             };
-            let layouts: Vec<String> = layouts.iter().flat_map(expanded).collect();
+            let layouts: Result<Vec<_>, String> = layouts.iter().map(expanded).collect();
+            let layouts = layouts?.concat();
             out = layouts
                 .iter()
                 .flat_map(|l| {
@@ -127,12 +157,23 @@ impl Case {
 /// Stands for every shipped layout.
 const SHIPPED: &str = "shipped";
 
-/// The shipped layouts that a tensor of this rank may have.
-fn shipped_of_rank(rank: usize) -> Vec<String> {
-    let fits = |name: &String| Layout::named_for_rank(name, rank).is_ok();
-    let names: Vec<String> = shipped().into_iter().map(|(name, _)| name).filter(fits).collect();
+/// The shipped layouts that a tensor of this rank may have; `with` is empty, or ` with 2,3`.
+fn shipped_of_rank(rank: usize, with: &str) -> Result<Vec<String>, String> {
+    let values: Vec<&str> = match with.strip_prefix(" with ") {
+        Some(values) => values.split(',').collect(),
+        None if with.is_empty() => Vec::new(),
+        None => return Err(format!("`{SHIPPED}{with}`")),
+    };
+    let fits = |text: &String| Layout::named_for_rank(text, rank).is_ok();
+    // A layout takes no more arguments than it has parameters.
+    let most = |name: String| {
+        let text = |n: usize| format!("{name}({})", values[..n].join(","));
+        (1..=values.len()).rev().map(text).find(fits).unwrap_or(name)
+    };
+    let names: Vec<String> =
+        shipped().into_iter().map(|(name, _)| name).filter(fits).map(most).collect();
     assert!(names.len() > 3, "rank {rank}: {names:?}");
-    names
+    Ok(names)
 }
 
 /// The text of a layout as the library takes it.
@@ -145,6 +186,11 @@ pub fn layout_text(text: &str) -> String {
 
 /// The kernels of all combinations, orders and plans, each once.
 pub fn kernels(case: &Case) -> Result<Vec<Made>, String> {
+    kernels_of_part(case, 0)
+}
+
+/// [`kernels`] of one of the parts of a case.
+pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
     let mut out: Vec<Made> = Vec::new();
     let mut variants = [
         (ValueType::F64, IndexWidth::U32),
@@ -154,7 +200,7 @@ pub fn kernels(case: &Case) -> Result<Vec<Made>, String> {
     ]
     .into_iter()
     .cycle();
-    for combination in case.combinations()? {
+    for combination in case.combinations()?.into_iter().skip(part).step_by(case.parts) {
         let shown: Vec<String> = combination.iter().map(|(t, l)| format!("{t}={l}")).collect();
         for order in std::iter::once("").chain(case.orders.iter().map(String::as_str)) {
             let order: Vec<&str> = order.split(',').filter(|n| !n.is_empty()).collect();
@@ -192,9 +238,13 @@ pub fn kernels(case: &Case) -> Result<Vec<Made>, String> {
             }
             // Every template with all others left as they are, and the automatic choice.
             add("automatic", planned.clone())?;
-            for s in 0..planned.statements().len() {
-                for f in 0..planned.statements()[s].finds.len() {
-                    let find = &planned.statements()[s].finds[f];
+            let statements = match case.templates {
+                Tried::All => planned.statements().len(),
+                Tried::Automatic => 0,
+            };
+            for s in 0..statements {
+                for f in 0..planned.statements()[s].finds().len() {
+                    let find = &planned.statements()[s].finds()[f];
                     for plan in find.plans().filter(|p| !p.template.closed_form) {
                         let forced = planned.clone().with_template(s, f, &plan.template.name);
                         let forced = forced.expect("the plans of a find are proved");

@@ -3,20 +3,24 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
 use indexmap::IndexMap;
 use siskin::Kernel;
 use siskin::diagnostic::{Code, Diagnostic};
 use siskin::formula::Name;
+use siskin::iterspace::compose;
 use siskin::kernel::Planned;
+use siskin::layout::Layout;
 use siskin::program::{Extents, OracleTensor, Program, Scalar, interpret, resolve};
+use siskin::schedule::schedule;
 use siskin::tensor::{Tensor, ValueType};
 
 use super::case::{Case, Entry};
 use super::random::Random;
+use super::remembering::{Memory, Remembering};
 use crate::support::variants::{VARIANTS, Variant};
-use crate::support::{Bound, Made, pack};
+use crate::support::{Bound, Made, pack, reads_back};
 
 /// A kernel that gave the right result in the interpreter, ready to be compiled.
 pub struct Ready {
@@ -66,8 +70,8 @@ pub fn caught<T>(f: impl FnOnce() -> T) -> Result<T, String> {
 }
 
 /// What becomes of a case. Options that are refused are noted in `dropped` and left out.
-pub fn judge(case: &Case, dropped: &mut BTreeMap<String, usize>) -> Verdict {
-    let judged = caught(|| go(case, dropped));
+pub fn judge(case: &Case, memory: &mut Memory, dropped: &mut BTreeMap<String, usize>) -> Verdict {
+    let judged = caught(|| go(case, memory, dropped));
     match judged {
         Ok(Ok(ready)) => Verdict::Ready(Box::new(ready)),
         Ok(Err(Stop::Refused(e))) => Verdict::Refused(e.code, e.message.clone()),
@@ -77,56 +81,131 @@ pub fn judge(case: &Case, dropped: &mut BTreeMap<String, usize>) -> Verdict {
     }
 }
 
-fn go(case: &Case, dropped: &mut BTreeMap<String, usize>) -> Result<Ready, Stop> {
+/// Wishes that the compiler may refuse.
+#[derive(Clone, Default)]
+struct Wishes {
+    tile: Option<(String, i64)>,
+    order: Vec<String>,
+    threads: Option<usize>,
+}
+
+impl Wishes {
+    /// They need the names of the dimensions.
+    fn new(case: &Case, random: &mut Random, dims: &[Name], indices: &[Name]) -> Wishes {
+        let mut wishes = Wishes::default();
+        if let Some(size) = case.tile
+            && !dims.is_empty()
+        {
+            wishes.tile = Some((random.pick(dims).to_string(), size));
+        }
+        if case.reordered && dims.len() > 1 {
+            wishes.order = some_order(random, dims, indices);
+        }
+        wishes.threads = (case.threads > 1).then_some(case.threads);
+        wishes
+    }
+
+    fn of(&self, mut kernel: Kernel) -> Kernel {
+        if let Some((of, size)) = &self.tile {
+            kernel = kernel.tile(of, *size);
+        }
+        let names: Vec<&str> = self.order.iter().map(String::as_str).collect();
+        kernel.order(&names).threads(self.threads.unwrap_or(1))
+    }
+
+    /// Each alone.
+    fn each(&self) -> [(&'static str, Wishes); 3] {
+        let none = Wishes::default();
+        [
+            ("tile", Wishes { tile: self.tile.clone(), ..none.clone() }),
+            ("order", Wishes { order: self.order.clone(), ..none.clone() }),
+            ("threads", Wishes { threads: self.threads, ..none }),
+        ]
+    }
+
+    fn with(&self, other: &Wishes) -> Wishes {
+        let order = if other.order.is_empty() { &self.order } else { &other.order };
+        Wishes {
+            tile: other.tile.clone().or(self.tile.clone()),
+            order: order.clone(),
+            threads: other.threads.or(self.threads),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.tile.is_none() && self.order.is_empty() && self.threads.is_none()
+    }
+}
+
+/// The dimensions of the loops and the indices, known without proofs; `None` if something is wrong.
+fn dimensions(case: &Case) -> Option<(Vec<Name>, Vec<Name>)> {
+    let program = Program::parse(&case.source.expression).ok()?;
+    let mut layouts = IndexMap::new();
+    let given: BTreeMap<&str, &str> =
+        case.layouts.iter().map(|(t, l)| (t.as_str(), l.as_str())).collect();
+    for (tensor, rank) in program.tensors() {
+        // What shares the sparsity of an input reads it at the same positions.
+        let text = given.get(&*tensor).copied().filter(|l| !l.starts_with("shares("));
+        let layout = Layout::named_for_rank(text.unwrap_or("dense"), rank).ok()?;
+        layouts.insert(tensor, Arc::new(layout));
+    }
+    let spaces = compose(&program, &layouts, None).ok()?;
+    let space = spaces.first()?;
+    Some((schedule(space, &[]).ok()?.dims(), space.indices.clone()))
+}
+
+fn go(
+    case: &Case,
+    memory: &mut Memory,
+    dropped: &mut BTreeMap<String, usize>,
+) -> Result<Ready, Stop> {
     let mut random = case.random.clone();
     let mut kernel = Kernel::new(&case.source.expression).values(case.value_type).index(case.width);
     for (tensor, layout) in &case.layouts {
         kernel = kernel.layout(tensor, layout);
     }
-    let mut planned = kernel.plan()?;
-    let dims: Vec<Name> = planned.statements()[0].order.dims.clone();
-    let mut wish =
-        |changed: Kernel, what: &str, kernel: &mut Kernel, planned: &mut Planned| match changed
-            .plan()
-        {
-            Ok(new) => {
-                (*kernel, *planned) = (changed, new);
-                Ok(true)
+    let mut plan = |wishes: &Wishes| {
+        let planned = wishes.of(kernel.clone()).plan_with(&mut Remembering::new(memory));
+        match planned {
+            Err(e) if e.code == Code::Internal => {
+                let tiles: Vec<_> = wishes.tile.iter().cloned().collect();
+                let shown = case.shown(&wishes.order, &tiles, wishes.threads.unwrap_or(1));
+                Err(Stop::Failed(format!("{shown}\n{e:#?}")))
             }
-            Err(e) if e.code == Code::Internal => Err(Stop::from(e)),
-            Err(e) => {
-                *dropped.entry(format!("{what}: {}", e.code.as_str())).or_insert(0) += 1;
-                Ok(false)
+            planned => Ok(planned),
+        }
+    };
+    let all = match dimensions(case) {
+        Some((dims, indices)) => Wishes::new(case, &mut random, &dims, &indices),
+        None => Wishes::default(),
+    };
+    let (mut planned, mut wishes) = (plan(&all)?, all.clone());
+    if planned.is_err() && !all.is_empty() {
+        // One after the other, without those that are refused.
+        wishes = Wishes::default();
+        planned = plan(&wishes)?;
+        for (what, one) in all.each() {
+            if one.is_empty() || planned.is_err() {
+                continue;
             }
-        };
-    let (mut tiles, mut order, mut threads) = (Vec::new(), Vec::new(), 1);
-    if let Some(size) = case.tile
-        && !dims.is_empty()
-    {
-        let of = random.pick(&dims).to_string();
-        if wish(kernel.clone().tile(&of, size), "tile", &mut kernel, &mut planned)? {
-            tiles.push((of, size));
+            let more = wishes.with(&one);
+            match plan(&more)? {
+                Ok(new) => (planned, wishes) = (Ok(new), more),
+                Err(e) => {
+                    *dropped.entry(format!("{what}: {}", e.code.as_str())).or_insert(0) += 1;
+                }
+            }
         }
     }
-    if case.reordered && dims.len() > 1 {
-        let wanted = some_order(&mut random, &dims, &planned);
-        let names: Vec<&str> = wanted.iter().map(String::as_str).collect();
-        if wish(kernel.clone().order(&names), "order", &mut kernel, &mut planned)? {
-            order = wanted;
-        }
-    }
-    if case.threads > 1 {
-        let parallel = kernel.clone().threads(case.threads);
-        if wish(parallel, "threads", &mut kernel, &mut planned)? {
-            threads = case.threads;
-        }
-    }
+    let mut planned: Planned = planned?;
+    let Wishes { tile, order, threads } = wishes;
+    let (tiles, threads): (Vec<_>, usize) = (tile.into_iter().collect(), threads.unwrap_or(1));
     let mut label = case.shown(&order, &tiles, threads);
     if case.forced {
-        let counts: Vec<usize> = planned.statements().iter().map(|s| s.finds.len()).collect();
+        let counts: Vec<usize> = planned.statements().iter().map(|s| s.finds().len()).collect();
         for (s, finds) in counts.into_iter().enumerate() {
             for f in 0..finds {
-                let find = &planned.statements()[s].finds[f];
+                let find = &planned.statements()[s].finds()[f];
                 let names: Vec<String> = find.plans().map(|p| p.template.name.clone()).collect();
                 if !names.is_empty() && random.chance(70) {
                     let name = random.pick(&names).clone();
@@ -136,7 +215,7 @@ fn go(case: &Case, dropped: &mut BTreeMap<String, usize>) -> Result<Ready, Stop>
             }
         }
     }
-    let module = planned.render().map_err(|e| match e.code {
+    let module = planned.render_with(&mut Remembering::new(memory)).map_err(|e| match e.code {
         Code::Internal => Stop::Failed(format!("{label}\n{e:#?}")),
         _ => Stop::from(e),
     })?;
@@ -148,15 +227,14 @@ fn go(case: &Case, dropped: &mut BTreeMap<String, usize>) -> Result<Ready, Stop>
         body: module.body().clone(),
         planned,
     };
+    reads_back(&made).map_err(Stop::Failed)?;
     on_data(case, made, threads, dropped)
 }
 
 /// Some of the indices or of all dimensions, in another order.
-fn some_order(random: &mut Random, dims: &[Name], planned: &Planned) -> Vec<String> {
-    let mut names: Vec<String> = match random.chance(50) {
-        true => planned.statements()[0].space.indices.iter().map(ToString::to_string).collect(),
-        false => dims.iter().map(ToString::to_string).collect(),
-    };
+fn some_order(random: &mut Random, dims: &[Name], indices: &[Name]) -> Vec<String> {
+    let names = if random.chance(50) { indices } else { dims };
+    let mut names: Vec<String> = names.iter().map(ToString::to_string).collect();
     random.shuffle(&mut names);
     let most = 1 + random.below(names.len().max(1));
     names.truncate(most);

@@ -7,3 +7,4 @@ pub mod names;
 pub mod programs;
 #[path = "../study/random.rs"]
 pub mod random;
+pub mod remembering;

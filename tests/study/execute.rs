@@ -1,47 +1,41 @@
-//! Runs a nest on an instance, its finds by scanning or by proved plans, as the templates say.
+//! Runs a nest on an instance: by plain scans of the nest itself, and as code, its finds by the
+//! shipped templates, in the interpreter of code.
 
 use std::collections::HashMap;
 
-use siskin::formula::{Affine, Formula};
+use siskin::code::interpret::{Arguments, Interpreter};
+use siskin::code::{Body, IndexWidth, Path, realise};
+use siskin::formula::{Affine, Arith, Formula, Name};
+use siskin::iterspace::Operand;
+use siskin::loops;
+use siskin::prover::Z3Prover;
 use siskin::scan::{Bind, Nest};
-use siskin::synth::{Direction, Placement, Plan};
+use siskin::synth::{Plan, Proved};
+use siskin::tensor::{IndexData, ValueType, Values};
 
+use super::Study;
 use super::instance::Instance;
+use super::random::Random;
 
-/// One run; `plans[level]` replaces the scan of that level.
-pub struct Execution<'a> {
-    pub nest: &'a Nest,
-    pub plans: HashMap<usize, &'a Plan>,
-    pub instance: Instance,
-    /// The values of all dimensions at each visit, in order.
-    pub visited: Vec<Vec<i64>>,
-    states: HashMap<(usize, Vec<i64>), State>,
-}
+/// More than any run on a small instance needs.
+const FUEL: u64 = 1_000_000;
 
-#[derive(Clone, Default)]
-struct State {
-    /// Values of the reset indices; `None` before the first query.
-    seen: Option<Vec<i64>>,
-    cursor: i64,
-    table: HashMap<Vec<i64>, Vec<i64>>,
-}
-
-/// The visits of `nest`.
-pub fn run(nest: &Nest, plans: HashMap<usize, &Plan>, instance: &Instance) -> Vec<Vec<i64>> {
-    let mut execution = Execution {
-        nest,
-        plans,
-        instance: instance.clone(),
-        visited: Vec::new(),
-        states: HashMap::new(),
-    };
-    if execution.all(&nest.guards) {
-        execution.level(0);
+/// The values of all dimensions at each visit of a plain scan, in order.
+pub fn scan(nest: &Nest, instance: &Instance) -> Vec<Vec<i64>> {
+    let mut scan = Scan { nest, instance: instance.clone(), visited: Vec::new() };
+    if scan.all(&nest.guards) {
+        scan.level(0);
     }
-    execution.visited
+    scan.visited
 }
 
-impl Execution<'_> {
+struct Scan<'a> {
+    nest: &'a Nest,
+    instance: Instance,
+    visited: Vec<Vec<i64>>,
+}
+
+impl Scan<'_> {
     fn all(&self, constraints: &[siskin::formula::Constraint]) -> bool {
         constraints.iter().all(|c| c.holds(&self.instance).unwrap_or_else(|| panic!("{c} unknown")))
     }
@@ -57,151 +51,120 @@ impl Execution<'_> {
             self.visited.push(tuple);
             return;
         };
-        let value = |e: &Self, a: &Affine| {
-            Affine::value(a, &e.instance).unwrap_or_else(|| panic!("{a} unknown"))
-        };
-        match &level.bind {
-            Bind::Let(e) => {
-                let v = value(self, e);
-                self.at(d, v);
-            }
+        let value =
+            |a: &Affine| Affine::value(a, &self.instance).unwrap_or_else(|| panic!("{a} unknown"));
+        let range = match &level.bind {
+            Bind::Let(e) => value(e)..value(e) + 1,
             Bind::Loop { lower, upper } => {
-                let lo = lower.iter().map(|l| value(self, l)).max().unwrap();
-                let hi = upper.iter().map(|u| value(self, u)).min().unwrap();
-                match self.plans.get(&d).copied() {
-                    Some(plan) => self.find(d, plan, lo, hi),
-                    None => (lo..hi).for_each(|v| {
-                        self.at(d, v);
-                    }),
-                }
+                lower.iter().map(value).max().unwrap()..upper.iter().map(value).min().unwrap()
+            }
+        };
+        for v in range {
+            self.instance.vars.insert(level.var.clone(), v);
+            let go = self.all(&level.guards)
+                && level.restrictions.iter().all(|r| self.truth(r))
+                && self.all(&level.conditions);
+            if go {
+                self.level(d + 1);
             }
         }
         self.instance.vars.remove(&level.var);
     }
+}
 
-    /// Binds level `d` to `v` and goes on if its tests hold.
-    fn at(&mut self, d: usize, v: i64) -> bool {
-        let level = &self.nest.levels[d];
-        self.instance.vars.insert(level.var.clone(), v);
-        let go = self.all(&level.guards)
-            && level.restrictions.iter().all(|r| self.truth(r))
-            && self.all(&level.conditions);
-        if go {
-            self.level(d + 1);
-        }
-        go
-    }
-
-    /// Binds level `d` to `v` without testing its conditions: the template found it.
-    fn body(&mut self, d: usize, v: i64) {
-        let level = &self.nest.levels[d];
-        self.instance.vars.insert(level.var.clone(), v);
-        if self.all(&level.guards) && level.restrictions.iter().all(|r| self.truth(r)) {
-            self.level(d + 1);
-        }
-    }
-
-    fn bind(&mut self, d: usize, v: i64) {
-        self.instance.vars.insert(self.nest.levels[d].var.clone(), v);
-    }
-
-    fn continues(&mut self, d: usize, plan: &Plan, v: i64) -> bool {
-        self.bind(d, v);
-        self.truth(plan.continues.as_ref().expect("an ordering"))
-    }
-
-    fn matches(&mut self, d: usize, v: i64) -> bool {
-        self.bind(d, v);
-        self.all(&self.nest.levels[d].conditions)
-    }
-
-    fn find(&mut self, d: usize, plan: &Plan, lo: i64, hi: i64) {
-        if !plan.template.state {
-            return match plan.template.ordering {
-                true => self.halve(d, plan, lo, hi),
-                false => (lo..hi).for_each(|v| {
-                    self.at(d, v);
-                }),
-            };
-        }
-        let placement = plan.placement.clone().expect("a place for the state");
-        let (before, indices) = match &placement {
-            Placement::Prefix { before } => (*before, Vec::new()),
-            Placement::Reset { before, indices } | Placement::Array { before, indices } => {
-                (*before, indices.clone())
-            }
+/// The code of a nest whose finds scan, but for those at the levels of `plans`.
+pub fn code(study: &Study, plans: &HashMap<usize, &Proved<Plan>>) -> Body {
+    let mut statement = study.statement.clone().expect("a study of finds");
+    for (k, find) in study.finds.iter().enumerate() {
+        let plain = |p: &&Proved<Plan>| p.template.closed_form || p.template.obligations.is_empty();
+        let plan = match plans.get(&find.problem.level) {
+            Some(plan) => *plan,
+            None => find.plans().find(plain).expect("a plan that is always right"),
         };
-        let mut key = vec![d as i64];
-        key.extend(self.nest.levels[..before].iter().map(|l| self.instance.vars[&l.var]));
-        let inner: Vec<i64> = indices.iter().map(|n| self.instance.vars[n]).collect();
-        if let Placement::Array { .. } = placement {
-            key.extend(&inner);
-        }
-        let mut state = self.states.remove(&(d, key.clone())).unwrap_or_default();
-        if state.seen.as_ref() != Some(&inner) {
-            state = State { seen: Some(inner), ..State::default() };
-            let down = plan.direction == Some(Direction::Down);
-            state.cursor = if down { hi } else { lo };
-            if plan.template.key {
-                for v in lo..hi {
-                    self.bind(d, v);
-                    let entry: Vec<i64> =
-                        plan.key.iter().map(|k| k.inner.value(&self.instance).unwrap()).collect();
-                    state.table.entry(entry).or_default().push(v);
-                }
+        assert!(statement.choose(k, &plan.template.name), "{plan} is not proved");
+    }
+    let mut prover = Z3Prover::new().with_any_model();
+    let loops = loops::build(&[statement]);
+    let codes = realise::templates(&loops, &mut prover).unwrap_or_else(|e| panic!("{e:#?}"));
+    let (ty, width) = (ValueType::I64, IndexWidth::U32);
+    let body = realise::declare(&[&study.space], ty, width, false);
+    let mut path = Path::new(&study.space.theory, &mut prover);
+    let body =
+        realise::realise(body, &loops, &codes, ty, &mut path).unwrap_or_else(|e| panic!("{e:#?}"));
+    body.verify().unwrap_or_else(|e| panic!("{e:#?}"));
+    body
+}
+
+/// Numbers for all elements, so that the sum of products tells which points were visited.
+pub struct Weights {
+    values: HashMap<Name, Values>,
+    indices: HashMap<Name, IndexData>,
+}
+
+impl Weights {
+    pub fn of(study: &Study, instance: &Instance, seed: u64) -> Weights {
+        let mut random = Random(seed);
+        let (mut values, mut indices) = (HashMap::new(), HashMap::new());
+        for (k, o) in study.space.operands.iter().enumerate() {
+            let len: i64 = o.value_shape.iter().map(|e| number(e, instance)).product();
+            let mut weight = || if k == 0 { 0 } else { random.next() as i64 };
+            let list: Vec<i64> = (0..len.max(0)).map(|_| weight()).collect();
+            values.entry(o.value_array.clone()).or_insert(Values::I64(list));
+            for array in o.arrays.values() {
+                let shape: Vec<i64> = array.shape.iter().map(|e| number(e, instance)).collect();
+                let data = IndexData::I64(instance.elements(&array.name, &shape));
+                indices.insert(array.name.clone(), data);
             }
         }
-        if plan.template.key {
-            let wanted: Vec<i64> =
-                plan.key.iter().map(|k| k.outer.value(&self.instance).unwrap()).collect();
-            let found = state.table.get(&wanted).cloned().unwrap_or_default();
-            assert!(plan.many || found.len() <= 1, "several positions with key {wanted:?}");
-            found.into_iter().for_each(|v| self.body(d, v));
-        } else {
-            self.walk(d, plan, &mut state.cursor, lo, hi);
-        }
-        self.states.insert((d, key), state);
+        Weights { values, indices }
     }
 
-    fn halve(&mut self, d: usize, plan: &Plan, lo: i64, hi: i64) {
-        let (mut first, mut len) = (lo, (hi - lo).max(0));
-        while len > 0 {
-            let half = len / 2;
-            if self.continues(d, plan, first + half) {
-                first += half + 1;
-                len -= half + 1;
-            } else {
-                len = half;
+    /// The output, if these points are visited.
+    pub fn sum(&self, study: &Study, instance: &Instance, visited: &[Vec<i64>]) -> Vec<i64> {
+        let output = study.space.output();
+        let mut out = vec![0_i64; self.values[&output.value_array].len()];
+        let mut at = instance.clone();
+        for point in visited {
+            let names = study.nest.levels.iter().map(|l| l.var.clone());
+            at.vars.extend(names.zip(point.iter().copied()));
+            let mut product = 1_i64;
+            for o in study.space.factors() {
+                let Values::I64(list) = &self.values[&o.value_array] else { unreachable!("i64") };
+                product = product.wrapping_mul(list[place(o, &at)]);
             }
+            let element = &mut out[place(output, &at)];
+            *element = element.wrapping_add(product);
         }
-        while first < hi && self.matches(d, first) {
-            self.body(d, first);
-            first += 1;
-            if !plan.many {
-                break;
-            }
-        }
+        out
     }
 
-    /// The cursor is the next position going up, and one past it going down.
-    fn walk(&mut self, d: usize, plan: &Plan, cursor: &mut i64, lo: i64, hi: i64) {
-        let down = plan.direction == Some(Direction::Down);
-        let place = |c: i64| if down { c - 1 } else { c };
-        let next = |c: i64| if down { c - 1 } else { c + 1 };
-        let inside = |c: i64| if down { c > lo } else { c < hi };
-        while inside(*cursor) && self.continues(d, plan, place(*cursor)) {
-            *cursor = next(*cursor);
+    /// The output of the code; an error is what its interpreter refuses.
+    pub fn run(&self, study: &Study, body: &Body, instance: &Instance) -> Result<Vec<i64>, String> {
+        let mut given = Arguments { threads: 1, ..Arguments::default() };
+        for name in study.space.params() {
+            let size = instance.vars[&name];
+            given.sizes.insert(name, usize::try_from(size).expect("sizes are natural"));
         }
-        let mut at = *cursor;
-        while inside(at) && self.matches(d, place(at)) {
-            self.body(d, place(at));
-            at = next(at);
-            if !plan.many {
-                break;
-            }
-        }
-        if plan.resume {
-            *cursor = at;
+        given.indices.extend(self.indices.iter().map(|(n, a)| (n.clone(), a)));
+        given.values.extend(self.values.iter().map(|(n, v)| (n.clone(), v)));
+        let out = Interpreter::new(body).run(&given, FUEL).map_err(|e| e.to_string())?;
+        match &out[&study.space.output().value_array] {
+            Values::I64(list) => Ok(list.clone()),
+            other => panic!("{other:?}"),
         }
     }
+}
+
+fn number(e: &Arith, instance: &Instance) -> i64 {
+    e.value(instance).unwrap_or_else(|| panic!("{e} unknown"))
+}
+
+/// The row-major place of an operand's value.
+fn place(o: &Operand, at: &Instance) -> usize {
+    let place = o.value_index.iter().zip(&o.value_shape).fold(0, |place, (index, extent)| {
+        let (index, extent) = (number(index, at), number(extent, at));
+        assert!((0..extent).contains(&index), "{index} is outside 0..{extent}");
+        place * extent + index
+    });
+    place as usize
 }

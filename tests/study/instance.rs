@@ -31,6 +31,19 @@ impl Meaning for Instance {
 }
 
 impl Instance {
+    /// All elements of an array of this shape, row by row.
+    pub fn elements(&self, array: &str, shape: &[i64]) -> Vec<i64> {
+        let mut places = vec![Vec::new()];
+        for len in shape {
+            let longer = |p: &Vec<i64>| {
+                let p = p.clone();
+                (0..*len).map(move |k| [p.clone(), vec![k]].concat())
+            };
+            places = places.iter().flat_map(longer).collect();
+        }
+        places.iter().map(|at| self.element(array, at).expect("a known element")).collect()
+    }
+
     /// A random instance of the arrays of `space` with all extents at most `most`, or `None` if
     /// there is none for the sizes drawn.
     pub fn random(space: &Space, most: usize, random: &mut Random) -> Option<Instance> {

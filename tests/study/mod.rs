@@ -5,23 +5,30 @@ pub mod execute;
 pub mod instance;
 pub mod random;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 use siskin::formula::{Name, conjunction};
-use siskin::iterspace::{LoopOrder, Space, compose, loop_order};
+use siskin::iterspace::{Space, compose};
 use siskin::layout::Layout;
+use siskin::loops::Statement;
 use siskin::program::Program;
 use siskin::prover::{AgreeingProver, Prover, Z3Prover};
 use siskin::scan::{Nest, scan};
-use siskin::synth::{Attempt, Find, Plan, Refutation, Verdict, refutations, synthesize, templates};
+use siskin::schedule::{Schedule, schedule};
+use siskin::synth::{
+    Attempt, Find, Plan, Proved, Refutation, Sizes, Template, Verdict, refutations, templates,
+};
 
 /// One space of a statement, scanned and with all verdicts.
 pub struct Study {
     pub space: Space,
-    pub order: LoopOrder,
+    pub schedule: Schedule,
     pub nest: Nest,
     pub finds: Vec<Find>,
+    /// Of all that, unless only the scan was asked for.
+    pub statement: Option<Statement>,
     /// Queries that both provers decided.
     pub compared: usize,
 }
@@ -71,10 +78,17 @@ pub fn quick_study(expression: &str, layouts: &str, order: &str) -> Study {
     study_by(expression, layouts, order, &mut Z3Prover::new().with_any_model())
 }
 
+/// [`quick_study`] with templates that nobody shipped.
+pub fn study_with(expression: &str, layouts: &str, templates: &[Rc<Template>]) -> Study {
+    let mut prover = Z3Prover::new().with_any_model();
+    let mut study = scanned_by(expression, layouts, "", &mut prover);
+    study.find_with(templates, &mut prover);
+    study
+}
+
 fn study_by(expression: &str, layouts: &str, order: &str, prover: &mut dyn Prover) -> Study {
     let mut study = scanned_by(expression, layouts, order, prover);
-    study.finds = synthesize(&study.space, &study.nest, &templates().unwrap(), prover)
-        .unwrap_or_else(|e| panic!("{e:#?}"));
+    study.find_with(&templates().unwrap(), prover);
     study
 }
 
@@ -88,12 +102,20 @@ fn scanned_by(expression: &str, layouts: &str, order: &str, prover: &mut dyn Pro
     let mut spaces = compose(&program, &layouts, None).unwrap_or_else(|e| panic!("{e:#?}"));
     assert_eq!(spaces.len(), 1, "one conjunctive space");
     let space = spaces.remove(0);
-    let order = loop_order(&space, &names(order)).unwrap_or_else(|e| panic!("{e:#?}"));
-    let nest = scan(&space, &order, prover).unwrap_or_else(|e| panic!("{e:#?}"));
-    Study { space, order, nest, finds: Vec::new(), compared: 0 }
+    let schedule = schedule(&space, &names(order)).unwrap_or_else(|e| panic!("{e:#?}"));
+    let nest = scan(&space, &schedule, prover).unwrap_or_else(|e| panic!("{e:#?}"));
+    Study { space, schedule, nest, finds: Vec::new(), statement: None, compared: 0 }
 }
 
 impl Study {
+    fn find_with(&mut self, templates: &[Rc<Template>], prover: &mut dyn Prover) {
+        let (space, schedule) = (self.space.clone(), self.schedule.clone());
+        let statement = Statement::new(space, schedule, templates, &Sizes::default(), prover);
+        let statement = statement.unwrap_or_else(|e| panic!("{e:#?}"));
+        self.finds = statement.finds().to_vec();
+        self.statement = Some(statement);
+    }
+
     /// The nest as text.
     pub fn nest(&self) -> String {
         if !cfg!(debug_assertions) {
@@ -104,7 +126,7 @@ impl Study {
 
     /// The space and the nest as text.
     pub fn space_and_nest(&self) -> String {
-        format!("{}\n{}", self.space.display(&self.order.dims), self.nest())
+        format!("{}\n{}", self.space.points(&self.schedule.dims()), self.nest())
     }
 
     /// What the properties contributed.
@@ -124,7 +146,7 @@ impl Study {
     }
 
     /// The proved plan of a template.
-    pub fn plan(&self, position: &str, template: &str) -> &Plan {
+    pub fn plan(&self, position: &str, template: &str) -> &Proved<Plan> {
         match &self.attempt(position, template).verdict {
             Verdict::Proved(plan) => plan,
             other => panic!("{template} for {position}: {other}"),

@@ -26,9 +26,21 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
         "iterspace",
         &["diagnostic", "formula", "isl", "prover", "layout", "theory", "check", "program"],
     ),
+    // Who drives an index: in front of the loops.
+    ("schedule", &["diagnostic", "formula", "iterspace"]),
     (
         "scan",
-        &["diagnostic", "formula", "isl", "prover", "layout", "theory", "program", "iterspace"],
+        &[
+            "diagnostic",
+            "formula",
+            "isl",
+            "prover",
+            "layout",
+            "theory",
+            "program",
+            "iterspace",
+            "schedule",
+        ],
     ),
     (
         "synth",
@@ -56,6 +68,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
             "theory",
             "program",
             "iterspace",
+            "schedule",
             "scan",
             "synth",
         ],
@@ -72,6 +85,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
             "theory",
             "program",
             "iterspace",
+            "schedule",
             "scan",
             "synth",
             "loops",
@@ -89,6 +103,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
             "check",
             "program",
             "iterspace",
+            "schedule",
             "scan",
             "synth",
             "loops",
@@ -110,6 +125,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
             "tensor",
             "program",
             "iterspace",
+            "schedule",
             "scan",
             "synth",
             "loops",
@@ -134,6 +150,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
             "files",
             "program",
             "iterspace",
+            "schedule",
             "scan",
             "synth",
             "loops",
@@ -170,43 +187,6 @@ pub const OUTSIDE: &[(&str, Option<&[&str]>)] = &[
     ),
     ("benches/", None),
     ("tests/", None),
-];
-
-/// Files that still need each other: all the files of one cycle, and why. A file leaves its list
-/// with the last cycle that it is in; no file may be added.
-pub const CYCLES: &[(&[&str], &str)] = &[
-    (
-        &["src/check/contradiction.rs", "src/check/report.rs", "src/check/small.rs"],
-        "a report prints what the searches found, and they make its parts",
-    ),
-    (
-        &[
-            "src/cli/bench.rs",
-            "src/cli/check.rs",
-            "src/cli/convert.rs",
-            "src/cli/data.rs",
-            "src/cli/emit.rs",
-            "src/cli/explain.rs",
-            "src/cli/layouts.rs",
-            "src/cli/mod.rs",
-            "src/cli/options.rs",
-            "src/cli/run.rs",
-            "src/cli/smt.rs",
-        ],
-        "what commands share stands in mod.rs, which also lists them",
-    ),
-    (
-        &["src/iterspace/compose.rs", "src/iterspace/transform.rs"],
-        "composition applies transformations to the type that it defines",
-    ),
-    (
-        &["src/layout/level_form.rs", "src/layout/specialise.rs"],
-        "specialising reads a level's form, which is specialised as it is read",
-    ),
-    (
-        &["src/synth/prove.rs", "src/synth/state_indices.rs"],
-        "state indices are found by proofs, which are about a state",
-    ),
 ];
 
 /// What may lie at the root of the repository. Anything else is the output of somebody's command.
@@ -312,26 +292,7 @@ pub fn table_cycles(table: &[(&str, &[&str])]) -> Vec<String> {
 /// Files that need each other; each is to be understood without those that build on it.
 pub fn file_cycles(sources: &[(String, Source)]) -> Vec<String> {
     let graph = imports::graph(sources);
-    let exempt =
-        |group: &[&str]| CYCLES.iter().any(|(files, _)| group.iter().all(|f| files.contains(f)));
-    imports::cycles(&graph)
-        .iter()
-        .filter(|group| !exempt(group))
-        .map(|group| imports::shown(&graph, group))
-        .collect()
-}
-
-/// Exemptions from [`file_cycles`] whose cycle is gone.
-pub fn mended_cycles(sources: &[(String, Source)]) -> Vec<String> {
-    let graph = imports::graph(sources);
-    let groups = imports::cycles(&graph);
-    let in_cycle = |file: &str| groups.iter().any(|group| group.contains(&file));
-    CYCLES
-        .iter()
-        .flat_map(|(files, _)| files.iter())
-        .filter(|file| !in_cycle(file))
-        .map(|file| format!("{file} is in no cycle any more: strike it from CYCLES"))
-        .collect()
+    imports::cycles(&graph).iter().map(|group| imports::shown(&graph, group)).collect()
 }
 
 pub fn stray_files<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {

@@ -334,6 +334,9 @@ impl<'a> Realiser<'a, '_> {
             let mut then = Vec::new();
             let mut changed: Vec<Expr> = Vec::new();
             for ((_, var), now) in last.iter().zip(queried) {
+                // A coordinate may come out of an array of signed numbers; it is not negative.
+                let signed = self.body.type_of(&now) == Ok(Type::Signed);
+                let now = if signed { now.converted(false) } else { now };
                 changed.push(Expr::binary(BinaryOp::Ne, Expr::Var(*var), now.clone()));
                 then.push(Stmt::Assign { var: *var, op: Assign::Set, value: now });
             }

@@ -5,7 +5,7 @@
 //! comparisons move negative terms to the other side instead. (The bounds pass proves each of these
 //! again, on the code as it is.)
 
-use super::super::ir::{BinaryOp, Element, Expr, Type};
+use super::super::ir::{BinaryOp, Element, Expr, Type, VarId};
 use super::Realiser;
 use crate::formula::{Affine, Arith, Atom, Call, Constraint, Formula, Relop};
 
@@ -16,10 +16,14 @@ impl Realiser<'_, '_> {
                 let var = self.body.variable_named(n);
                 var.is_some_and(|v| self.body.var(v).ty == Type::Signed)
             }
-            Atom::Call(call) => {
-                let array = self.body.array_named(&call.array);
-                array.is_some_and(|a| self.body.arr(a).element.loaded() == Type::Signed)
-            }
+            Atom::Call(call) => match self.holding(call) {
+                // It may have become `usize` when it was bound.
+                Some(var) => self.body.var(var).ty == Type::Signed,
+                None => {
+                    let array = self.body.array_named(&call.array);
+                    array.is_some_and(|a| self.body.arr(a).element.loaded() == Type::Signed)
+                }
+            },
             Atom::Floor(inner, _) => {
                 let plain = inner.terms().iter().all(|(a, _)| !self.atom_is_signed(a));
                 !(plain && self.is_natural(inner))
@@ -129,10 +133,15 @@ impl Realiser<'_, '_> {
         if signed && !is_signed { e.converted(true) } else { e }
     }
 
+    /// The variable that holds this value of an index array.
+    fn holding(&self, call: &Call) -> Option<VarId> {
+        self.loaded.iter().find(|(c, _)| c == call).map(|(_, var)| *var)
+    }
+
     /// The value of an index array, or the variable that holds it.
     pub(super) fn element(&mut self, call: &Call) -> Expr {
-        if let Some((_, var)) = self.loaded.iter().find(|(c, _)| c == call) {
-            return Expr::Var(*var);
+        if let Some(var) = self.holding(call) {
+            return Expr::Var(var);
         }
         let subscripts = call.args.iter().map(|a| self.index(a)).collect();
         match self.body.array_named(&call.array) {
@@ -177,6 +186,13 @@ impl Realiser<'_, '_> {
             k => right = Some(plus(right, literal(-k))),
         }
         let (left, right) = (or_zero(left), or_zero(right));
+        let nothing = |e: &Expr| matches!(e, Expr::Int { value: 0, .. });
+        match op {
+            // No `usize` is below nothing; `rustc` warns of such tests.
+            BinaryOp::Lt if !signed && nothing(&left) => return Expr::Bool(false),
+            BinaryOp::Le if !signed && nothing(&right) => return Expr::Bool(true),
+            _ => {}
+        }
         if flipped { Expr::binary(op, right, left) } else { Expr::binary(op, left, right) }
     }
 
@@ -235,8 +251,12 @@ impl Realiser<'_, '_> {
                 (false, true) => e.converted(true),
                 _ => e,
             };
+            // No `usize` is less.
+            let is_least = |e: &Expr| !signed && op == BinaryOp::Max && *e == Expr::int(0);
             out = Some(match out {
                 None => e,
+                Some(all) if is_least(&e) => all,
+                Some(all) if is_least(&all) => e,
                 Some(all) => Expr::binary(op, all, e),
             });
         }

@@ -2,7 +2,7 @@
 
 use super::super::ir::{Assign, BinaryOp, Block, Expr, Parallel, Stmt, Sum, Type, VarId};
 use super::{Realiser, guarded};
-use crate::diagnostic::Result;
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Atom, Constraint, Formula, Name};
 use crate::loops::{self, Among, Loop, Node, Place, Range, Skip, Update, updates};
 
@@ -118,6 +118,14 @@ impl Realiser<'_, '_> {
     }
 
     fn parallel(&mut self, l: &Loop, private: bool, out: &mut Block) -> Result<()> {
+        // Chunks are ranges of natural numbers.
+        if self.may_be_negative(&l.range) {
+            return Err(Diagnostic::new(
+                Code::Dependence,
+                format!("`{}` may be negative: its loop cannot be shared among threads", l.var),
+            )
+            .help("run it on one thread, or choose another loop order"));
+        }
         let (lo, hi) = self.range(&l.range, false);
         let mut setup = Vec::new();
         for node in &l.setup {

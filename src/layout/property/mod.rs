@@ -112,6 +112,7 @@ pub(super) fn arrays_of(formula: &Formula) -> Vec<Name> {
 }
 
 impl PropertyKind {
+    /// Every kind.
     pub const ALL: [PropertyKind; 10] = [
         PropertyKind::Range,
         PropertyKind::Injective,

@@ -1,438 +1,366 @@
-//! The validation that generated modules carry: a layout's declaration as Rust code.
+//! The validation that generated modules carry: [`Validation`], printed.
 //!
-//! In: a layout. Out: the body of `fn validate(&self) -> Result<(), Error>`, which looks at
-//! every array once and needs `std` only. Whatever the arrays hold, it neither panics nor
-//! overflows: sizes are computed in checked `i64`, and elements outside an array are a failure.
+//! Out: the body of `fn validate(&self) -> Result<(), Error>`, which looks at every array once and
+//! needs `std` only. Whatever the arrays hold, it neither panics nor overflows: sizes are computed in
+//! checked `i64`, and elements outside an array are a failure.
 //!
 //! ```text
-//! pos(0) = 0, crd strictly increasing within segments of pos
+//! pos(0) = 0, crd is strictly increasing within each segment of pos
 //! ```
 //! becomes
 //! ```text
-//! if (|| Some(i64::try_from(*self.pos.get(0)?).ok()? == 0))() != Some(true) {
-//!     return Err(Error { what: "pos(0) = 0", at: 0 });
+//! let holds = || Some(element(self.pos, 0)? == 0);
+//! if holds() != Some(true) {
+//!     return Err(Error::new("pos(0) = 0", 0));
 //! }
 //! for u in 1..self.pos.len() { … }
 //! ```
 
 mod expression;
+mod points;
 #[cfg(test)]
 mod tests;
 
 use indexmap::IndexMap;
 
-use super::signature::{Fields, counted_fields, index_type, length_source};
-use crate::check::data_checks;
-use crate::code::IndexWidth;
-use crate::code::naming::Naming;
-use crate::formula::{Affine, Arith, Constraint, Formula, Name, Relop};
-use crate::layout::Layout;
-use crate::layout::checks::Check;
-use crate::layout::visit::{Bound, Step};
+pub use self::expression::error;
+use self::expression::{Checked, Printer, closure};
+use super::signature::Fields;
+use crate::check::validation::{Pass, Side, Size, Span, Test, Validation, Wrong};
+use crate::code::{Doc, Element, IndexWidth, Lines};
+use crate::formula::{Arith, Formula, Name};
+use crate::layout::checks::admits_negative;
+use crate::layout::{Layout, SizeSource};
 
-/// Statements of the body, ending with `Ok(())`. Lines are not indented.
-pub fn validate_body(layout: &Layout, fields: &Fields, width: IndexWidth) -> String {
-    let mut code = Code { layout, fields, width, names: IndexMap::new() };
-    for (name, prefix) in layout
-        .extents()
-        .iter()
-        .map(|n| (n, "extent"))
-        .chain(layout.params.keys().map(|n| (n, "size")))
-    {
-        code.name(name, prefix);
-    }
-    let mut body = String::new();
-    for check in data_checks(layout) {
-        body.push_str(&code.check(&check));
-    }
-    let mut out = code.sizes(&body);
-    out.push_str(&body);
-    out.push_str("Ok(())\n");
-    out
+/// What the printed body calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// `element`
+    pub element: bool,
+    /// `misplaced`, and what that calls.
+    pub misplaced: bool,
 }
 
-/// A layout and the names in scope.
-struct Code<'a> {
-    layout: &'a Layout,
-    fields: &'a Fields,
-    width: IndexWidth,
-    /// Sizes and variables in scope, with their Rust names.
-    names: IndexMap<Name, String>,
-}
-
-impl Code<'_> {
-    /// A snake-case Rust name that no other name has.
-    fn name(&mut self, name: &Name, prefix: &str) -> String {
-        let base = match prefix {
-            "" => Naming::new().fresh(&name.to_lowercase()),
-            _ => format!("{prefix}_{}", name.to_lowercase().replace('\'', "_prime")),
+/// Prints the body, which ends with `Ok(())`, at the depth of a method.
+pub fn print(layout: &Layout, fields: &Fields, width: IndexWidth, out: &mut Lines) -> Used {
+    let validation = Validation::of(layout);
+    let mut printer =
+        Printer { layout, fields, width, names: IndexMap::new(), out, reads: false, probes: false };
+    for size in &validation.sizes {
+        let prefix = match size.source {
+            SizeSource::Dimension(_) => "extent",
+            _ => "size",
         };
-        let mut unique = base.clone();
-        let mut k = 2;
-        while self.names.values().any(|other| *other == unique) {
-            unique = format!("{base}_{k}");
-            k += 1;
-        }
-        self.names.insert(name.clone(), unique.clone());
-        unique
+        printer.name(&size.name, prefix);
     }
+    for size in &validation.sizes {
+        printer.size(size);
+    }
+    for test in &validation.tests {
+        printer.test(test);
+    }
+    printer.out.line("Ok(())");
+    Used { element: printer.reads, misplaced: printer.probes }
+}
 
-    /// Definitions of the sizes that `body` mentions, directly or through each other.
-    fn sizes(&self, body: &str) -> String {
-        let mut definitions: Vec<(String, String)> = Vec::new();
-        for (d, extent) in self.layout.extents().iter().enumerate() {
-            definitions
-                .push(self.definition(extent, &format!("i64::try_from(self.dims[{d}]).ok()")));
-        }
-        let counted = counted_fields(self.layout);
-        for (name, value) in &self.layout.params {
-            let text = match (value, length_source(self.layout, name)) {
-                (Some(value), _) => self.optional(value),
-                (None, _) if counted.contains(name) => {
-                    format!("i64::try_from(self.{}).ok()", self.fields.get(name))
-                }
-                (None, Some(array)) => format!("i64::try_from({}.len()).ok()", self.field(&array)),
-                (None, None) => "None".to_string(),
+impl Printer<'_> {
+    fn size(&mut self, size: &Size) {
+        let name = self.names[&size.name].clone();
+        let property = match &size.source {
+            SizeSource::Value(value) => format!("the size {} = {value} can be computed", size.name),
+            _ => format!("the size {} is less than 2^63", size.name),
+        };
+        let number = |e: Doc| {
+            let ignored = Doc::Closure {
+                parameters: "_".to_string(),
+                lets: Vec::new(),
+                result: Box::new(error(&property, Doc::text("0"))),
             };
-            definitions.push(self.definition(name, &text));
-        }
-        // A definition comes after those it mentions; the layout's order need not be that.
-        let mut ordered: Vec<(String, String)> = Vec::new();
-        while !definitions.is_empty() {
-            let ready = definitions.iter().position(|(_, text)| {
-                let right = text.split_once('=').map_or("", |(_, right)| right);
-                definitions.iter().all(|(name, _)| !mentions(right, name))
-            });
-            ordered.push(definitions.remove(ready.unwrap_or(0)));
-        }
-        let mut out = String::new();
-        for (name, text) in ordered.iter().rev() {
-            if mentions(body, name) || mentions(&out, name) {
-                out.insert_str(0, text);
-            }
-        }
-        out
-    }
-
-    fn definition(&self, name: &Name, value: &str) -> (String, String) {
-        let rust = self.names[name].clone();
-        let failure = failed(&format!("the size {name}"), "0");
-        (rust.clone(), format!("let {rust} = {value}.ok_or({failure})?;\n"))
-    }
-
-    fn check(&mut self, check: &Check) -> String {
-        match check {
-            Check::Length { array, len } => self.length(array, len),
-            Check::Range { array, lower, upper } => {
-                self.range(array, lower.as_ref(), upper.as_ref())
-            }
-            Check::Ordered { arrays, segments, strict, decreasing } => {
-                let wrong = match (strict, decreasing) {
-                    (true, false) => ">=",
-                    (false, false) => ">",
-                    (true, true) => "<=",
-                    (false, true) => "<",
-                };
-                let strictly = if *strict { "strictly " } else { "" };
-                let way = if *decreasing { "decreasing" } else { "increasing" };
-                let subject = arrays.join(", ");
-                let what = format!("{subject} {strictly}{way}{}", within(segments.as_ref()));
-                let tuple = |at: &str| {
-                    let elements: Vec<String> =
-                        arrays.iter().map(|a| format!("{}[{at}]", self.field(a))).collect();
-                    match elements.as_slice() {
-                        [one] => one.clone(),
-                        several => format!("({})", several.join(", ")),
-                    }
-                };
-                let wrong = format!("{} {wrong} {}", tuple("at"), tuple("at + 1"));
-                self.neighbours(&arrays[0], segments.as_ref(), &wrong, &what)
-            }
-            Check::Injective { array, segments } => self.injective(array, segments.as_ref()),
-            Check::Permutation { array } => {
-                let what = format!("{array} is a permutation");
-                let field = self.field(array);
-                format!(
-                    "let outside = |x| !usize::try_from(x).is_ok_and(|x| x < {field}.len());\n\
-                     if let Some(at) = {field}.iter().position(|&x| outside(x)) {{\n\
-                     return Err({});\n}}\n{}",
-                    failed(&what, "at"),
-                    self.injective(array, None)
-                )
-            }
-            Check::Disjoint { left, right, segments, strict, decreasing } => {
-                let (l, r) = (self.field(left), self.field(right));
-                let reversed = if *strict { ">=" } else { ">" };
-                let what = format!("the intervals {left} .. {right} are well-formed");
-                let mut out = format!(
-                    "if let Some(at) = {l}.iter().zip({r}).position(|(l, r)| l {reversed} r) {{\n\
-                     return Err({});\n}}\n",
-                    failed(&what, "at")
-                );
-                let wrong = match decreasing {
-                    false => format!("{r}[at] > {l}[at + 1]"),
-                    true => format!("{r}[at + 1] > {l}[at]"),
-                };
-                let what = format!("{left} .. {right} do not overlap{}", within(segments.as_ref()));
-                out.push_str(&self.neighbours(left, segments.as_ref(), &wrong, &what));
-                out
-            }
-            Check::Probing { array, slots } => self.probing(array, slots),
-            Check::Ground { formula } => self.ground(formula),
-            Check::ForAll { formula, steps, conclusion } => {
-                self.for_all(formula, steps, conclusion)
-            }
-            // Never valid: nothing says where to look.
-            Check::Unbounded { formula, .. } => {
-                format!("if true {{\nreturn Err({});\n}}\n", failed(&formula.to_string(), "0"))
-            }
-        }
-    }
-
-    fn length(&self, array: &Name, len: &Arith) -> String {
-        let field = self.field(array);
-        format!(
-            "if {} != i64::try_from({field}.len()).ok() {{\nreturn Err({});\n}}\n",
-            self.optional(len),
-            failed(&format!("{array} has {len} elements"), &format!("{field}.len()"))
-        )
-    }
-
-    fn range(&self, array: &Name, lower: Option<&Affine>, upper: Option<&Affine>) -> String {
-        let shown = |e: Option<&Affine>, relation: &str| {
-            e.map_or_else(String::new, |e| format!(" {relation} {e}"))
+            Doc::call("i64::try_from", vec![e]).method("map_err", vec![ignored]).tried()
         };
-        let and = if lower.is_some() && upper.is_some() { " and" } else { "" };
-        let what = format!("{array}{}{and}{}", shown(lower, ">="), shown(upper, "<="));
-        let element = index_type(self.layout, array, self.width);
-        let unsigned = element.starts_with('u');
-        let mut definitions = String::new();
-        let mut conditions = Vec::new();
-        for (e, name, relation) in [(lower, "least", ">="), (upper, "most", "<=")] {
-            let Some(e) = e else { continue };
-            if unsigned && name == "least" && e.as_constant().is_some_and(|c| c <= 0) {
-                continue;
+        let value = match &size.source {
+            SizeSource::Dimension(k) => {
+                number(Doc::text("self").field("dims").index(Doc::text(k.to_string())))
             }
-            let value = self.integer(&Arith::from_affine(e));
-            definitions.push_str(&match value.contains('?') {
-                false => format!("let {name} = {value};\n"),
-                true => {
-                    let failure = failed(&what, "0");
-                    format!("let {name} = (|| Some({value}))().ok_or({failure})?;\n")
+            SizeSource::Counted => number(self.field(&size.name)),
+            SizeSource::Length(array) => number(self.field(array).method("len", Vec::new())),
+            SizeSource::Value(value) => {
+                self.bind(&name, value, &property);
+                return;
+            }
+        };
+        self.out.assignment(&format!("let {name} ="), &value);
+    }
+
+    fn test(&mut self, test: &Test) {
+        match &test.pass {
+            Pass::Length { array, len } => self.length(test, array, len),
+            Pass::Holds(formula) => self.holds(test, formula),
+            Pass::None { span, wrong } => self.none(test, span, wrong),
+            Pass::ForAll { steps, conclusion, .. } => self.for_all(test, steps, conclusion),
+            // Nothing says where to look.
+            Pass::Never { .. } => self.refuse_if(&Doc::text("true"), test, Doc::text("0")),
+        }
+    }
+
+    fn length(&mut self, test: &Test, array: &Name, len: &Arith) {
+        let found = self.field(array).method("len", Vec::new());
+        let number = Doc::call("i64::try_from", vec![found.clone()]);
+        let option = match self.option(len) {
+            Some(option) => Some(option),
+            None => {
+                let value = self.integer(len);
+                let some = || Doc::call("Some", vec![value.doc.clone()]);
+                value.tries.then(|| Checked { doc: some(), tries: true })
+            }
+        };
+        let condition = match option {
+            None => number.binary("!=", Doc::call("Ok", vec![self.integer(len).doc])),
+            Some(wanted) if wanted.tries => {
+                self.out.assignment("let wanted =", &closure("", wanted.doc));
+                Doc::text("wanted()").binary("!=", number.method("ok", Vec::new()))
+            }
+            Some(wanted) => wanted.doc.binary("!=", number.method("ok", Vec::new())),
+        };
+        self.refuse_if(&condition, test, found);
+    }
+
+    fn holds(&mut self, test: &Test, formula: &Formula) {
+        let wrong = self.condition(formula, false);
+        if !wrong.tries {
+            return self.refuse_if(&wrong.doc, test, Doc::text("0"));
+        }
+        let value = Doc::call("Some", vec![self.condition(formula, true).doc]);
+        self.out.assignment("let holds =", &closure("", value));
+        let wrong = Doc::text("holds()").binary("!=", Doc::text("Some(true)"));
+        self.refuse_if(&wrong, test, Doc::text("0"));
+    }
+
+    fn element(&self, array: &Name) -> Element {
+        let signed = self.layout.arrays.get(array).is_some_and(admits_negative);
+        Element::Index { signed, width: self.width }
+    }
+
+    fn none(&mut self, test: &Test, span: &Span, wrong: &Wrong) {
+        match wrong {
+            Wrong::Outside { least, most } => {
+                self.outside(test, &span.array, least.as_ref(), most.as_ref());
+            }
+            Wrong::NoPosition => {
+                let field = self.field(&span.array).flat();
+                let element = self.element(&span.array).rust_name();
+                self.out.line("{");
+                self.out.deeper();
+                let inside = closure("x", Doc::text(format!("x < {field}.len()")));
+                let is_position = Doc::call("usize::try_from", vec![Doc::text("x")])
+                    .method("is_ok_and", vec![inside]);
+                let outside = closure(&format!("x: {element}"), Doc::prefix("!", is_position));
+                self.first_outside(test, &span.array, &outside);
+                self.out.close("");
+            }
+            Wrong::Compared { left, relation, right } => {
+                // Signed and unsigned numbers are compared as numbers that hold both.
+                let arrays = || left.arrays.iter().chain(&right.arrays);
+                let mut types: Vec<&str> = arrays().map(|a| self.element(a).rust_name()).collect();
+                types.dedup();
+                let mixed = types.len() > 1;
+                let wrong =
+                    self.side(left, mixed).binary(relation.symbol(), self.side(right, mixed));
+                let ahead = left.ahead || right.ahead;
+                let len = self.field(&span.array).method("len", Vec::new());
+                let in_segments = span.segments.is_some();
+                let hi = match (in_segments, ahead) {
+                    (true, true) => Doc::text("end - 1"),
+                    (true, false) => Doc::text("end"),
+                    (false, true) => len.method("saturating_sub", vec![Doc::text("1")]),
+                    (false, false) => len,
+                };
+                let lo = if in_segments { "start" } else { "0" };
+                self.open_segments(span);
+                self.out.open_with("for ", "at in", &Doc::range(Doc::text(lo), hi));
+                self.refuse_if(&wrong, test, Doc::text("at"));
+                self.out.close("");
+                self.close_segments(span);
+            }
+            Wrong::Beyond { array } => {
+                let bounds = self.field(&span.array);
+                let len = self.field(array).method("len", Vec::new()).flat();
+                let pairs =
+                    bounds.method("windows", vec![Doc::text("2")]).method("enumerate", vec![]);
+                self.out.open_with("for ", "(u, ends) in", &pairs);
+                let inside = closure("x", Doc::text(format!("x <= {len}")));
+                let inside = Doc::call("usize::try_from", vec![Doc::text("x")])
+                    .method("is_ok_and", vec![inside]);
+                self.out.assignment("let inside =", &closure("x", inside));
+                let within =
+                    Doc::text("inside(ends[0])").binary("&&", Doc::text("inside(ends[1])"));
+                let beyond = Doc::text("ends[0] < ends[1]")
+                    .binary("&&", Doc::prefix("!", within.parentheses()));
+                self.refuse_if(&beyond, test, Doc::text("u"));
+                self.out.close("");
+            }
+            Wrong::Repeated => self.repeated(test, span),
+            Wrong::Misplaced { slots } => self.misplaced(test, &span.array, slots),
+        }
+    }
+
+    /// `self.crd[at + 1]`, `(self.row[at], self.col[at])`
+    fn side(&self, side: &Side, mixed: bool) -> Doc {
+        let at = Doc::text(if side.ahead { "at + 1" } else { "at" });
+        let elements = side.arrays.iter().map(|a| {
+            let element = self.field(a).index(at.clone());
+            match self.element(a).rust_name() {
+                "i64" => element,
+                "u64" if mixed => element.cast("i64").parentheses(),
+                _ if mixed => Doc::call("i64::from", vec![element]),
+                _ => element,
+            }
+        });
+        let elements: Vec<Doc> = elements.collect();
+        match <[Doc; 1]>::try_from(elements) {
+            Ok([one]) => one,
+            Err(several) => Doc::call("", several),
+        }
+    }
+
+    fn outside(&mut self, test: &Test, array: &Name, least: Option<&Arith>, most: Option<&Arith>) {
+        let element = self.element(array).rust_name();
+        // What is unsigned is not negative.
+        let natural = element.starts_with('u');
+        let least = least.filter(|e| !natural || !matches!(e, Arith::Int(n) if *n <= 0));
+        if least.is_none() && most.is_none() && element != "u64" {
+            return;
+        }
+        self.out.line("{");
+        self.out.deeper();
+        for (e, name) in [(least, "least"), (most, "most")] {
+            if let Some(e) = e {
+                self.bind(name, e, &test.property);
+            }
+        }
+        let inside = |x: &str| match (least, most) {
+            (Some(_), Some(_)) => {
+                Doc::text("(least..=most)").method("contains", vec![Doc::prefix("&", Doc::text(x))])
+            }
+            (Some(_), None) => Doc::text(x).binary(">=", Doc::text("least")),
+            _ => Doc::text(x).binary("<=", Doc::text("most")),
+        };
+        let outside = |x: &str| match (least, most) {
+            (Some(_), Some(_)) => Doc::prefix("!", inside(x)),
+            (Some(_), None) => Doc::text(x).binary("<", Doc::text("least")),
+            _ => Doc::text(x).binary(">", Doc::text("most")),
+        };
+        let body = match element {
+            "i64" => outside("x"),
+            "u64" => {
+                let number = Doc::call("i64::try_from", vec![Doc::text("x")]);
+                match (least, most) {
+                    (None, None) => number.method("is_err", Vec::new()),
+                    _ => Doc::prefix(
+                        "!",
+                        number.method("is_ok_and", vec![closure("x", inside("x"))]),
+                    ),
                 }
-            });
-            conditions.push(format!("x {relation} {name}"));
-        }
-        if conditions.is_empty() && element != "u64" {
-            return String::new();
-        }
-        let inside = match conditions.is_empty() {
-            true => "is_ok()".to_string(),
-            false => format!("is_ok_and(|x| {})", conditions.join(" && ")),
-        };
-        let field = self.field(array);
-        format!(
-            "{{\n{definitions}\
-             let outside = |x: {element}| !i64::try_from(x).{inside};\n\
-             // Without an early exit the search is vectorized.\n\
-             if {field}.iter().fold(false, |any, &x| any | outside(x)) {{\n\
-             let at = {field}.iter().position(|&x| outside(x)).unwrap_or(0);\n\
-             return Err({});\n}}\n}}\n",
-            failed(&what, "at")
-        )
-    }
-
-    /// Neighbours `at`, `at + 1` for which `wrong` holds are refused.
-    fn neighbours(&self, array: &Name, segments: Option<&Name>, wrong: &str, what: &str) -> String {
-        let field = self.field(array);
-        let failure = failed(what, "at");
-        match segments {
-            None => format!(
-                "for at in 0..{field}.len().saturating_sub(1) {{\n\
-                 if {wrong} {{\nreturn Err({failure});\n}}\n}}\n"
-            ),
-            Some(segments) => self.segments(
-                segments,
-                &field,
-                &format!(
-                    "for at in start..end - 1 {{\nif {wrong} {{\nreturn Err({failure});\n}}\n}}\n"
-                ),
-            ),
-        }
-    }
-
-    /// `inner` for each segment `start..end` that is not empty, all within the array `field`.
-    fn segments(&self, segments: &Name, field: &str, inner: &str) -> String {
-        let bounds = self.field(segments);
-        let what = format!("segments of {segments} lie within their array");
-        format!(
-            "for u in 1..{bounds}.len() {{\n\
-             if {bounds}[u - 1] >= {bounds}[u] {{\ncontinue;\n}}\n\
-             let (start, end) = ({bounds}[u - 1] as usize, {bounds}[u] as usize);\n\
-             if start >= end || end > {field}.len() {{\nreturn Err({});\n}}\n{inner}}}\n",
-            failed(&what, "u - 1")
-        )
-    }
-
-    fn injective(&self, array: &Name, segments: Option<&Name>) -> String {
-        let field = self.field(array);
-        let what = format!("{array} holds no number twice{}", within(segments));
-        let search = |slice: &str, offset: &str| {
-            format!(
-                "let mut sorted = {slice}.to_vec();\nsorted.sort_unstable();\n\
-                 if let Some(k) = sorted.windows(2).position(|w| w[0] == w[1]) {{\n\
-                 let at = {slice}.iter().position(|&x| x == sorted[k]).unwrap_or(0);\n\
-                 return Err({});\n}}\n",
-                failed(&what, offset)
-            )
-        };
-        match segments {
-            None => format!("{{\n{}}}\n", search(&field, "at")),
-            Some(segments) => {
-                let slice = format!("{field}[start..end]");
-                self.segments(segments, &field, &search(&slice, "start + at"))
             }
+            _ => outside("i64::from(x)"),
+        };
+        self.first_outside(test, array, &closure(&format!("x: {element}"), body));
+        self.out.close("");
+    }
+
+    /// Refuses the first element for which the closure is true.
+    fn first_outside(&mut self, test: &Test, array: &Name, outside: &Doc) {
+        let elements = || self.field(array).method("iter", Vec::new());
+        let any = elements().method(
+            "fold",
+            vec![
+                Doc::text("false"),
+                closure("any, &x", Doc::text("any").binary("|", Doc::text("outside(x)"))),
+            ],
+        );
+        let at = elements()
+            .method("position", vec![closure("&x", Doc::text("outside(x)"))])
+            .method("unwrap_or", vec![Doc::text("0")]);
+        self.out.assignment("let outside =", outside);
+        self.out.line("// Without an early exit the search is vectorized.");
+        self.out.open_if("if ", &any);
+        self.out.assignment("let at =", &at);
+        self.refuse(test, Doc::text("at"));
+        self.out.close("");
+    }
+
+    /// Opens a loop over the segments of the span, if it has some: `start..end`, not empty.
+    fn open_segments(&mut self, span: &Span) {
+        let Some(segments) = &span.segments else { return };
+        let pairs = self.field(segments).method("windows", vec![Doc::text("2")]);
+        self.out.open_with("for ", "ends in", &pairs);
+        self.out.open("if ends[0] >= ends[1]");
+        self.out.line("continue;");
+        self.out.close("");
+        self.out.line("let (start, end) = (ends[0] as usize, ends[1] as usize);");
+    }
+
+    fn close_segments(&mut self, span: &Span) {
+        if span.segments.is_some() {
+            self.out.close("");
         }
+    }
+
+    fn repeated(&mut self, test: &Test, span: &Span) {
+        let field = self.field(&span.array);
+        let in_segments = span.segments.is_some();
+        if in_segments {
+            self.open_segments(span);
+        } else {
+            self.out.line("{");
+            self.out.deeper();
+        }
+        let slice = match in_segments {
+            true => field.index(Doc::text("start..end")),
+            false => field,
+        };
+        self.out.assignment("let mut sorted =", &slice.clone().method("to_vec", Vec::new()));
+        self.out.line("sorted.sort_unstable();");
+        let twins = Doc::text("sorted").method("windows", vec![Doc::text("2")]).method(
+            "position",
+            vec![closure("w", Doc::text("w[0]").binary("==", Doc::text("w[1]")))],
+        );
+        self.out.open_with("if ", "let Some(k) =", &twins);
+        let at = slice
+            .method("iter", Vec::new())
+            .method(
+                "position",
+                vec![closure("&x", Doc::text("x").binary("==", Doc::text("sorted[k]")))],
+            )
+            .method("unwrap_or", vec![Doc::text("0")]);
+        self.out.assignment("let at =", &at);
+        self.refuse(test, Doc::text(if in_segments { "start + at" } else { "at" }));
+        self.out.close("");
+        self.out.close("");
     }
 
     /// The tables one by one, by the function that [`probing::items`](super::probing) repeats.
-    fn probing(&self, array: &Name, slots: &Arith) -> String {
-        let field = self.field(array);
-        let what =
-            format!("{array} holds every coordinate once, with no empty slot from its home on");
-        format!(
-            "{{\nlet slots = {}.and_then(|n: i64| usize::try_from(n).ok()).unwrap_or(0);\n\
-             for (k, table) in {field}.chunks(slots.max(1)).enumerate() {{\n\
-             if let Some(slot) = misplaced(table.len(), |slot| table[slot] as i64) {{\n\
-             return Err({});\n}}\n}}\n}}\n",
-            self.optional(slots),
-            failed(&what, "k * slots + slot")
-        )
-    }
-
-    fn ground(&self, formula: &Formula) -> String {
-        if self.is_evident(formula) {
-            return String::new();
-        }
-        format!(
-            "if (|| Some({}))() != Some(true) {{\nreturn Err({});\n}}\n",
-            self.formula(formula),
-            failed(&formula.to_string(), "0")
-        )
-    }
-
-    /// `size >= 0` for sizes that are read from unsigned numbers.
-    fn is_evident(&self, formula: &Formula) -> bool {
-        let Formula::Constraint(Constraint { affine, relop: Relop::Ge }) = formula else {
-            return false;
+    fn misplaced(&mut self, test: &Test, array: &Name, slots: &Arith) {
+        self.probes = true;
+        self.out.line("{");
+        self.out.deeper();
+        self.bind("slots", slots, &test.property);
+        self.out.line("let slots = usize::try_from(slots).unwrap_or(0).max(1);");
+        let tables = self
+            .field(array)
+            .method("chunks", vec![Doc::text("slots")])
+            .method("enumerate", Vec::new());
+        self.out.open_with("for ", "(k, table) in", &tables);
+        let coordinate = match self.element(array).rust_name() {
+            "i64" => Doc::text("table[slot]"),
+            _ => Doc::text("table[slot]").cast("i64"),
         };
-        let counted = |n: &Name| matches!(self.layout.params.get(n), Some(None));
-        affine.as_var().is_some_and(|n| self.layout.extents().contains(n) || counted(n))
+        let found =
+            Doc::call("misplaced", vec![Doc::text("table.len()"), closure("slot", coordinate)]);
+        self.out.open_with("if ", "let Some(slot) =", &found);
+        self.refuse(test, Doc::text("k * slots + slot"));
+        self.out.close("");
+        self.out.close("");
+        self.out.close("");
     }
-
-    fn for_all(&mut self, formula: &Formula, steps: &[Step], conclusion: &Formula) -> String {
-        let outer = self.names.clone();
-        let variables: Vec<&Name> = steps
-            .iter()
-            .filter_map(|step| match step {
-                Step::Solve { variable, .. } | Step::Loop { variable, .. } => Some(variable),
-                Step::Check(_) => None,
-            })
-            .collect();
-        for variable in &variables {
-            self.name(variable, "");
-        }
-        let at = variables.first().map_or_else(|| "0".to_string(), |v| self.names[*v].clone());
-        let mut inner =
-            format!("if !({}) {{\nreturn Some(Some({at}));\n}}\n", self.formula(conclusion));
-        for step in steps.iter().rev() {
-            inner = self.step(step, &inner);
-        }
-        self.names = outer;
-        // `None`: an access outside an array, or an overflow; both break the property.
-        format!(
-            "let violated = || -> Option<Option<i64>> {{\n{inner}Some(None)\n}};\n\
-             let violated = violated();\n\
-             if violated != Some(None) {{\n\
-             let at = violated.flatten().and_then(|at| usize::try_from(at).ok()).unwrap_or(0);\n\
-             return Err({});\n}}\n",
-            failed(&formula.to_string(), "at")
-        )
-    }
-
-    fn step(&self, step: &Step, inner: &str) -> String {
-        match step {
-            Step::Check(c) => format!("if {} {{\n{inner}}}\n", self.constraint(c)),
-            Step::Solve { variable, value } => {
-                let name = &self.names[variable];
-                let value = match Arith::from_affine(value) {
-                    Arith::Int(n) => format!("{n}_i64"),
-                    value => self.integer(&value),
-                };
-                let used = if mentions(inner, name) { name.as_str() } else { "_" };
-                format!("let {used} = {value};\n{inner}")
-            }
-            Step::Loop { variable, lower, upper } => {
-                let name = &self.names[variable];
-                // k*x + rest >= 0 is x >= -floor(rest/k), or x <= floor(rest/-k) if k < 0.
-                let first = extreme(lower, "max", |b| match Arith::from_affine(&b.rest) {
-                    Arith::Int(n) => n.div_euclid(b.coefficient).saturating_neg().to_string(),
-                    rest if b.coefficient == 1 => {
-                        format!("{}.checked_neg()?", self.receiver(&rest))
-                    }
-                    rest => format!(
-                        "{}.div_euclid({}).checked_neg()?",
-                        self.receiver(&rest),
-                        b.coefficient
-                    ),
-                });
-                let last = extreme(upper, "min", |b| match Arith::from_affine(&b.rest) {
-                    Arith::Int(n) => n.div_euclid(b.coefficient.saturating_neg()).to_string(),
-                    rest if b.coefficient == -1 => self.integer(&rest),
-                    rest => format!(
-                        "{}.div_euclid({})",
-                        self.receiver(&rest),
-                        b.coefficient.saturating_neg()
-                    ),
-                });
-                // Between two literals nothing else says what type the variable has.
-                let typed = last.parse::<i64>().is_ok() && first.parse::<i64>().is_ok();
-                let last = if typed { format!("{last}_i64") } else { last };
-                let used = if mentions(inner, name) { name.as_str() } else { "_" };
-                format!("for {used} in {first}..={last} {{\n{inner}}}\n")
-            }
-        }
-    }
-}
-
-/// The largest of the lower bounds, or the smallest of the upper ones.
-fn extreme(bounds: &[Bound], choose: &str, one: impl Fn(&Bound) -> String) -> String {
-    let mut parts = bounds.iter().map(one);
-    let first = parts.next().unwrap_or_else(|| "0".to_string());
-    parts.fold(first, |a, b| match a.parse::<i64>() {
-        Ok(n) if n < 0 => format!("({n}_i64).{choose}({b})"),
-        Ok(n) => format!("{n}_i64.{choose}({b})"),
-        Err(_) => format!("{a}.{choose}({b})"),
-    })
-}
-
-fn within(segments: Option<&Name>) -> String {
-    segments.map_or_else(String::new, |s| format!(" within segments of {s}"))
-}
-
-fn failed(what: &str, at: &str) -> String {
-    match at {
-        "at" => format!("Error {{ what: {what:?}, at }}"),
-        _ => format!("Error {{ what: {what:?}, at: {at} }}"),
-    }
-}
-
-/// True if `name` occurs in `code` as a whole word.
-fn mentions(code: &str, name: &str) -> bool {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    code.match_indices(name).any(|(at, _)| {
-        let before = code[..at].chars().next_back().is_some_and(is_word);
-        let after = code[at + name.len()..].chars().next().is_some_and(is_word);
-        !before && !after
-    })
 }

@@ -1,0 +1,428 @@
+//! Reading a whole body back from its display: the notation below, over that of templates.
+//!
+//! | in the text | what it stands for |
+//! |---|---|
+//! | `A: &[f64; (I, J)]`, `crd: &[signed32; NNZ]` | an array and its shape; a signed index array |
+//! | `A[(i, j)]`, `crd[p] as usize` | an element; whether it needs a test is not shown |
+//! | `vec![usize::MAX; (I, J)]` | an array of the body |
+//! | `sum_of(lo, hi, \|p\| { let j = …; term })` | a sum in several chains |
+//! | `[i as _, j as _]`, `fits(Table, e)` | a key, and whether a part fits keys |
+//! | `'threads: { setup… for (start, end) in private(y, lo..hi) { … } }` | a parallel loop; `shared` where no two threads write one element |
+//!
+//! What is not read back: proofs, facts that a proof gave, and the domains of index arrays.
+
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+
+use super::ir::{
+    Access, Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, IndexWidth, Load, Origin,
+    Parallel, Stmt, Sum, Type, VarId,
+};
+use super::parse::{Parser, Whole};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::Name;
+use crate::tensor::ValueType;
+
+impl Body {
+    /// Reads what [`Body`] displays.
+    ///
+    /// # Errors
+    /// [`Code::Find`] with the place, if the text is not in the language.
+    pub fn parse(text: &str) -> Result<Body> {
+        // Comments are statements, which a tokenizer would drop.
+        let lines = text.lines().map(|line| match line.trim_start().strip_prefix("//") {
+            Some(comment) => format!("comment!({:?});\n", comment.trim()),
+            None => format!("{line}\n"),
+        });
+        let text: String = lines.collect();
+        let function: syn::ItemFn = syn::parse_str(&text).map_err(|e| {
+            Diagnostic::new(Code::Find, format!("the body is no function: {e}"))
+                .at(e.span().byte_range(), "here")
+                .within("<code>", &text)
+                .help("write it as `Body` is displayed")
+        })?;
+        let mut body = Body::default();
+        let mut parser = Parser::new(&mut body, "<code>", &text);
+        parser.whole = Some(Whole::default());
+        parser.signature(&function.sig)?;
+        let block = parser.block(&function.block)?;
+        body.block = block;
+        Ok(body)
+    }
+}
+
+impl Parser<'_> {
+    fn whole(&mut self) -> &mut Whole {
+        self.whole.get_or_insert_default()
+    }
+
+    fn signature(&mut self, signature: &syn::Signature) -> Result<()> {
+        let mut shapes = Vec::new();
+        for input in &signature.inputs {
+            let syn::FnArg::Typed(typed) = input else {
+                return Err(self.wrong(input.span(), "an argument is `name: type`"));
+            };
+            let syn::Pat::Ident(ident) = &*typed.pat else {
+                return Err(self.wrong(typed.pat.span(), "an argument has a name"));
+            };
+            let name = ident.ident.to_string();
+            match &*typed.ty {
+                syn::Type::Path(_) => {
+                    let v = self.bind(&name, Type::Unsigned);
+                    match name.as_str() {
+                        "threads" => self.body.threads = Some(v),
+                        _ => self.body.sizes.push(v),
+                    }
+                }
+                syn::Type::Reference(reference) => {
+                    let origin = match reference.mutability {
+                        Some(_) => Origin::Output,
+                        None => Origin::Input,
+                    };
+                    let (element, shape) = match &*reference.elem {
+                        syn::Type::Slice(slice) => (&slice.elem, None),
+                        syn::Type::Array(array) => (&array.elem, Some(&array.len)),
+                        other => return Err(self.wrong(other.span(), "this is no array")),
+                    };
+                    let element = self.element(element)?;
+                    let array = self.declare(&name, element, origin);
+                    shapes.push((array, shape));
+                }
+                other => return Err(self.wrong(other.span(), "an argument is a size or an array")),
+            }
+        }
+        for (array, shape) in shapes {
+            let Some(shape) = shape else { continue };
+            self.body.arrays[array.0 as usize].shape = self.tuple(shape)?;
+        }
+        Ok(())
+    }
+
+    fn declare(&mut self, name: &str, element: Element, origin: Origin) -> ArrayId {
+        if let Element::Value(ty) = element {
+            self.whole().value_type = Some(ty);
+        }
+        let array = self.body.array(Array {
+            name: Name::from(name),
+            element,
+            origin,
+            shape: Vec::new(),
+            args: Vec::new(),
+            domain: Vec::new(),
+            range: Vec::new(),
+        });
+        self.whole().arrays.push((name.to_string(), array));
+        array
+    }
+
+    fn element(&self, ty: &syn::Type) -> Result<Element> {
+        let name = match ty {
+            syn::Type::Path(p) => p.path.get_ident().map(ToString::to_string).unwrap_or_default(),
+            _ => String::new(),
+        };
+        let index = |signed, width| Element::Index { signed, width };
+        // In Rust, signed index arrays and integer values have one type.
+        Ok(match name.as_str() {
+            "usize" => Element::Position,
+            "u32" => index(false, IndexWidth::U32),
+            "u64" => index(false, IndexWidth::U64),
+            "signed32" => index(true, IndexWidth::U32),
+            "signed64" => index(true, IndexWidth::U64),
+            other => match other.parse() {
+                Ok(ty) => Element::Value(ty),
+                Err(_) => return Err(self.wrong(ty.span(), "no type of elements")),
+            },
+        })
+    }
+
+    /// `e`, or `(e, e)`.
+    fn tuple(&mut self, e: &syn::Expr) -> Result<Vec<Expr>> {
+        match e {
+            syn::Expr::Tuple(t) => t.elems.iter().map(|e| self.expr(e)).collect(),
+            e => Ok(vec![self.expr(e)?]),
+        }
+    }
+
+    fn array_named(&mut self, name: &str) -> Option<ArrayId> {
+        self.whole().arrays.iter().rev().find(|(n, _)| n == name).map(|(_, a)| *a)
+    }
+
+    fn place(&mut self, index: &syn::ExprIndex) -> Result<Load> {
+        let name = match &*index.expr {
+            syn::Expr::Path(p) => p.path.get_ident().map(ToString::to_string).unwrap_or_default(),
+            _ => String::new(),
+        };
+        let Some(array) = self.array_named(&name) else {
+            return Err(self.wrong(index.expr.span(), format!("no array is called `{name}`")));
+        };
+        let subscripts = self.tuple(&index.index)?;
+        Ok(Load { array, subscripts, access: Access::Checked })
+    }
+
+    /// Expressions that only bodies have; `None` for all others.
+    pub(super) fn whole_expr(&mut self, e: &syn::Expr) -> Result<Option<Expr>> {
+        if self.whole.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(match e {
+            syn::Expr::Index(index) => Expr::Load(self.place(index)?),
+            syn::Expr::Lit(l) => match &l.lit {
+                syn::Lit::Float(n) => self.number(n.base10_digits(), n.span(), &l.lit)?,
+                syn::Lit::Int(n) if !n.suffix().is_empty() => match n.suffix() {
+                    "usize" | "isize" => {
+                        let value = n.base10_parse::<i64>();
+                        let value = value.map_err(|e| self.wrong(n.span(), e.to_string()))?;
+                        Expr::integer(value, n.suffix() == "isize")
+                    }
+                    _ => self.number(n.base10_digits(), n.span(), &l.lit)?,
+                },
+                _ => return Ok(None),
+            },
+            syn::Expr::Unary(u) if matches!(u.op, syn::UnOp::Neg(_)) => {
+                match self.expr(&u.expr)? {
+                    Expr::Number { text, ty } => Expr::number(&format!("-{text}"), ty),
+                    Expr::Int { value, .. } => Expr::integer(-value, true),
+                    _ => return Err(self.wrong(u.span(), "only literals have a minus in front")),
+                }
+            }
+            syn::Expr::Cast(cast) => return self.cast(cast).map(Some),
+            syn::Expr::MethodCall(call) if call.args.len() == 1 => {
+                let op = match call.method.to_string().as_str() {
+                    "min" => BinaryOp::Min,
+                    "max" => BinaryOp::Max,
+                    "saturating_sub" => BinaryOp::SaturatingSub,
+                    "wrapping_add" => BinaryOp::Add,
+                    "wrapping_mul" => BinaryOp::Mul,
+                    "div_euclid" => BinaryOp::Div,
+                    "rem_euclid" => BinaryOp::Rem,
+                    _ => return Ok(None),
+                };
+                let (left, right) = (self.expr(&call.receiver)?, self.expr(&call.args[0])?);
+                let (left, right) = self.alike(left, right);
+                Expr::binary(op, left, right)
+            }
+            syn::Expr::Array(parts) => {
+                let parts: Result<Vec<Expr>> = parts.elems.iter().map(|p| self.expr(p)).collect();
+                Expr::Key(parts?)
+            }
+            syn::Expr::Call(call) => return self.whole_call(call),
+            _ => return Ok(None),
+        }))
+    }
+
+    fn number(&self, digits: &str, span: Span, literal: &syn::Lit) -> Result<Expr> {
+        let ty = self.whole.as_ref().and_then(|w| w.value_type);
+        let ty = ty.ok_or_else(|| self.wrong(span, "a value without an array of values"))?;
+        // As it is written: `1e16` stays so.
+        let text = match literal {
+            syn::Lit::Float(n) => n.to_string(),
+            _ => digits.to_string(),
+        };
+        Ok(Expr::number(&text, ty))
+    }
+
+    fn cast(&mut self, cast: &syn::ExprCast) -> Result<Expr> {
+        let to = match &*cast.ty {
+            syn::Type::Path(p) => p.path.get_ident().map(ToString::to_string).unwrap_or_default(),
+            syn::Type::Infer(_) => "_".to_string(),
+            _ => String::new(),
+        };
+        let value = self.expr(&cast.expr)?;
+        let signed = match to.as_str() {
+            "_" | "i64" => return Ok(value),
+            "usize" => false,
+            "isize" => true,
+            _ => return Err(self.wrong(cast.span(), "only `usize` and `isize` are cast to")),
+        };
+        let wanted = if signed { Type::Signed } else { Type::Unsigned };
+        Ok(match value {
+            // Elements of index arrays are converted where they are loaded.
+            Expr::Load(load) if self.body.arr(load.array).element.loaded() == wanted => {
+                Expr::Load(load)
+            }
+            value => value.converted(signed),
+        })
+    }
+
+    fn whole_call(&mut self, call: &syn::ExprCall) -> Result<Option<Expr>> {
+        let syn::Expr::Path(path) = &*call.func else { return Ok(None) };
+        let names: Vec<String> = path.path.segments.iter().map(|s| s.ident.to_string()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let args: Vec<&syn::Expr> = call.args.iter().collect();
+        Ok(Some(match (names.as_slice(), args.as_slice()) {
+            (["sum_of"], [lo, hi, syn::Expr::Closure(closure)]) => self.sum(lo, hi, closure)?,
+            (["fits"], [syn::Expr::Path(table), value]) => {
+                let table = table.path.get_ident().map(ToString::to_string).unwrap_or_default();
+                let table = self.body.table(&table);
+                Expr::Fits { table, value: Box::new(self.expr(value)?) }
+            }
+            ([table, "new"], [len]) => {
+                let arguments = &path.path.segments[0].arguments;
+                let parts = match arguments {
+                    syn::PathArguments::AngleBracketed(a) => match a.args.first() {
+                        Some(syn::GenericArgument::Const(syn::Expr::Lit(l))) => match &l.lit {
+                            syn::Lit::Int(n) => n.base10_parse::<usize>().ok(),
+                            _ => None,
+                        },
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                let Some(parts) = parts else { return Ok(None) };
+                let table = self.body.table(table);
+                Expr::NewTable { table, parts, len: Box::new(self.expr(len)?) }
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn sum(&mut self, lo: &syn::Expr, hi: &syn::Expr, term: &syn::ExprClosure) -> Result<Expr> {
+        let (lo, hi) = (self.expr(lo)?, self.expr(hi)?);
+        let before = self.scope.len();
+        let name = match term.inputs.first() {
+            Some(syn::Pat::Ident(ident)) => ident.ident.to_string(),
+            _ => "_".to_string(),
+        };
+        let var = self.bind(&name, Type::Unsigned);
+        let mut lets = Vec::new();
+        let value = match &*term.body {
+            syn::Expr::Block(b) => {
+                let mut value = None;
+                for s in &b.block.stmts {
+                    match s {
+                        syn::Stmt::Expr(e, None) => value = Some(self.expr(e)?),
+                        s => {
+                            let mut out = Vec::new();
+                            self.stmt(s, &mut out)?;
+                            let bound = out.into_iter().filter_map(|s| match s {
+                                Stmt::Let { var, value, .. } => Some((var, value)),
+                                _ => None,
+                            });
+                            lets.extend(bound);
+                        }
+                    }
+                }
+                value
+            }
+            e => Some(self.expr(e)?),
+        };
+        self.scope.truncate(before);
+        let ty = self.whole().value_type;
+        match (value, ty) {
+            (Some(term), Some(ty)) => {
+                let term = self.as_type(term, Type::Value(ty));
+                Ok(Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty })))
+            }
+            _ => Err(self.wrong(term.span(), "a sum has a term of a value type")),
+        }
+    }
+
+    /// Literals take the type of the other side.
+    pub(super) fn alike(&self, left: Expr, right: Expr) -> (Expr, Expr) {
+        let ty = |e: &Expr| self.body.type_of(e).ok();
+        match (ty(&left), ty(&right)) {
+            (Some(a), Some(b)) if a != b => {
+                let new = self.as_type(right.clone(), a);
+                if ty(&new) == Some(a) { (left, new) } else { (self.as_type(left, b), right) }
+            }
+            _ => (left, right),
+        }
+    }
+
+    /// A literal as one of the type; anything else as it is.
+    pub(super) fn as_type(&self, e: Expr, ty: Type) -> Expr {
+        match (e, ty) {
+            (Expr::Int { value, .. }, Type::Signed) => Expr::integer(value, true),
+            (Expr::Int { value, .. }, Type::Value(ty)) => Expr::number(&value.to_string(), ty),
+            (Expr::Bool(b), Type::Value(ty)) => Expr::number(&b.to_string(), ty),
+            (e, _) => e,
+        }
+    }
+
+    /// The type that `let x: type` states.
+    pub(super) fn stated(&self, ty: &syn::Type) -> Result<Type> {
+        Ok(match self.element(ty)? {
+            Element::Position => Type::Unsigned,
+            Element::Value(ty) => Type::Value(ty),
+            Element::Index { .. } => return Err(self.wrong(ty.span(), "no type of variables")),
+        })
+    }
+
+    /// `vec![fill; shape]`, bound to an array.
+    pub(super) fn allocation(&mut self, name: &str, m: &syn::Macro) -> Result<Stmt> {
+        let (fill, shape) = m
+            .parse_body_with(|input: syn::parse::ParseStream| {
+                let fill: syn::Expr = input.parse()?;
+                input.parse::<syn::Token![;]>()?;
+                Ok((fill, input.parse::<syn::Expr>()?))
+            })
+            .map_err(|e| self.wrong(e.span(), e.to_string()))?;
+        let (fill, shape) = (self.expr(&fill)?, self.tuple(&shape)?);
+        let array = self.declare(name, Element::Position, Origin::Local);
+        self.body.arrays[array.0 as usize].shape = shape;
+        Ok(Stmt::Allocate { array, fill })
+    }
+
+    /// `'threads: { setup… for (start, end) in private(y, lo..hi) { … } }`
+    pub(super) fn parallel(&mut self, block: &syn::Block) -> Result<Stmt> {
+        let wrong = |p: &Self| {
+            p.wrong(block.span(), "a parallel loop ends in `for (start, end) in shared(y, lo..hi)`")
+        };
+        let Some((last, setup)) = block.stmts.split_last() else { return Err(wrong(self)) };
+        let syn::Stmt::Expr(syn::Expr::ForLoop(f), _) = last else { return Err(wrong(self)) };
+        let (syn::Pat::Tuple(ends), syn::Expr::Call(call)) = (&*f.pat, &*f.expr) else {
+            return Err(wrong(self));
+        };
+        let private = match &*call.func {
+            syn::Expr::Path(p) if p.path.is_ident("private") => true,
+            syn::Expr::Path(p) if p.path.is_ident("shared") => false,
+            _ => return Err(wrong(self)),
+        };
+        let args: Vec<&syn::Expr> = call.args.iter().collect();
+        let [syn::Expr::Path(output), syn::Expr::Range(range)] = args.as_slice() else {
+            return Err(wrong(self));
+        };
+        let output = output.path.get_ident().map(ToString::to_string).unwrap_or_default();
+        let (Some(output), Some(lo), Some(hi)) =
+            (self.array_named(&output), &range.start, &range.end)
+        else {
+            return Err(wrong(self));
+        };
+        let (lo, hi) = (self.expr(lo)?, self.expr(hi)?);
+        let before = self.scope.len();
+        let mut code: Block = Vec::new();
+        for s in setup {
+            self.stmt(s, &mut code)?;
+        }
+        let mut names = ends.elems.iter().filter_map(|p| match p {
+            syn::Pat::Ident(ident) => Some(ident.ident.to_string()),
+            _ => None,
+        });
+        let (Some(start), Some(end)) = (names.next(), names.next()) else {
+            return Err(wrong(self));
+        };
+        let (start, end): (VarId, VarId) =
+            (self.bind(&start, Type::Unsigned), self.bind(&end, Type::Unsigned));
+        let body = self.block(&f.body)?;
+        self.scope.truncate(before);
+        let parallel = Parallel { start, end, lo, hi, output, private, setup: code, body };
+        Ok(Stmt::Parallel(Box::new(parallel)))
+    }
+
+    /// `x = x.wrapping_add(e)` is `x += e`.
+    pub(super) fn update(&self, place: &Expr, op: Assign, value: Expr) -> (Assign, Expr) {
+        match value {
+            Expr::Binary { op: BinaryOp::Add, left, right }
+                if op == Assign::Set
+                    && *left == *place
+                    && matches!(
+                        self.body.type_of(&left),
+                        Ok(Type::Value(ValueType::I64 | ValueType::I32))
+                    ) =>
+            {
+                (Assign::Add, *right)
+            }
+            value => (op, value),
+        }
+    }
+}

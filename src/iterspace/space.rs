@@ -1,0 +1,150 @@
+//! The points of an iteration space, and all that is known of them.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::{Names, Operand, Points};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::{Affine, Constraint, Formula, Name};
+use crate::layout::Property;
+use crate::program::{AssignOp, Product};
+use crate::theory::Theory;
+
+/// A tile dimension: `size * tile <= of < size * tile + size`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tile {
+    pub tile: Name,
+    pub of: Name,
+    pub size: i64,
+}
+
+/// The iteration space of a statement over one choice of relation pieces.
+#[derive(Clone, Debug)]
+pub struct Space {
+    /// Logical indices, in order of first occurrence.
+    pub indices: Vec<Name>,
+    /// Extent parameter of each index.
+    pub extents: IndexMap<Name, Name>,
+    /// The output first, then what is read, each access once.
+    pub operands: Vec<Operand>,
+    /// The factors of the product, as numbers of operands: `x[i] * x[i]` reads one twice.
+    pub factors: Vec<usize>,
+    /// The conjunction over indices, positions and index-array calls.
+    pub constraints: Vec<Constraint>,
+    /// Those of them that do not come from the layout of the output.
+    pub demanded: Vec<Constraint>,
+    /// Restrictions that are not conjunctive; tested where their indices are bound.
+    pub guards: Vec<Formula>,
+    /// What holds of the parameters: extents are not negative, `NNZ_A = pos_A(I)`.
+    pub facts: Vec<Constraint>,
+    /// Properties of all index arrays, each tensor once.
+    pub properties: Vec<Property>,
+    /// Facts and properties, and what holds of all index arrays, ready for proofs.
+    pub theory: Arc<Theory>,
+    pub op: AssignOp,
+    /// The literal factor, by the type of the values: see [`Product::fold`].
+    pub coefficient: Arc<Product>,
+    /// What was parsed, for places of literals.
+    pub text: Arc<str>,
+    /// Index of this space among those of the statement, and which piece of each operand it takes.
+    pub pieces: Vec<usize>,
+    /// Tile dimensions, in the order in which they were asked for.
+    pub tiles: Vec<Tile>,
+    /// Groups of positions to be visited as one loop.
+    pub fused: Vec<Vec<Name>>,
+    /// All names that are taken.
+    pub names: Names,
+}
+
+impl Space {
+    pub fn output(&self) -> &Operand {
+        &self.operands[0]
+    }
+
+    pub fn inputs(&self) -> &[Operand] {
+        &self.operands[1..]
+    }
+
+    /// The operands of the product, in order; one that is a factor twice is there twice.
+    pub fn factors(&self) -> impl Iterator<Item = &Operand> {
+        self.factors.iter().map(|&k| &self.operands[k])
+    }
+
+    /// Parameters: everything constant during the kernel.
+    pub fn params(&self) -> Vec<Name> {
+        self.theory.parameters.clone()
+    }
+
+    /// All dimensions, indices first; a schedule decides their order.
+    pub fn dimensions(&self) -> Vec<Name> {
+        let positions = self.operands.iter().flat_map(|o| o.positions.iter());
+        let tiles = self.tiles.iter().map(|t| &t.tile);
+        tiles.chain(&self.indices).chain(positions).cloned().collect()
+    }
+
+    /// The forms that tell output elements apart: its subscripts, or its value's subscripts where
+    /// the output shares positions with an input.
+    pub fn output_place(&self) -> Vec<Affine> {
+        let output = self.output();
+        let stored: Option<Vec<Affine>> =
+            output.value_index.iter().map(|a| a.to_affine().ok()).collect();
+        match stored {
+            Some(place) if output.is_direct() => place,
+            _ => output.subscripts.clone(),
+        }
+    }
+
+    /// The operand that owns a position.
+    pub fn owner(&self, position: &str) -> Option<&Operand> {
+        self.operands.iter().find(|o| o.positions.iter().any(|p| &**p == position))
+    }
+
+    /// The points, dimensions in the given order.
+    pub fn points(&self, dims: &[Name]) -> Points {
+        Points {
+            dims: dims.to_vec(),
+            constraints: self.constraints.clone(),
+            guards: self.guards.clone(),
+        }
+    }
+
+    /// Checks that every name in a constraint is a dimension or a parameter, every dimension there
+    /// once, and every factor an operand that is read.
+    ///
+    /// # Errors
+    /// An internal diagnostic; nothing a user writes can cause it.
+    pub fn verify(&self) -> Result<()> {
+        self.check().map_err(|what| {
+            Diagnostic::new(Code::Internal, format!("the space is not well-formed: {what}"))
+                .note(format!("the space is {}", self.points(&self.dimensions())))
+                .help(
+                    "this is a defect of siskin: please report it with the command that caused it",
+                )
+        })
+    }
+
+    fn check(&self) -> std::result::Result<(), String> {
+        let dims = self.dimensions();
+        if let Some((_, twice)) = dims.iter().enumerate().find(|(k, d)| dims[..*k].contains(d)) {
+            return Err(format!("`{twice}` is there twice"));
+        }
+        if let Some(k) = self.factors.iter().find(|&&k| k == 0 || k >= self.operands.len()) {
+            return Err(format!("factor {k} is not read"));
+        }
+        let known = |n: &Name| dims.contains(n) || self.theory.parameters.contains(n);
+        let mut unknown = None;
+        for c in &self.constraints {
+            c.affine.visit_vars(&mut |n| {
+                if !known(n) {
+                    unknown = Some(n.clone());
+                }
+            });
+        }
+        let guarded = self.guards.iter().flat_map(Formula::free_vars);
+        match unknown.or_else(|| guarded.into_iter().find(|n| !known(n))) {
+            Some(n) => Err(format!("nothing is known of `{n}`")),
+            None => Ok(()),
+        }
+    }
+}

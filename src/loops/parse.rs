@@ -1,0 +1,253 @@
+//! The parser of what the tree prints.
+
+use std::sync::Arc;
+
+use super::outline::{Outline, Sought};
+use super::tree::{Among, Block, Loop, Node, Place, Range, Search, SearchId, Skip, Update};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::{Affine, Constraint, Formula, Name, parse};
+use crate::program::{Literal, Product};
+
+impl Outline {
+    /// Reads back what [`Loops`](super::Loops) print: two blanks for each depth.
+    ///
+    /// # Errors
+    /// `S0101` with the line that is not understood. Names that are words of the notation (`where`,
+    /// `and`) cannot be told from them.
+    pub fn parse(text: &str) -> Result<Outline> {
+        let lines = text.lines().filter(|l| !l.trim().is_empty());
+        let lines: Vec<(usize, &str)> = lines
+            .map(|l| {
+                let line = l.trim_start();
+                ((l.len() - line.len()) / 2, line)
+            })
+            .collect();
+        let mut reader = Reader { lines: &lines, at: 0, searches: Vec::new(), states: Vec::new() };
+        let body = reader.block(0)?;
+        match reader.lines.get(reader.at) {
+            Some((_, line)) => Err(wrong(line, "it is deeper than what it is in")),
+            None => Ok(Outline { body, searches: reader.searches }),
+        }
+    }
+}
+
+fn wrong(line: &str, why: &str) -> Box<Diagnostic> {
+    Diagnostic::new(Code::Syntax, format!("not a tree of loops: {why}"))
+        .at(0..line.len(), "")
+        .within("<loops>", line)
+        .help("the grammar is in the documentation of the module `loops`")
+}
+
+struct Reader<'a> {
+    lines: &'a [(usize, &'a str)],
+    at: usize,
+    searches: Vec<Sought>,
+    /// States that are set up, and in sight.
+    states: Vec<SearchId>,
+}
+
+impl<'a> Reader<'a> {
+    /// The next line, if it stands at this depth.
+    fn peek(&self, depth: usize) -> Option<&'a str> {
+        let (d, line) = self.lines.get(self.at)?;
+        (*d == depth).then_some(*line)
+    }
+
+    fn block(&mut self, depth: usize) -> Result<Block> {
+        let outer = self.states.len();
+        let mut out = Vec::new();
+        while let Some(line) = self.peek(depth) {
+            self.at += 1;
+            let node = self.node(line, depth)?;
+            out.push(node.ok_or_else(|| wrong(line, "no node looks like this"))?);
+        }
+        self.states.truncate(outer);
+        Ok(out)
+    }
+
+    /// `None` if the line is no node.
+    fn node(&mut self, line: &str, depth: usize) -> Result<Option<Node>> {
+        if line == "piece" {
+            return Ok(Some(Node::Piece(self.block(depth + 1)?)));
+        }
+        if let Some(rest) = line.strip_prefix("let ") {
+            let Some((var, value)) = rest.split_once(" = ") else { return Ok(None) };
+            return Ok(Some(Node::Let { var: var.into(), value: parse::affine(value)? }));
+        }
+        if let Some(position) = line.strip_prefix("state ") {
+            return Ok(Some(self.state(position)));
+        }
+        if let Some(rest) = line.strip_prefix("for ") {
+            return self.nest(rest, depth);
+        }
+        if let Some(rest) = line.strip_prefix("search ") {
+            return self.search(rest, depth);
+        }
+        if let Some(rest) = line.strip_prefix("if ") {
+            let mut parts = rest.split(" ; ");
+            let tests = tests(parts.next().unwrap_or_default())?;
+            let restrictions = parts.map(parse::formula).collect::<Result<Vec<Formula>>>()?;
+            return Ok(Some(Node::If { tests, restrictions, body: self.block(depth + 1)? }));
+        }
+        update(line)
+    }
+
+    fn state(&mut self, position: &str) -> Node {
+        let id = SearchId(self.searches.len() as u32);
+        self.searches.push(Sought { position: position.into(), plan: String::new() });
+        self.states.push(id);
+        Node::State(id)
+    }
+
+    fn nest(&mut self, rest: &str, depth: usize) -> Result<Option<Node>> {
+        let Some((var, rest)) = rest.split_once(" in ") else { return Ok(None) };
+        let (text, parallel) = match rest.split_once(" on threads") {
+            Some((text, "")) => (text, Some(false)),
+            Some((text, " with private sums")) => (text, Some(true)),
+            Some(_) => return Ok(None),
+            None => (rest, None),
+        };
+        let Some(range) = range(text)? else { return Ok(None) };
+        let outer = self.states.len();
+        let mut setup = Vec::new();
+        while let Some(line) = self.peek(depth + 1)
+            && let Some(position) = line.strip_prefix("each thread: state ")
+        {
+            self.at += 1;
+            setup.push(self.state(position));
+        }
+        let mut skipped = None;
+        if let Some(line) = self.peek(depth + 1)
+            && let Some(rest) = line.strip_prefix("skip unless ")
+        {
+            self.at += 1;
+            skipped = Some(skip(rest)?.ok_or_else(|| wrong(line, "no guard of tiles"))?);
+        }
+        let body = self.block(depth + 1)?;
+        self.states.truncate(outer);
+        let var = Name::from(var);
+        let l = Loop { var, range, parallel, setup, skip: skipped, body };
+        Ok(Some(Node::For(Box::new(l))))
+    }
+
+    fn search(&mut self, rest: &str, depth: usize) -> Result<Option<Node>> {
+        let Some((what, plan)) = rest.split_once(" : ") else { return Ok(None) };
+        let (what, conditions) = match what.split_once(" where ") {
+            Some((what, conditions)) => (what, tests(conditions)?),
+            None => (what, Vec::new()),
+        };
+        let (var, among) = match (what.split_once(" in "), what.split_once(" = ")) {
+            (Some((var, text)), _) => match range(text)? {
+                Some(range) => (var, Among::Range(range)),
+                None => return Ok(None),
+            },
+            (None, Some((var, e))) => (var, Among::One(parse::affine(e)?)),
+            (None, None) => return Ok(None),
+        };
+        let var = Name::from(var);
+        let state = self.states.iter().rev().find(|id| {
+            let sought = &self.searches[id.index()];
+            sought.position == var && sought.plan.is_empty()
+        });
+        let id = match state {
+            Some(id) => *id,
+            None => {
+                let id = SearchId(self.searches.len() as u32);
+                self.searches.push(Sought { position: var.clone(), plan: String::new() });
+                id
+            }
+        };
+        self.searches[id.index()].plan = plan.to_string();
+        let found = self.block(depth + 1)?;
+        Ok(Some(Node::Search(Box::new(Search { id, var, among, conditions, found }))))
+    }
+}
+
+fn skip(rest: &str) -> Result<Option<Skip>> {
+    let Some((what, continues)) = rest.split_once(" : ") else { return Ok(None) };
+    let Some((what, conditions)) = what.split_once(" where ") else { return Ok(None) };
+    let Some((var, text)) = what.split_once(" in ") else { return Ok(None) };
+    let Some(range) = range(text)? else { return Ok(None) };
+    let (conditions, continues) = (tests(conditions)?, parse::formula(continues)?);
+    Ok(Some(Skip { var: var.into(), range, conditions, continues }))
+}
+
+/// A conjunction of constraints, as it is printed.
+fn tests(text: &str) -> Result<Vec<Constraint>> {
+    let formula = parse::formula(text)?;
+    formula.as_conjunction().ok_or_else(|| wrong(text, "no conjunction of constraints"))
+}
+
+fn range(text: &str) -> Result<Option<Range>> {
+    let Some((lower, upper)) = text.split_once("..") else { return Ok(None) };
+    Ok(Some(Range { lower: ends(lower, "max{")?, upper: ends(upper, "min{")? }))
+}
+
+fn ends(text: &str, several: &str) -> Result<Vec<Affine>> {
+    match text.strip_prefix(several).and_then(|inner| inner.strip_suffix('}')) {
+        Some(inner) => inner.split("; ").map(parse::affine).collect(),
+        None => Ok(vec![parse::affine(text)?]),
+    }
+}
+
+/// `a[e] += -2.5 * b[e] * c[]`
+fn update(line: &str) -> Result<Option<Node>> {
+    let Some((target, value)) = line.split_once(" += ") else { return Ok(None) };
+    let Some(target) = place(target)? else { return Ok(None) };
+    let positive = value.strip_prefix('-');
+    let minuses = positive.map(|_| 0..0).into_iter().collect();
+    let value = positive.unwrap_or(value);
+    let (mut literals, mut factors) = (Vec::new(), Vec::new());
+    for part in split_outside_brackets(value) {
+        match place(part)? {
+            Some(place) => factors.push(place),
+            None => match part.parse::<f64>() {
+                Ok(value) => literals.push(Literal { value, text: part.to_string(), span: 0..0 }),
+                Err(_) => return Ok(None),
+            },
+        }
+    }
+    // A product of nothing is printed as one.
+    if factors.is_empty() && literals.len() == 1 && literals[0].text == "1" {
+        literals.clear();
+    }
+    let coefficient = Arc::new(Product { literals, minuses, factors: Vec::new() });
+    Ok(Some(Node::Update(Box::new(Update { target, factors, coefficient, text: Arc::from("") }))))
+}
+
+fn place(text: &str) -> Result<Option<Place>> {
+    let Some((array, index)) = text.split_once('[') else { return Ok(None) };
+    let Some(index) = index.strip_suffix(']') else { return Ok(None) };
+    let parts = split_outside_parentheses(index);
+    let index = parts.into_iter().map(parse::arith).collect::<Result<Vec<_>>>()?;
+    Ok(Some(Place { array: array.into(), index }))
+}
+
+/// The factors of a product; those inside `[…]` are subscripts.
+fn split_outside_brackets(text: &str) -> Vec<&str> {
+    split(text, " * ", '[', ']')
+}
+
+/// The arguments of a subscript; those inside `(…)` belong to calls.
+fn split_outside_parentheses(text: &str) -> Vec<&str> {
+    split(text, ", ", '(', ')')
+}
+
+fn split<'t>(text: &'t str, separator: &str, open: char, close: char) -> Vec<&'t str> {
+    let (mut out, mut depth, mut start) = (Vec::new(), 0_usize, 0);
+    for (at, c) in text.char_indices() {
+        if c == open {
+            depth += 1;
+        } else if c == close {
+            depth = depth.saturating_sub(1);
+        } else if depth == 0 && at >= start && text[at..].starts_with(separator) {
+            out.push(&text[start..at]);
+            start = at + separator.len();
+        }
+    }
+    let last = &text[start..];
+    if !last.is_empty() {
+        out.push(last);
+    }
+    out
+}

@@ -1,0 +1,170 @@
+//! The tree. Its grammar is in the module's documentation.
+
+use std::fmt;
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::{Affine, Name};
+use crate::iterspace::Space;
+
+/// In which order the dimensions of a space are visited.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Schedule {
+    Forall { dim: Name, how: How, body: Box<Schedule> },
+    Assign(Assign),
+}
+
+/// What gives a dimension its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// A position: all that the outer dimensions leave, as they are stored.
+    Walk,
+    /// A position, where all that it stands for is known.
+    Locate,
+    /// An index that nothing drives: from 0 to its extent.
+    Count,
+    /// An index that an equation decides.
+    Let,
+    Tile,
+}
+
+/// What is computed at each point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assign {
+    pub target: Access,
+    pub factors: Vec<Access>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Access {
+    pub tensor: Name,
+    pub subscripts: Vec<(Affine, Protocol)>,
+}
+
+/// How a subscript takes part in the loops around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// The stored positions give it its values.
+    Walk,
+    /// Its value is given; the position is found or computed from it.
+    Locate,
+}
+
+impl How {
+    pub(super) const ALL: [How; 5] = [How::Walk, How::Locate, How::Count, How::Let, How::Tile];
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            How::Walk => "walk",
+            How::Locate => "locate",
+            How::Count => "count",
+            How::Let => "let",
+            How::Tile => "tile",
+        }
+    }
+}
+
+impl Protocol {
+    pub(super) const ALL: [Protocol; 2] = [Protocol::Walk, Protocol::Locate];
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Protocol::Walk => "walk",
+            Protocol::Locate => "locate",
+        }
+    }
+}
+
+impl Schedule {
+    /// All dimensions, outermost first.
+    pub fn dims(&self) -> Vec<Name> {
+        self.loops().map(|(dim, _)| dim.clone()).collect()
+    }
+
+    /// All dimensions, outermost first, with what gives them their values.
+    pub fn loops(&self) -> impl Iterator<Item = (&Name, How)> {
+        let mut rest = self;
+        std::iter::from_fn(move || match rest {
+            Schedule::Forall { dim, how, body } => {
+                rest = body;
+                Some((dim, *how))
+            }
+            Schedule::Assign(_) => None,
+        })
+    }
+
+    pub fn assign(&self) -> &Assign {
+        match self {
+            Schedule::Forall { body, .. } => body.assign(),
+            Schedule::Assign(assign) => assign,
+        }
+    }
+
+    /// Checks that every dimension of the space is there once, in a role that it can have: positions
+    /// are walked or located, indices counted or decided.
+    ///
+    /// # Errors
+    /// An internal diagnostic; nothing a user writes can cause it.
+    pub fn verify(&self, space: &Space) -> Result<()> {
+        self.check(space).map_err(|what| {
+            Diagnostic::new(Code::Internal, format!("the schedule is not well-formed: {what}"))
+                .note(format!("the schedule is\n{self}"))
+                .help(
+                    "this is a defect of siskin: please report it with the command that caused it",
+                )
+        })
+    }
+
+    fn check(&self, space: &Space) -> std::result::Result<(), String> {
+        let mut seen: Vec<&Name> = Vec::new();
+        for (dim, how) in self.loops() {
+            if seen.contains(&dim) {
+                return Err(format!("`{dim}` is visited twice"));
+            }
+            let fits = match how {
+                How::Walk | How::Locate => space.owner(dim).is_some(),
+                How::Count | How::Let => space.indices.contains(dim),
+                How::Tile => space.tiles.iter().any(|t| t.tile == *dim),
+            };
+            if !fits {
+                return Err(format!("`{dim}` cannot be visited by `{}`", how.word()));
+            }
+            seen.push(dim);
+        }
+        if let Some(missing) = space.dimensions().iter().find(|d| !seen.contains(d)) {
+            return Err(format!("`{missing}` is not visited"));
+        }
+        let assign = self.assign();
+        if assign.factors.len() != space.factors.len() {
+            return Err("its product has other factors than the space".into());
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut depth = 0;
+        for (dim, how) in self.loops() {
+            writeln!(f, "{}forall {dim} {}", "  ".repeat(depth), how.word())?;
+            depth += 1;
+        }
+        write!(f, "{}{}", "  ".repeat(depth), self.assign())
+    }
+}
+
+impl fmt::Display for Assign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} +=", self.target)?;
+        for (k, factor) in self.factors.iter().enumerate() {
+            write!(f, "{} {factor}", if k == 0 { "" } else { " *" })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = self.subscripts.iter().map(|(s, protocol)| format!("{s} {}", protocol.word()));
+        write!(f, "{}[{}]", self.tensor, parts.collect::<Vec<_>>().join(", "))
+    }
+}
