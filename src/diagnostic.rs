@@ -119,6 +119,12 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// What nothing that a user writes can cause.
+    pub fn defect(message: impl Into<String>) -> Box<Self> {
+        Diagnostic::new(Code::Internal, message)
+            .help("this is a defect of siskin: please report it with the command that caused it")
+    }
+
     /// A diagnostic without a place; `at` and `within` give it one.
     pub fn new(code: Code, message: impl Into<String>) -> Box<Self> {
         Box::new(Diagnostic {

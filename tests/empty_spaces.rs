@@ -1,6 +1,10 @@
 //! Statements whose iteration space has no point, whatever the data.
 
+use std::sync::Arc;
+
 use siskin::diagnostic::Result;
+use siskin::packing::{PackOptions, pack};
+use siskin::tensor::{Entries, IndexData, Values};
 use siskin::{Kernel, Layout, Tensor};
 
 fn tensor(layout: &str, dims: &[usize], entries: &[(&[usize], f64)]) -> Tensor {
@@ -41,6 +45,20 @@ fn a_kernel_without_points_only_initialises_its_output() {
         let y = kernel.run([("L", &l), ("x", &x)]).unwrap();
         assert_eq!(y.values().as_slice(), Some(&[0.0; 3][..]), "{expression}");
     }
+}
+
+#[test]
+fn a_size_that_is_read_before_the_first_element_is_that_of_no_entries() {
+    // The number of entries is the last element of a `pos` with as many rows as the level above has
+    // positions, `pos2(P0 - 1, J)`: there are none.
+    let layout = "[i,j,k] compressed(k), dense(j), compressed(i, unique=false)";
+    let nothing = (0..3).map(|_| IndexData::U32(Vec::new())).collect();
+    let nothing = Entries::new(vec![3, 4, 5], nothing, Values::F64(Vec::new())).unwrap();
+    let declared = Arc::new(Layout::named(layout).unwrap());
+    let a = pack(&declared, &nothing, &PackOptions::default()).unwrap();
+    let kernel = Kernel::new("s[] += A[i,j,k]").layout("A", layout).compile().unwrap();
+    let s = kernel.run([("A", &a)]).unwrap();
+    assert_eq!(s.values().as_slice(), Some(&[0.0][..]));
 }
 
 #[test]

@@ -46,3 +46,26 @@ fn the_module_tests_its_sizes_before_it_runs() {
     let module = planned.render().unwrap();
     assert!(module.text().contains(&format!("size as u64 > {}", module.size_limit())));
 }
+
+/// Elements of 64 bits that nothing bounds: twice such a number may be no number.
+#[test]
+fn a_kernel_that_no_size_is_small_enough_for_is_refused() {
+    let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+    let layout = r#"
+        name = "list"
+        dims = ["i"]
+        relation = "{ [p] -> [i] : 0 <= p < NNZ and i = crd(p) and 0 <= i < I }"
+        value = "val(p)"
+        [index.crd]
+        domain = "0 <= p < NNZ"
+        [params]
+        NNZ = "count"
+    "#;
+    std::fs::write(file.path(), layout).unwrap();
+    let kernel = Kernel::new("y[] += x[2*i] * z[i]").layout("x", file.path().to_str().unwrap());
+    let render = |width| kernel.clone().index(width).plan().unwrap().render();
+    assert!(render(siskin::code::IndexWidth::U32).is_ok());
+    let error = render(siskin::code::IndexWidth::U64).expect_err("refused");
+    assert_eq!(error.code, Code::Space);
+    assert!(error.notes[0].contains("`crd_x`"), "{error:?}");
+}

@@ -155,3 +155,10 @@ fn a_sum_that_is_stored_without_a_match_is_a_write() {
     let text = planned.render().unwrap().text().to_string();
     assert!(text.contains("on_threads_summing(threads, "), "{text}");
 }
+
+/// The range that is shared out ends at `max(e, 0)`; within it, `e` is positive.
+#[test]
+fn bounds_below_a_difference_that_may_be_negative_are_those_of_a_chunk() {
+    let a = tensor("bcsr(3,4)", &[31, 17], 3, 1);
+    check("y[i + 1] += A[2*i,i]", &[("A", "bcsr(3,4)", a)], None, Expected::Bitwise);
+}

@@ -6,6 +6,7 @@ use siskin::kernel::Planned;
 use siskin::layout::Layout;
 use siskin::loops::{Outline, build};
 use siskin::program::Program;
+use siskin::scan::Nest;
 use siskin::schedule::Schedule;
 
 /// The shipped layouts that matrices may have.
@@ -34,6 +35,13 @@ fn check(planned: &Planned, what: &str) -> usize {
         assert_eq!(points.to_string(), text, "{what}");
         let text = s.schedule().to_string();
         assert_eq!(Schedule::parse(&text).as_ref(), Ok(s.schedule()), "{what}\n{text}");
+        let text = s.nest().to_string();
+        let nest = Nest::parse(&text).unwrap_or_else(|e| panic!("{what}: {e:#?}\n{text}"));
+        assert_eq!(nest.to_string(), text, "{what}");
+        let loops = |nest: &Nest| -> Vec<_> {
+            nest.levels.iter().map(|l| (l.var.clone(), l.bind.clone(), l.is_find())).collect()
+        };
+        assert_eq!(loops(&nest), loops(s.nest()), "{what}");
     }
     let loops = build(planned.statements());
     let text = loops.to_string();

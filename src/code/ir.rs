@@ -391,6 +391,11 @@ pub struct Sum {
 }
 
 impl Body {
+    /// Index arrays of which an element is read that is not proved to be at most a size.
+    pub fn arrays_beyond_sizes(&self) -> impl Iterator<Item = &Name> {
+        self.beyond_sizes.iter().map(|a| &self.arr(*a).name)
+    }
+
     /// A new variable, called `hint` unless something else is.
     pub fn variable(&mut self, hint: &str, ty: Type) -> VarId {
         let name = self.fresh(hint);

@@ -3,8 +3,24 @@
 //! `at(pos_A, pA0 + 1) as usize` means `pos_A(pA0 + 1)`: index arrays never change while a kernel
 //! runs. Conversions keep the number, which is an obligation of whoever writes them.
 
-use super::ir::{BinaryOp, Body, Element, Expr, Origin, VarId};
+use super::ir::{ArrayId, BinaryOp, Body, Element, Expr, Origin, VarId};
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
+
+impl Body {
+    /// Whether the last of several subscripts may be its extent, by the declared domain: the end of a
+    /// row is the start of the next, as in `pos(b, c + 1)`.
+    pub fn goes_on(&self, array: ArrayId) -> bool {
+        let array = self.arr(array);
+        let meaning = Meaning { body: self, name: &|v| self.var(v).name.clone() };
+        let ([_, .., last], [_, .., extent]) = (array.args.as_slice(), array.shape.as_slice())
+        else {
+            return false;
+        };
+        meaning.affine(extent).is_some_and(|extent| {
+            array.domain.contains(&Constraint::le(Affine::var(last.clone()), extent))
+        })
+    }
+}
 
 /// Reads expressions of `body`; `name` gives the name by which a variable is known at this point.
 pub struct Meaning<'a> {
@@ -141,8 +157,22 @@ impl Meaning<'_> {
     /// `lo <= v < hi`, as far as the ends have a meaning.
     pub fn range(&self, v: &Affine, lo: &Expr, hi: &Expr) -> Vec<Constraint> {
         let lower = self.at_least(lo).into_iter().map(|l| Constraint::le(l, v.clone()));
-        let upper = self.above_natural(hi).into_iter().map(|u| Constraint::lt(v.clone(), u));
+        let upper = self.above(hi).into_iter().map(|u| Constraint::lt(v.clone(), u));
         lower.chain(upper).collect()
+    }
+
+    /// Forms above every number of the type of `e` that is below `e`.
+    fn above(&self, e: &Expr) -> Vec<Affine> {
+        match e {
+            Expr::Binary { op: BinaryOp::Min, left, right } => {
+                let mut out = self.above(left);
+                out.extend(self.above(right));
+                out
+            }
+            Expr::Convert { signed: false, value } => self.above_natural(value),
+            Expr::Given { value, .. } => self.above(value),
+            _ => self.at_most(e),
+        }
     }
 
     /// Forms above every natural number that is below `e`: what is not negative and below

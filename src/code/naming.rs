@@ -76,7 +76,7 @@ const TAKEN: [&str; 60] = [
 ];
 
 /// The values and functions that a module defines itself.
-const ITEMS: [&str; 28] = [
+const ITEMS: [&str; 29] = [
     "at",
     "element",
     "at_mut",
@@ -92,6 +92,7 @@ const ITEMS: [&str; 28] = [
     "home_slot",
     "misplaced",
     "inside",
+    "inside_or_end",
     "kernel",
     "kernel_validated",
     "kernel_unchecked",

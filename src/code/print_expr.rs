@@ -315,7 +315,8 @@ impl Printer<'_> {
         if load.access == Access::Checked && load.subscripts.len() > 1 {
             let subscripts = load.subscripts.iter().map(|s| self.expr(s)).collect();
             let extents = shape.iter().map(|e| self.expr(e)).collect();
-            return Doc::call("inside", vec![Doc::Array(subscripts), Doc::Array(extents)]);
+            let helper = if self.body.goes_on(load.array) { "inside_or_end" } else { "inside" };
+            return Doc::call(helper, vec![Doc::Array(subscripts), Doc::Array(extents)]);
         }
         let mut linear: Option<Expr> = None;
         for (k, subscript) in load.subscripts.iter().enumerate() {

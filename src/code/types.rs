@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 
 use super::ir::Hole;
 use super::ir::{BinaryOp, Block, Body, Element, Expr, LabelId, Load, Origin, Stmt, Type, VarId};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Result};
 
 impl Body {
     /// The type of `e`, or what is wrong with it.
@@ -149,12 +149,8 @@ impl Body {
             loops: 0,
         };
         checker.block(&self.block).map_err(|what| {
-            Diagnostic::new(
-                Code::Internal,
-                format!("the generated code is not well-formed: {what}"),
-            )
-            .note(format!("the code is\n{self}"))
-            .help("this is a defect of siskin: please report it with the command that caused it")
+            Diagnostic::defect(format!("the generated code is not well-formed: {what}"))
+                .note(format!("the code is\n{self}"))
         })
     }
 }

@@ -81,15 +81,16 @@ pub fn mentions(body: &Body, rest: &[Stmt], var: VarId) -> bool {
     })
 }
 
-/// True if a method of the variable is called, for which Rust must know its type.
+/// True if a method may be called on the variable, or on what is computed from it: Rust must know its
+/// type for that. (A quotient that is rounded up is printed as a method.)
 pub fn is_receiver(rest: &[Stmt], var: VarId) -> bool {
     let mut found = false;
     let rest = rest.to_vec();
     visit(&rest, &mut |part| {
-        if let Part::Expr(Expr::Binary { op, left, right }) = part
-            && matches!(op, BinaryOp::Min | BinaryOp::Max | BinaryOp::SaturatingSub)
+        if let Part::Expr(e @ Expr::Binary { op, .. }) = part
+            && matches!(op, BinaryOp::Min | BinaryOp::Max | BinaryOp::SaturatingSub | BinaryOp::Div)
         {
-            found |= [left, right].into_iter().any(|e| **e == Expr::Var(var));
+            e.visit(&mut |part| found |= *part == Expr::Var(var));
         }
     });
     found

@@ -24,6 +24,7 @@ mod formula;
 mod meaning;
 pub mod parse;
 mod product;
+pub mod split;
 mod token;
 
 pub use affine::{Affine, Atom, Call, Name};

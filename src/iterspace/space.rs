@@ -5,7 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::{Names, Operand, Points};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name};
 use crate::layout::Property;
 use crate::program::{AssignOp, Product};
@@ -116,11 +116,8 @@ impl Space {
     /// An internal diagnostic; nothing a user writes can cause it.
     pub fn verify(&self) -> Result<()> {
         self.check().map_err(|what| {
-            Diagnostic::new(Code::Internal, format!("the space is not well-formed: {what}"))
+            Diagnostic::defect(format!("the space is not well-formed: {what}"))
                 .note(format!("the space is {}", self.points(&self.dimensions())))
-                .help(
-                    "this is a defect of siskin: please report it with the command that caused it",
-                )
         })
     }
 

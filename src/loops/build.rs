@@ -4,9 +4,7 @@ use std::rc::Rc;
 
 use super::join;
 use super::statement::Statement;
-use super::tree::{
-    Among, Block, Find, Loop, Loops, Node, Place, Range, Search, SearchId, Skip, Update,
-};
+use super::tree::{Among, Block, Find, Loop, Loops, Node, Place, Search, SearchId, Skip, Update};
 use crate::formula::{Constraint, Formula, Name};
 use crate::iterspace::Operand;
 use crate::scan::{Bind, Level, Nest};
@@ -69,9 +67,7 @@ impl Builder<'_> {
             let id = SearchId((self.first + k) as u32);
             let among = match &level.bind {
                 Bind::Let(e) => Among::One(e.clone()),
-                Bind::Loop { lower, upper } => {
-                    Among::Range(Range { lower: lower.clone(), upper: upper.clone() })
-                }
+                Bind::Loop(range) => Among::Range(range.clone()),
             };
             let inner = self.level(d + 1);
             // A position that is known without a search was not compared with anything.
@@ -91,7 +87,7 @@ impl Builder<'_> {
                 let inner = self.level(d + 1);
                 out.extend(self.tested(level, inner));
             }
-            Bind::Loop { lower, upper } => {
+            Bind::Loop(range) => {
                 let setup = match parallel {
                     None => Vec::new(),
                     // Each thread meets its iterations in order: what holds between any two of
@@ -103,7 +99,7 @@ impl Builder<'_> {
                 let body = self.tested(level, inner);
                 out.push(Node::For(Box::new(Loop {
                     var: level.var.clone(),
-                    range: Range { lower: lower.clone(), upper: upper.clone() },
+                    range: range.clone(),
                     parallel: parallel.map(|p| p.private),
                     setup,
                     skip: self.skip(d),
@@ -148,10 +144,10 @@ impl Builder<'_> {
         let s = self.statement;
         let guard = s.tile_guards.iter().find(|g| g.level == d)?;
         let find = s.nest.levels.get(d + 1)?;
-        let Bind::Loop { lower, upper } = &find.bind else { return None };
+        let Bind::Loop(range) = &find.bind else { return None };
         Some(Skip {
             var: find.var.clone(),
-            range: Range { lower: lower.clone(), upper: upper.clone() },
+            range: range.clone(),
             conditions: find.conditions.clone(),
             continues: guard.continues.clone(),
         })
@@ -192,8 +188,11 @@ fn may_leave(nest: &Nest, find: &synth::Find, plan: &Plan) -> bool {
     match &plan.placement {
         None => false,
         Some(Placement::Prefix { before }) => *before <= around,
-        Some(Placement::Reset { before, indices } | Placement::Array { before, indices }) => {
+        Some(Placement::Reset { before, indices }) => {
             *before <= around && indices.iter().all(outside)
+        }
+        Some(Placement::Array { before, indices }) => {
+            *before <= around && indices.iter().all(|index| outside(&index.name))
         }
     }
 }

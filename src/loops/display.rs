@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::outline::Outline;
-use super::tree::{Among, Block, Loops, Node, Place, Range};
-use crate::formula::{Affine, conjunction};
+use super::tree::{Among, Block, Loops, Node, Place};
+use crate::formula::conjunction;
 
 impl fmt::Display for Loops {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -81,19 +81,6 @@ impl Outline {
             }
         }
         Ok(())
-    }
-}
-
-impl fmt::Display for Range {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let end = |parts: &[Affine], name: &str| match parts {
-            [one] => one.to_string(),
-            many => {
-                let parts: Vec<String> = many.iter().map(ToString::to_string).collect();
-                format!("{name}{{{}}}", parts.join("; "))
-            }
-        };
-        write!(f, "{}..{}", end(&self.lower, "max"), end(&self.upper, "min"))
     }
 }
 

@@ -6,8 +6,9 @@
 use rustc_hash::FxHashSet;
 
 use super::statement::Statement;
-use super::tree::{Among, Block, Loop, Loops, Node, Place, Range, Search, Update, binds};
+use super::tree::{Among, Block, Loop, Loops, Node, Place, Search, Skip, Update, binds};
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
+use crate::scan::Range;
 
 /// Makes the tree of `pieces`, one for each statement.
 pub(super) fn join(loops: &mut Loops, pieces: Vec<Block>, statements: &[Statement]) {
@@ -224,7 +225,12 @@ fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) ->
                 range: range(&l.range),
                 parallel: l.parallel,
                 setup: renamed_block(loops, &l.setup, renaming),
-                skip: l.skip.clone(),
+                skip: l.skip.as_ref().map(|s| Skip {
+                    var: name(&s.var),
+                    range: range(&s.range),
+                    conditions: constraints(&s.conditions),
+                    continues: formula(&s.continues),
+                }),
                 body: renamed_block(loops, &l.body, renaming),
             })),
             Node::If { tests, restrictions, body } => Node::If {

@@ -16,7 +16,7 @@
 //!         | a[e, …] '+=' ['-'] [number '*'] a[e, …] '*' …
 //!         | 'piece' block
 //! range  := end..end                                       the upper end exclusive
-//! end    := e | 'max{' e (';' e)* '}' | 'min{' e (';' e)* '}'
+//! end    := e | 'max(' e (',' e)* ')' | 'min(' e (',' e)* ')'
 //! ```
 //!
 //! Before → after, for a matrix of which the lower half is stored, times a vector:
@@ -48,5 +48,5 @@ pub use build::build;
 pub use outline::{Outline, Sought};
 pub use statement::{Parallelism, Statement};
 pub use tree::{
-    Among, Block, Find, Loop, Loops, Node, Place, Range, Search, SearchId, Skip, Update, updates,
+    Among, Block, Find, Loop, Loops, Node, Place, Search, SearchId, Skip, Update, updates,
 };

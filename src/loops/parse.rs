@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::outline::{Outline, Sought};
-use super::tree::{Among, Block, Loop, Node, Place, Range, Search, SearchId, Skip, Update};
+use super::tree::{Among, Block, Loop, Node, Place, Search, SearchId, Skip, Update};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Affine, Constraint, Formula, Name, parse};
+use crate::formula::split::split;
+use crate::formula::{Constraint, Formula, Name, parse};
 use crate::program::{Literal, Product};
+use crate::scan::Range;
 
 impl Outline {
     /// Reads back what [`Loops`](super::Loops) print: two blanks for each depth.
@@ -107,7 +109,7 @@ impl<'a> Reader<'a> {
             Some(_) => return Ok(None),
             None => (rest, None),
         };
-        let Some(range) = range(text)? else { return Ok(None) };
+        let Some(range) = Range::parse(text)? else { return Ok(None) };
         let outer = self.states.len();
         let mut setup = Vec::new();
         while let Some(line) = self.peek(depth + 1)
@@ -137,7 +139,7 @@ impl<'a> Reader<'a> {
             None => (what, Vec::new()),
         };
         let (var, among) = match (what.split_once(" in "), what.split_once(" = ")) {
-            (Some((var, text)), _) => match range(text)? {
+            (Some((var, text)), _) => match Range::parse(text)? {
                 Some(range) => (var, Among::Range(range)),
                 None => return Ok(None),
             },
@@ -167,7 +169,7 @@ fn skip(rest: &str) -> Result<Option<Skip>> {
     let Some((what, continues)) = rest.split_once(" : ") else { return Ok(None) };
     let Some((what, conditions)) = what.split_once(" where ") else { return Ok(None) };
     let Some((var, text)) = what.split_once(" in ") else { return Ok(None) };
-    let Some(range) = range(text)? else { return Ok(None) };
+    let Some(range) = Range::parse(text)? else { return Ok(None) };
     let (conditions, continues) = (tests(conditions)?, parse::formula(continues)?);
     Ok(Some(Skip { var: var.into(), range, conditions, continues }))
 }
@@ -178,18 +180,6 @@ fn tests(text: &str) -> Result<Vec<Constraint>> {
     formula.as_conjunction().ok_or_else(|| wrong(text, "no conjunction of constraints"))
 }
 
-fn range(text: &str) -> Result<Option<Range>> {
-    let Some((lower, upper)) = text.split_once("..") else { return Ok(None) };
-    Ok(Some(Range { lower: ends(lower, "max{")?, upper: ends(upper, "min{")? }))
-}
-
-fn ends(text: &str, several: &str) -> Result<Vec<Affine>> {
-    match text.strip_prefix(several).and_then(|inner| inner.strip_suffix('}')) {
-        Some(inner) => inner.split("; ").map(parse::affine).collect(),
-        None => Ok(vec![parse::affine(text)?]),
-    }
-}
-
 /// `a[e] += -2.5 * b[e] * c[]`
 fn update(line: &str) -> Result<Option<Node>> {
     let Some((target, value)) = line.split_once(" += ") else { return Ok(None) };
@@ -198,7 +188,7 @@ fn update(line: &str) -> Result<Option<Node>> {
     let minuses = positive.map(|_| 0..0).into_iter().collect();
     let value = positive.unwrap_or(value);
     let (mut literals, mut factors) = (Vec::new(), Vec::new());
-    for part in split_outside_brackets(value) {
+    for part in split(value, " * ") {
         match place(part)? {
             Some(place) => factors.push(place),
             None => match part.parse::<f64>() {
@@ -218,36 +208,7 @@ fn update(line: &str) -> Result<Option<Node>> {
 fn place(text: &str) -> Result<Option<Place>> {
     let Some((array, index)) = text.split_once('[') else { return Ok(None) };
     let Some(index) = index.strip_suffix(']') else { return Ok(None) };
-    let parts = split_outside_parentheses(index);
+    let parts = split(index, ", ");
     let index = parts.into_iter().map(parse::arith).collect::<Result<Vec<_>>>()?;
     Ok(Some(Place { array: array.into(), index }))
-}
-
-/// The factors of a product; those inside `[…]` are subscripts.
-fn split_outside_brackets(text: &str) -> Vec<&str> {
-    split(text, " * ", '[', ']')
-}
-
-/// The arguments of a subscript; those inside `(…)` belong to calls.
-fn split_outside_parentheses(text: &str) -> Vec<&str> {
-    split(text, ", ", '(', ')')
-}
-
-fn split<'t>(text: &'t str, separator: &str, open: char, close: char) -> Vec<&'t str> {
-    let (mut out, mut depth, mut start) = (Vec::new(), 0_usize, 0);
-    for (at, c) in text.char_indices() {
-        if c == open {
-            depth += 1;
-        } else if c == close {
-            depth = depth.saturating_sub(1);
-        } else if depth == 0 && at >= start && text[at..].starts_with(separator) {
-            out.push(&text[start..at]);
-            start = at + separator.len();
-        }
-    }
-    let last = &text[start..];
-    if !last.is_empty() {
-        out.push(last);
-    }
-    out
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
 use crate::program::Product;
-use crate::scan::Nest;
+use crate::scan::{Nest, Range};
 use crate::synth::{self, Plan, Proved};
 
 /// A search of the tree; unique among all pieces.
@@ -59,13 +59,6 @@ pub enum Node {
     Update(Box<Update>),
     /// One of several pieces; what it binds stays inside.
     Piece(Block),
-}
-
-/// `max(lower)..min(upper)`, the upper end exclusive.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Range {
-    pub lower: Vec<Affine>,
-    pub upper: Vec<Affine>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -145,15 +138,6 @@ impl SearchId {
     }
 }
 
-impl Range {
-    /// What holds of a variable that runs over the range.
-    pub fn of(&self, v: &Affine) -> Vec<Constraint> {
-        let lower = self.lower.iter().map(|l| Constraint::le(l.clone(), v.clone()));
-        let upper = self.upper.iter().map(|u| Constraint::lt(v.clone(), u.clone()));
-        lower.chain(upper).collect()
-    }
-}
-
 impl Place {
     /// The variables that the place depends on.
     pub fn depends_on(&self, bound: &dyn Fn(&Name) -> bool) -> bool {
@@ -227,11 +211,8 @@ impl Loops {
         let mut bound: Vec<Name> = parameters.to_vec();
         let mut states = Vec::new();
         self.check(&self.body, &mut bound, &mut states).map_err(|what| {
-            Diagnostic::new(Code::Internal, format!("the loops are not well-formed: {what}"))
+            Diagnostic::defect(format!("the loops are not well-formed: {what}"))
                 .note(format!("the loops are\n{self}"))
-                .help(
-                    "this is a defect of siskin: please report it with the command that caused it",
-                )
         })
     }
 

@@ -1,10 +1,12 @@
 //! The functions of a module: the safe ones, the unchecked one, and the core.
 
 use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
 
 use super::signature::{Signature, TensorSignature, length_source};
 use super::spec::KernelSpec;
 use super::validate::error;
+use crate::code::naming::Naming;
 use crate::code::realise::size;
 use crate::code::{AccessProof, Argument, Body, Doc, Expr, Lines, VarId};
 use crate::formula::{Arith, Name};
@@ -12,14 +14,37 @@ use crate::iterspace::{Operand, Role};
 use crate::program::AssignOp;
 
 pub(super) struct Functions<'a> {
-    pub spec: &'a KernelSpec,
-    pub signature: &'a Signature,
-    pub body: &'a Body,
+    spec: &'a KernelSpec,
+    signature: &'a Signature,
+    body: &'a Body,
     /// The largest size with which no index arithmetic overflows.
-    pub size_limit: u64,
+    size_limit: u64,
+    /// The names of sizes where the tensors are known by their structs.
+    sizes: FxHashMap<VarId, String>,
 }
 
-impl Functions<'_> {
+impl<'a> Functions<'a> {
+    pub fn new(
+        spec: &'a KernelSpec,
+        signature: &'a Signature,
+        body: &'a Body,
+        size_limit: u64,
+    ) -> Functions<'a> {
+        let mut naming = Naming::new();
+        signature.arguments().for_each(|name| naming.reserve(name));
+        let sizes = body.sizes.iter().map(|v| {
+            let name = &body.var(*v).name;
+            let given = signature.extents.iter().find(|e| e.parameter == *name);
+            let local = given.map_or_else(
+                || naming.fresh(&format!("size_{name}")),
+                |extent| extent.argument.clone(),
+            );
+            (*v, local)
+        });
+        let sizes = sizes.collect();
+        Functions { spec, signature, body, size_limit, sizes }
+    }
+
     pub fn header(&self, accesses: &[AccessProof]) -> String {
         let mut out = String::new();
         let mut line = |text: &str| {
@@ -302,13 +327,8 @@ impl Functions<'_> {
         (false, Doc::text(""))
     }
 
-    /// The name of a size where the tensors are known by their structs.
     fn local(&self, v: VarId) -> String {
-        let name = &self.body.var(v).name;
-        if let Some(e) = self.signature.extents.iter().find(|e| e.parameter == *name) {
-            return e.argument.clone();
-        }
-        format!("size_{}", name.replace('\'', "_prime"))
+        self.sizes[&v].clone()
     }
 
     fn text(&self, e: &Arith) -> Doc {

@@ -2,10 +2,7 @@
 
 use super::spec::KernelSpec;
 use super::{probing, validate};
-use crate::code::realise::size;
-use crate::code::{
-    Access, Assign, Body, Element, Expr, Load, Origin, Part, Stmt, VarId, template, visit,
-};
+use crate::code::{Access, Assign, Body, Element, Expr, Load, Origin, Part, Stmt, template, visit};
 use crate::diagnostic::Result;
 use crate::tensor::ValueType;
 
@@ -15,6 +12,7 @@ struct Calls {
     at: bool,
     at_mut: bool,
     inside: bool,
+    inside_or_end: bool,
     sum: bool,
     home: bool,
     shared: bool,
@@ -27,26 +25,9 @@ impl Calls {
         match load.access {
             Access::Proved(_) if stored => self.at_mut |= !shared,
             Access::Proved(_) => self.at |= !shared,
-            Access::Checked => self.inside |= load.subscripts.len() > 1,
-        }
-    }
-}
-
-impl Calls {
-    /// Sizes are elements of index arrays, too: the safe functions read them.
-    fn definitions(&mut self, spec: &KernelSpec, body: &Body) {
-        let mut wanted: Vec<VarId> = body.sizes.clone();
-        let mut next = 0;
-        while let Some(v) = wanted.get(next).copied() {
-            next += 1;
-            for o in &spec.space().operands {
-                let Some(Some(definition)) = o.params.get(&body.var(v).name) else { continue };
-                size(body, definition).visit(&mut |e| match e {
-                    Expr::Var(v) if !wanted.contains(v) => wanted.push(*v),
-                    Expr::Load(load) => self.place(body, load, false),
-                    _ => {}
-                });
-            }
+            Access::Checked if load.subscripts.len() <= 1 => {}
+            Access::Checked if body.goes_on(load.array) => self.inside_or_end = true,
+            Access::Checked => self.inside = true,
         }
     }
 }
@@ -75,7 +56,6 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
         Part::Expr(Expr::HomeSlot { .. }) => calls.home = true,
         _ => {}
     });
-    calls.definitions(spec, body);
     let mut out = String::new();
     if calls.at {
         out.push_str(AT);
@@ -85,6 +65,9 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
     }
     if calls.inside {
         out.push_str(INSIDE);
+    }
+    if calls.inside_or_end {
+        out.push_str(INSIDE_OR_END);
     }
     if calls.sum {
         out.push_str(&sum(spec.value_type));
@@ -211,6 +194,21 @@ fn inside<const N: usize>(subscripts: [usize; N], extents: [usize; N]) -> usize 
 }
 ";
 
+const INSIDE_OR_END: &str = "
+/// The row-major place of subscripts, each of which is tested against its extent. The last may be its
+/// extent: the end of a row is the start of the next.
+#[inline(always)]
+fn inside_or_end<const N: usize>(subscripts: [usize; N], extents: [usize; N]) -> usize {
+    let mut place = 0;
+    for (k, (subscript, extent)) in subscripts.into_iter().zip(extents).enumerate() {
+        let end = k + 1 == N && subscript == extent;
+        assert!(subscript < extent || end, \"index out of bounds\");
+        place = place * extent + subscript;
+    }
+    place
+}
+";
+
 const CHUNKS: &str = "
 /// Chunks of a range, handed out to threads in increasing order.
 struct Chunks {
@@ -296,13 +294,16 @@ impl<T> Shared<T> {
     }
 }
 
-/// Runs `work` on every thread.
+/// Runs `work` on every thread, and waits until the threads have ended.
 fn on_threads(threads: usize, work: impl Fn() + Sync) {
     std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(&work);
-        }
+        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(&work)).collect();
         work();
+        for worker in workers {
+            if let Err(panic) = worker.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
     });
 }
 ";

@@ -6,7 +6,7 @@ use super::spec::KernelSpec;
 use super::{entry, header, helpers, structs};
 use crate::code::realise;
 use crate::code::{AccessProof, Body, Path, prove_bounds, size_limit};
-use crate::diagnostic::Result;
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::iterspace::Space;
 use crate::loops;
 use crate::prover::Prover;
@@ -79,8 +79,11 @@ pub fn render(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<Module> {
     let accesses = prove_bounds(&mut body, &mut path)?;
     drop(path);
     let size_limit = size_limit(&body, i64::MAX as u64);
+    if size_limit == 0 {
+        return Err(always_overflows(&body));
+    }
     let signature = Signature::new(spec);
-    let functions = Functions { spec, signature: &signature, body: &body, size_limit };
+    let functions = Functions::new(spec, &signature, &body, size_limit);
     let mut text = functions.header(&accesses);
     let (structs, validation) = structs::items(&signature, spec.index_width);
     text.push_str(&structs);
@@ -90,6 +93,14 @@ pub fn render(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<Module> {
     text.push('\n');
     text.push_str(&entry::items(&signature, &entry));
     Ok(Module { text, accesses, signature, body, entry, size_limit })
+}
+
+fn always_overflows(body: &Body) -> Box<Diagnostic> {
+    let arrays: Vec<String> = body.arrays_beyond_sizes().map(|name| format!("`{name}`")).collect();
+    let what = "its index arithmetic could overflow, however small the tensors are";
+    Diagnostic::new(Code::Space, format!("cannot generate this kernel: {what}"))
+        .note(format!("nothing bounds the elements of {}", arrays.join(", ")))
+        .help("declare a `range` for them in the layout, or read them with `--index u32`")
 }
 
 /// FNV-1a: stable from run to run and from machine to machine.

@@ -131,6 +131,12 @@ impl Signature {
         Signature { tensors, extents, threads: spec.is_parallel() }
     }
 
+    /// The names of the parameters for tensors and extents.
+    pub fn arguments(&self) -> impl Iterator<Item = &str> {
+        let tensors = self.tensors.iter().map(|t| t.argument.as_str());
+        tensors.chain(self.extents.iter().map(|e| e.argument.as_str()))
+    }
+
     /// Numbers of sizes and of arrays that the C entries take.
     pub fn arity(&self) -> (usize, usize) {
         let sizes = self.tensors.iter().map(|t| t.layout.rank() + t.counts.len());

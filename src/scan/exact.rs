@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use super::near::{Context, framed};
 use super::scanner::Scanner;
 use super::{Assumptions, Nest};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Constraint, Formula};
 use crate::iterspace::Space;
 use crate::prover::Prover;
@@ -14,8 +14,8 @@ use crate::schedule::Schedule;
 /// Scans `space` in the order of `schedule`.
 ///
 /// # Errors
-/// [`Code::LoopOrder`] if a dimension has no bounds in this order; [`Code::Internal`] if the nest is
-/// not exact, which is proved of every nest.
+/// [`Code::LoopOrder`](crate::diagnostic::Code::LoopOrder) if a dimension has no bounds in this
+/// order; an internal diagnostic if the nest is not exact, which is proved of every nest.
 pub fn scan(space: &Space, schedule: &Schedule, prover: &mut dyn Prover) -> Result<Nest> {
     let dims = schedule.dims();
     let mut assumptions = Assumptions::derive(space, &dims, prover);
@@ -76,7 +76,7 @@ fn verify(scanner: &Scanner<'_>, nest: &Nest) -> Result<()> {
 }
 
 fn inexact(nest: &Nest, why: String) -> Box<Diagnostic> {
-    Diagnostic::new(Code::Internal, "the loop nest does not visit exactly the iteration space")
+    Diagnostic::defect("the loop nest does not visit exactly the iteration space")
         .note(why)
         .note(format!("the nest is\n{nest}"))
 }
@@ -88,6 +88,7 @@ mod tests {
     use indexmap::IndexMap;
 
     use super::*;
+    use crate::diagnostic::Code;
     use crate::formula::{Affine, Name};
     use crate::iterspace::compose;
     use crate::layout::Layout;
@@ -138,7 +139,7 @@ mod tests {
     fn a_nest_with_narrower_bounds_is_refused() {
         let why = refused(|nest| {
             let loops = nest.levels.iter_mut().find_map(|l| match &mut l.bind {
-                Bind::Loop { lower, .. } => Some(lower),
+                Bind::Loop(range) => Some(&mut range.lower),
                 Bind::Let(_) => None,
             });
             loops.unwrap()[0] = Affine::constant(1);

@@ -22,11 +22,14 @@ mod differences;
 mod exact;
 mod near;
 mod nest;
+mod parse;
+mod range;
 mod scanner;
 
 pub use assumptions::Assumptions;
 pub use exact::scan;
 pub use nest::{Bind, Level, Nest};
+pub use range::Range;
 
 #[allow(unused_imports)]
 use crate::iterspace::Space;

@@ -1,15 +1,16 @@
 //! The loop nest: one level per dimension of the space.
 //!
 //! ```text
-//! nest  := ['if' guards] level*
+//! nest  := ['if' guards] level* 'S'
 //! level := bind ['if' guards] ['if' conditions]
-//! bind  := 'let' var '=' affine | 'for' var 'in' lower..upper | 'find' var 'in' lower..upper 'where' conditions
+//! bind  := 'let' var '=' affine | 'for' var 'in' range | 'find' var 'in' range 'where' conditions
 //! ```
 //! Guards compare what is known before the level's index arrays are read; conditions need them. A
 //! loop with conditions is a *find*: it looks for positions, and synthesis may replace it.
 
 use std::fmt;
 
+use super::Range;
 use crate::formula::{Affine, Call, Constraint, Formula, Name, conjunction};
 
 /// How a level's variable gets its values.
@@ -17,8 +18,8 @@ use crate::formula::{Affine, Call, Constraint, Formula, Name, conjunction};
 pub enum Bind {
     /// One value.
     Let(Affine),
-    /// `max(lower)..min(upper)`, the upper end exclusive.
-    Loop { lower: Vec<Affine>, upper: Vec<Affine> },
+    /// All values of the range, in order.
+    Loop(Range),
 }
 
 /// One dimension of the space.
@@ -39,11 +40,11 @@ pub struct Level {
 impl Level {
     /// A loop whose iterations are filtered by the values it reads.
     pub fn is_find(&self) -> bool {
-        matches!(self.bind, Bind::Loop { .. }) && !self.conditions.is_empty()
+        matches!(self.bind, Bind::Loop(_)) && !self.conditions.is_empty()
     }
 
     pub fn is_loop(&self) -> bool {
-        matches!(self.bind, Bind::Loop { .. })
+        matches!(self.bind, Bind::Loop(_))
     }
 
     /// What is true once the variable is bound, as constraints: the `let` or the bounds.
@@ -51,11 +52,7 @@ impl Level {
         let v = Affine::var(self.var.clone());
         match &self.bind {
             Bind::Let(e) => vec![Constraint::eq(v, e.clone())],
-            Bind::Loop { lower, upper } => lower
-                .iter()
-                .map(|l| Constraint::le(l.clone(), v.clone()))
-                .chain(upper.iter().map(|u| Constraint::lt(v.clone(), u.clone())))
-                .collect(),
+            Bind::Loop(range) => range.of(&v),
         }
     }
 
@@ -86,7 +83,7 @@ impl Nest {
         let level = |(d, var): (usize, &Name)| Level {
             var: var.clone(),
             bind: match d {
-                0 => Bind::Loop { lower: vec![zero()], upper: vec![zero()] },
+                0 => Bind::Loop(Range { lower: vec![zero()], upper: vec![zero()] }),
                 _ => Bind::Let(zero()),
             },
             guards: Vec::new(),
@@ -106,7 +103,7 @@ impl Nest {
     /// True if the nest is evidently never entered.
     pub fn is_nothing(&self) -> bool {
         let empty = |l: &Level| match &l.bind {
-            Bind::Loop { lower, upper } => {
+            Bind::Loop(Range { lower, upper }) => {
                 let ends = |e: &[Affine]| match e {
                     [one] => one.as_constant(),
                     _ => None,
@@ -133,16 +130,6 @@ impl Nest {
     }
 }
 
-fn bound(parts: &[Affine], name: &str) -> String {
-    match parts {
-        [one] => one.to_string(),
-        many => {
-            let parts: Vec<String> = many.iter().map(ToString::to_string).collect();
-            format!("{name}({})", parts.join(", "))
-        }
-    }
-}
-
 impl fmt::Display for Nest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut depth = 0;
@@ -154,10 +141,9 @@ impl fmt::Display for Nest {
             let pad = "  ".repeat(depth);
             match &level.bind {
                 Bind::Let(e) => writeln!(f, "{pad}let {} = {e}", level.var)?,
-                Bind::Loop { lower, upper } => {
-                    let (lo, hi) = (bound(lower, "max"), bound(upper, "min"));
+                Bind::Loop(range) => {
                     let word = if level.is_find() { "find" } else { "for" };
-                    write!(f, "{pad}{word} {} in {lo}..{hi}", level.var)?;
+                    write!(f, "{pad}{word} {} in {range}", level.var)?;
                     if level.is_find() {
                         write!(f, " where {}", conjunction(&level.conditions))?;
                     }

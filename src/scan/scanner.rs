@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::assumptions::{call_depth, depth_of};
 use super::differences::Differences;
 use super::near::{self, Context, framed, visit_atoms};
-use super::{Assumptions, Bind, Level, Nest};
+use super::{Assumptions, Bind, Level, Nest, Range};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Atom, Constraint, Formula, Name, Relop};
 use crate::isl::{Frame, Set};
@@ -333,7 +333,7 @@ impl<'a> Scanner<'a> {
         for constraints in [&meaningful, &about_var] {
             let (lower, upper) = bounds(constraints, var);
             if !lower.is_empty() && !upper.is_empty() {
-                return Some(Bind::Loop { lower, upper });
+                return Some(Bind::Loop(Range { lower, upper }));
             }
         }
         let (lower, upper) = bounds(&about_var, var);
@@ -349,7 +349,7 @@ impl<'a> Scanner<'a> {
         let lower = if lower.is_empty() { more_lower } else { lower };
         let upper = if upper.is_empty() { more_upper } else { upper };
         let bounded = !lower.is_empty() && !upper.is_empty();
-        bounded.then_some(Bind::Loop { lower, upper })
+        bounded.then_some(Bind::Loop(Range { lower, upper }))
     }
 
     /// `about_var` without bounds by parameters alone that only say that inner loops are not empty:

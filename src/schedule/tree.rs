@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Name};
 use crate::iterspace::Space;
 
@@ -106,11 +106,8 @@ impl Schedule {
     /// An internal diagnostic; nothing a user writes can cause it.
     pub fn verify(&self, space: &Space) -> Result<()> {
         self.check(space).map_err(|what| {
-            Diagnostic::new(Code::Internal, format!("the schedule is not well-formed: {what}"))
+            Diagnostic::defect(format!("the schedule is not well-formed: {what}"))
                 .note(format!("the schedule is\n{self}"))
-                .help(
-                    "this is a defect of siskin: please report it with the command that caused it",
-                )
         })
     }
 

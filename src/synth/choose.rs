@@ -63,9 +63,9 @@ impl Sizes {
         for level in &nest.levels {
             let trip = match &level.bind {
                 Bind::Let(_) => 1.0,
-                Bind::Loop { lower, upper } => {
-                    let spans = upper.iter().flat_map(|u| {
-                        lower.iter().map(|l| self.estimate(&(u.clone() - l.clone()), &out))
+                Bind::Loop(range) => {
+                    let spans = range.upper.iter().flat_map(|u| {
+                        range.lower.iter().map(|l| self.estimate(&(u.clone() - l.clone()), &out))
                     });
                     spans.fold(f64::INFINITY, f64::min).max(1.0)
                 }

@@ -28,7 +28,7 @@ mod verdict;
 mod vocabulary;
 
 pub use choose::{Sizes, cheapest, cost};
-pub use plan::{Direction, KeyPart, Placement, Plan};
+pub use plan::{Direction, KeyPart, Placement, Plan, StateIndex};
 pub use problem::FindProblem;
 pub use prove::{Attempt, Find, Proved, refutations, synthesize};
 pub use skip::{TileGuard, tile_guards};

@@ -30,7 +30,16 @@ pub enum Placement {
     /// values of them are consecutive. With no index it is initialised by the first query.
     Reset { before: usize, indices: Vec<Name> },
     /// An array of states over `indices`, declared before level `before`.
-    Array { before: usize, indices: Vec<Name> },
+    Array { before: usize, indices: Vec<StateIndex> },
+}
+
+/// An index of an array of states, and its extent: it is proved to lie in `0..extent` wherever the find
+/// is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StateIndex {
+    pub name: Name,
+    /// A number, or a size of the space.
+    pub extent: Affine,
 }
 
 /// A template with proved arguments.

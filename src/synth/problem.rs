@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::formula::{Affine, Call, Constraint, Name, conjunction};
 use crate::iterspace::Space;
 use crate::layout::PropertyKind;
-use crate::scan::{Bind, Nest};
+use crate::scan::{Bind, Nest, Range};
 use crate::theory::Theory;
 
 /// A level of a nest whose position is to be found.
@@ -40,7 +40,7 @@ impl FindProblem {
     /// The problem at `level` of `nest`; the level must be a loop.
     pub fn new(space: &Space, nest: &Nest, level: usize) -> Option<FindProblem> {
         let here = &nest.levels[level];
-        let Bind::Loop { lower, upper } = &here.bind else { return None };
+        let Bind::Loop(Range { lower, upper }) = &here.bind else { return None };
         let owner = space.owner(&here.var)?;
         let outer_levels = &nest.levels[..level];
         let mut loops = Vec::new();
@@ -48,7 +48,7 @@ impl FindProblem {
         let mut at_last_loop = 0;
         for l in outer_levels {
             match &l.bind {
-                Bind::Loop { .. } => {
+                Bind::Loop(_) => {
                     loops.push(l.var.clone());
                     at_last_loop = candidates.len();
                     candidates.push(l.var.clone());
@@ -115,7 +115,7 @@ impl FindProblem {
         for level in around.iter().filter(|l| !needed.contains(&l.var)) {
             let depends = match &level.bind {
                 Bind::Let(e) => dropped.iter().any(|n| e.mentions(n)),
-                Bind::Loop { .. } => true,
+                Bind::Loop(_) => true,
             };
             if depends {
                 dropped.push(&level.var);

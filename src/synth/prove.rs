@@ -53,7 +53,7 @@ pub fn synthesize(
             Bind::Let(_) if space.owner(&l.var).is_some() => {
                 out.extend(closed_form(space, nest, level, templates));
             }
-            Bind::Loop { .. } if l.is_find() => {
+            Bind::Loop(_) if l.is_find() => {
                 if let Some(problem) = FindProblem::new(space, nest, level) {
                     let find = solve(problem, &unique, nest, templates, prover)?;
                     if find.unique {

@@ -7,9 +7,10 @@
 
 use super::session::Session;
 use super::vocabulary::Vocabulary;
-use super::{Obligation, Placement, Template};
+use super::{Obligation, Placement, StateIndex, Template};
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Formula, Name};
+use crate::scan::{Bind, Nest};
 
 /// Eliminates state indices from the inside out while every obligation still holds.
 pub(super) fn minimal_state(
@@ -63,26 +64,47 @@ pub(super) fn placement(
     if allowed("reset") && consecutive(session, vocabulary, &inner)? {
         return Ok(Ok(Placement::Reset { before, indices: inner }));
     }
-    if allowed("array") && !inner.is_empty() && bounded(session, vocabulary, &inner) {
-        return Ok(Ok(Placement::Array { before, indices: inner }));
+    if allowed("array")
+        && !inner.is_empty()
+        && let Some(indices) = bounded(session, vocabulary, &inner)
+    {
+        return Ok(Ok(Placement::Array { before, indices }));
     }
     let names: Vec<&str> = inner.iter().map(|n| &**n).collect();
     Ok(Err(format!("it would keep one state for each value of {}", names.join(", "))))
 }
 
-/// Each of `inner` indexes an array of states: it is proved to lie below some size parameter.
-fn bounded(session: &mut Session, vocabulary: &Vocabulary, inner: &[Name]) -> bool {
-    let problem = session.problem;
-    inner.iter().all(|n| {
-        let n = vocabulary.instance(&Affine::var(n.clone()), 0, 0);
-        problem.theory.parameters.iter().any(|size| {
-            let inside = Formula::and([
-                Formula::le(Affine::zero(), n.clone()),
-                Formula::lt(n.clone(), Affine::var(size.clone())),
-            ]);
-            session.known.excludes(&[inside.not()])
+/// Each of `inner` as an index of an array of states: below the number that ends its loop, or some size.
+fn bounded(
+    session: &mut Session,
+    vocabulary: &Vocabulary,
+    inner: &[Name],
+) -> Option<Vec<StateIndex>> {
+    let sizes = session.problem.theory.parameters.iter().map(|size| Affine::var(size.clone()));
+    let sizes: Vec<Affine> = sizes.collect();
+    inner
+        .iter()
+        .map(|name| {
+            let mut extents = numbers_above(session.nest, name);
+            extents.extend(sizes.iter().cloned());
+            let n = vocabulary.instance(&Affine::var(name.clone()), 0, 0);
+            let extent = extents.into_iter().find(|extent| {
+                let inside = Formula::and([
+                    Formula::le(Affine::zero(), n.clone()),
+                    Formula::lt(n.clone(), extent.clone()),
+                ]);
+                session.known.excludes(&[inside.not()])
+            })?;
+            Some(StateIndex { name: name.clone(), extent })
         })
-    })
+        .collect()
+}
+
+/// The numbers among the ends of a loop.
+fn numbers_above(nest: &Nest, name: &Name) -> Vec<Affine> {
+    let bind = nest.level_of(name).map(|d| &nest.levels[d].bind);
+    let Some(Bind::Loop(range)) = bind else { return Vec::new() };
+    range.upper.iter().filter(|u| u.as_constant().is_some_and(|c| c > 0)).cloned().collect()
 }
 
 /// Equal values of `inner` are consecutive: within equal outer state they never decrease.

@@ -55,8 +55,8 @@ impl Scan<'_> {
             |a: &Affine| Affine::value(a, &self.instance).unwrap_or_else(|| panic!("{a} unknown"));
         let range = match &level.bind {
             Bind::Let(e) => value(e)..value(e) + 1,
-            Bind::Loop { lower, upper } => {
-                lower.iter().map(value).max().unwrap()..upper.iter().map(value).min().unwrap()
+            Bind::Loop(r) => {
+                r.lower.iter().map(value).max().unwrap()..r.upper.iter().map(value).min().unwrap()
             }
         };
         for v in range {

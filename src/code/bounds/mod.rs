@@ -7,7 +7,7 @@
 //! is printed.
 //!
 //! Along the way it shows that no subtraction of natural numbers goes below zero, and that what is
-//! converted to `usize` is not negative. That fails only through a defect of this program.
+//! converted to `usize` is not negative, except for a subscript. That fails only through a defect of this program.
 
 mod proof;
 
@@ -21,7 +21,7 @@ use crate::code::ir::{
 use crate::code::meaning::Meaning;
 use crate::code::path::Path;
 use crate::code::visit::{Part, visit};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Arith, Constraint, Formula, Name, Products};
 
 /// An array access of the generated code, and whether it is proved to be in bounds. Accesses without
@@ -62,9 +62,8 @@ pub fn prove_bounds(body: &mut Body, path: &mut Path) -> Result<Vec<AccessProof>
     body.block = block;
     body.beyond_sizes = beyond;
     if let Some(first) = wrong.first() {
-        return Err(Diagnostic::new(Code::Internal, format!("no proof that {first}"))
-            .note(format!("the code is\n{body}"))
-            .help("this is a defect of siskin: please report it with the command that caused it"));
+        return Err(Diagnostic::defect(format!("no proof that {first}"))
+            .note(format!("the code is\n{body}")));
     }
     Ok(accesses)
 }
@@ -252,12 +251,11 @@ impl Walker<'_, '_> {
                 }
                 self.forget_assigned(&p.body);
                 let (start, end) = (Affine::var(self.name(p.start)), Affine::var(self.name(p.end)));
-                // A chunk lies in the range, and is not empty.
+                // A chunk is not empty, and its first and last number lie in the range.
+                let last = end - Affine::constant(1);
                 let facts = self.meaning(|m| {
                     let mut facts = m.range(&start, &p.lo, &p.hi);
-                    facts.extend(
-                        m.at_most(&p.hi).into_iter().map(|u| Constraint::le(end.clone(), u)),
-                    );
+                    facts.extend(m.range(&last, &p.lo, &p.hi));
                     facts
                 });
                 self.natural(p.start);
@@ -347,7 +345,12 @@ impl Walker<'_, '_> {
 
     fn place(&mut self, load: &mut Load) {
         for subscript in &mut load.subscripts {
-            self.expr(subscript);
+            match subscript {
+                // A negative number becomes one that is in no array: the access is proved with what
+                // it was, or tested.
+                Expr::Convert { signed: false, value } => self.expr(value),
+                subscript => self.expr(subscript),
+            }
         }
         let proved = self.is_inside(load);
         if !self.beyond.contains(&load.array) && !self.is_at_most_a_size(load) {
@@ -397,9 +400,9 @@ impl Walker<'_, '_> {
             let argument = |n: &Name| {
                 array.args.iter().position(|x| x == n).and_then(|k| args.get(k)).cloned()
             };
-            let claim = Formula::and(
-                array.domain.iter().map(|c| Formula::Constraint(c.substitute(&argument))),
-            );
+            let inside = array.domain.iter().map(|c| Formula::Constraint(c.substitute(&argument)));
+            let natural = args.iter().map(|a| Formula::le(Affine::zero(), a.clone()));
+            let claim = Formula::and(inside.chain(natural));
             return !array.domain.is_empty() && self.path.proves(&claim);
         }
         load.subscripts.iter().zip(&array.shape).all(|(s, extent)| {

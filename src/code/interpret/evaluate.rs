@@ -255,13 +255,15 @@ impl<'b> Machine<'b, '_> {
         // proved access is all that counts. Without a proof the code tests every subscript.
         let in_rows = !matches!(array.element, Element::Index { .. })
             || load.access == Access::Checked && at.len() > 1;
+        let goes_on = self.body.goes_on(load.array);
         let mut place: Option<usize> = Some(0);
         for (k, subscript) in at.iter().enumerate() {
             let extent = match array.shape.get(k) {
                 Some(extent) => self.unsigned(extent)?,
                 None => 1,
             };
-            let inside = !in_rows || *subscript < extent;
+            let end = goes_on && k + 1 == at.len() && *subscript == extent;
+            let inside = !in_rows || *subscript < extent || end;
             place = place
                 .filter(|_| inside)
                 .and_then(|place| place.checked_mul(extent)?.checked_add(*subscript));

@@ -227,10 +227,7 @@ impl<'a> Realiser<'a, '_> {
                 }
             }
             Some(Placement::Array { indices, .. }) => {
-                let mut shape = Vec::new();
-                for index in indices {
-                    shape.push(self.extent_of(find, index));
-                }
+                let shape = indices.iter().map(|index| self.affine(&index.extent)).collect();
                 let array = self.body.array(Array {
                     name: Name::from(format!("{position}_at")),
                     element: Element::Position,
@@ -241,7 +238,7 @@ impl<'a> Realiser<'a, '_> {
                     range: Vec::new(),
                 });
                 out.push(Stmt::Allocate { array, fill: Expr::Unset });
-                let indices = indices.iter().map(|n| find.name_in_tree(n)).collect();
+                let indices = indices.iter().map(|index| find.name_in_tree(&index.name)).collect();
                 state.array = Some((array, indices));
             }
             None => {}
@@ -387,18 +384,5 @@ impl<'a> Realiser<'a, '_> {
             state.variables.insert(v, var);
             *kept = Some((place.clone(), var));
         }
-    }
-
-    /// A parameter that bounds a state index, for arrays of states.
-    fn extent_of(&mut self, find: &Find, n: &Name) -> Expr {
-        let level = find.nest.level_of(n).unwrap_or(0);
-        // As the nest calls its dimensions: nothing else is known of them here.
-        let known = find.nest.known_before(level + 1);
-        let below = |p: &Name| Formula::lt(Affine::var(n.clone()), Affine::var(p.clone()));
-        let known: Vec<Formula> = known.into_iter().map(Formula::Constraint).collect();
-        self.path.enter(&known);
-        let extent = find.params.iter().find(|p| self.path.proves(&below(p))).cloned();
-        self.path.leave();
-        extent.and_then(|p| self.body.variable_named(&p)).map_or(Expr::int(0), Expr::Var)
     }
 }

@@ -53,14 +53,17 @@ impl Realiser<'_, '_> {
         if self.is_signed(&e) && self.is_natural(a) { e.converted(false) } else { e }
     }
 
-    /// `usize`, for an index. What is not proved to be natural is none: it becomes the greatest number,
-    /// which is in no array.
+    /// `usize`, for a whole subscript. A negative one becomes a number that is in no array.
     pub(super) fn index(&mut self, a: &Affine) -> Expr {
         let e = self.affine(a);
-        if !self.is_signed(&e) {
-            return e;
-        }
-        if self.is_natural(a) { e.converted(false) } else { self.at_least_zero(e) }
+        if self.is_signed(&e) { e.converted(false) } else { e }
+    }
+
+    /// `usize`, for a part of a subscript.
+    fn part(&mut self, a: &Arith) -> Expr {
+        let Ok(affine) = a.to_affine() else { return self.arith(a) };
+        let e = self.value(&affine);
+        if self.is_signed(&e) { self.at_least_zero(e) } else { e }
     }
 
     /// `e.max(0) as usize`.
@@ -218,13 +221,13 @@ impl Realiser<'_, '_> {
         }
     }
 
-    /// A size, or a subscript with products; all its values are `usize`.
+    /// A whole subscript, with products; all its values are `usize`.
     pub(super) fn arith(&mut self, a: &Arith) -> Expr {
         if let Ok(affine) = a.to_affine() {
             return self.index(&affine);
         }
         let mut both = |op, x: &Arith, y: &Arith| {
-            let (x, y) = (self.arith(x), self.arith(y));
+            let (x, y) = (self.part(x), self.part(y));
             Expr::binary(op, x, y)
         };
         match a {

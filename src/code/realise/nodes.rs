@@ -4,7 +4,8 @@ use super::super::ir::{Assign, BinaryOp, Block, Expr, Parallel, Stmt, Sum, Type,
 use super::{Realiser, guarded};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Atom, Constraint, Formula, Name};
-use crate::loops::{self, Among, Loop, Node, Place, Range, Skip, Update, updates};
+use crate::loops::{self, Among, Loop, Node, Place, Skip, Update, updates};
+use crate::scan::Range;
 
 impl Realiser<'_, '_> {
     /// The code of a block; what it binds and establishes ends with it.
