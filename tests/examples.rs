@@ -1,4 +1,5 @@
-//! The commands of the example's README and of the project's README are run, so that neither rots.
+//! The commands of the example's README, of the project's README and of the guides in `docs` are run, so
+//! that none rots.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -111,6 +112,57 @@ fn every_command_of_the_readme_works() {
     for line in &lines {
         run(line, &root());
     }
+}
+
+/// Writes the files that a guide shows: blocks that begin with `# file: NAME`.
+fn write_files(document: &Path, folder: &Path) {
+    let text = std::fs::read_to_string(document).expect("a document");
+    for block in text.split("```toml\n").skip(1) {
+        let (body, _) = block.split_once("\n```").expect("the end of the block");
+        let first = body.lines().next().unwrap_or_default();
+        let name = first.strip_prefix("# file: ").expect("a block says which file it is");
+        std::fs::write(folder.join(name), body).expect("a file");
+    }
+}
+
+#[test]
+fn every_command_of_the_guides_works() {
+    for (guide, least) in [("docs/formats.md", 15), ("docs/index-notation.md", 10)] {
+        let folder = copy_of_example();
+        let document = root().join(guide);
+        write_files(&document, folder.path());
+        let lines = commands(&document);
+        assert!(lines.len() >= least, "{guide}: {lines:?}");
+        for line in &lines {
+            run(line, folder.path());
+        }
+    }
+}
+
+/// What the schema knows is what its own message about a misspelt key lists.
+#[test]
+fn the_guide_to_formats_has_every_key_and_every_kind_of_property() {
+    let guide = std::fs::read_to_string(root().join("docs/formats.md")).expect("the guide");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let kind = "dims=['i']\nrelation='{ [p] -> [i] : i = p and 0 <= p < I }'\nvalue='val(p)'\n\
+                [[property]]\nkind='nonsense'";
+    let mut keys = 0;
+    for wrong in ["nonsense=1", "[index.a]\nnonsense=1", "[[property]]\nnonsense=1", kind] {
+        let path = folder.path().join("wrong.toml");
+        std::fs::write(&path, format!("name='x'\n{wrong}\n")).expect("a file");
+        let output = Command::new(env!("CARGO_BIN_EXE_siskin")).arg("check").arg(&path).output();
+        let message = String::from_utf8(output.expect("the program starts").stderr).expect("text");
+        let list = match message.split_once("expected one of ") {
+            Some((_, list)) => list.lines().next().unwrap_or_default(),
+            None => message.split_once("known: ").expect("the list of kinds").1.trim(),
+        };
+        for key in list.split(", ").map(|key| key.trim_matches('`')) {
+            let shown = [format!("`{key}`"), format!("`[{key}"), format!("`[[{key}")];
+            assert!(shown.iter().any(|s| guide.contains(s)), "the guide lacks `{key}`");
+            keys += 1;
+        }
+    }
+    assert!(keys > 35, "{keys}");
 }
 
 #[test]

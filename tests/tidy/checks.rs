@@ -204,6 +204,7 @@ pub const AT_ROOT: &[&str] = &[
     "README.md",
     "benches",
     "build.rs",
+    "docs",
     "examples",
     "layouts",
     "rustfmt.toml",
