@@ -3,7 +3,7 @@
 use super::coordinates::{differ, equal, pairs};
 use super::declared::{Declared, Which};
 use super::memory::Memory;
-use crate::formula::Formula;
+use crate::formula::{Affine, Formula};
 use crate::layout::Layout;
 use crate::prover::Z3Prover;
 
@@ -15,15 +15,12 @@ static SINGLE_VALUED: Memory<bool> = Memory::new();
 pub fn stores_coordinates_once(layout: &Layout) -> bool {
     STORED_ONCE.answer(layout, || {
         let declared = Declared::new(layout);
-        let mut prover = Z3Prover::new().with_any_model();
-        let coordinates = |which| declared.coordinates(which);
-        let same = equal(&coordinates(Which::First), &coordinates(Which::Second));
         let other = differ(&declared.positions(Which::First), &declared.positions(Which::Second));
-        pairs(&declared).into_iter().all(|(first, second, mut facts)| {
-            facts.extend(same.iter().cloned());
-            // An entry that two pieces of the relation hold at one place counts twice.
-            let claim = if first == second { other.clone().not() } else { Formula::truth(false) };
-            claim.is_true() || declared.proves(&facts, &claim, &mut prover)
+        let same = |which| declared.coordinates(which);
+        // An entry that two pieces of the relation hold at one place counts twice.
+        every_pair(&declared, &same, &|first, second| match first == second {
+            true => other.clone().not(),
+            false => Formula::truth(false),
         })
     })
 }
@@ -33,15 +30,24 @@ pub fn stores_coordinates_once(layout: &Layout) -> bool {
 pub fn has_one_coordinate(layout: &Layout) -> bool {
     SINGLE_VALUED.answer(layout, || {
         let declared = Declared::new(layout);
-        let mut prover = Z3Prover::new().with_any_model();
-        let positions = |which| declared.positions(which);
-        let same = equal(&positions(Which::First), &positions(Which::Second));
         let coordinates = |which| declared.coordinates(which);
         let claim = differ(&coordinates(Which::First), &coordinates(Which::Second)).not();
-        pairs(&declared).into_iter().all(|(_, _, mut facts)| {
-            facts.extend(same.iter().cloned());
-            claim.is_true() || declared.proves(&facts, &claim, &mut prover)
-        })
+        every_pair(&declared, &|which| declared.positions(which), &|_, _| claim.clone())
+    })
+}
+
+/// Whether the claim about their pieces is proved of any two entries that are the `same`.
+fn every_pair(
+    declared: &Declared<'_>,
+    same: &dyn Fn(Which) -> Vec<Affine>,
+    claim: &dyn Fn(usize, usize) -> Formula,
+) -> bool {
+    let mut prover = Z3Prover::new().with_any_model();
+    let same = equal(&same(Which::First), &same(Which::Second));
+    pairs(declared).into_iter().all(|(first, second, mut facts)| {
+        facts.extend(same.iter().cloned());
+        let claim = claim(first, second);
+        claim.is_true() || declared.proves(&facts, &claim, &mut prover)
     })
 }
 

@@ -407,15 +407,7 @@ impl Pass {
             Pass::None { wrong: Wrong::Misplaced { slots }, .. } => f(slots),
             Pass::None { .. } | Pass::Never { .. } => {}
             Pass::ForAll { steps, conclusion, .. } => {
-                for step in steps {
-                    match step {
-                        Step::Solve { value, .. } => affine(value),
-                        Step::Loop { lower, upper, .. } => {
-                            lower.iter().chain(upper).for_each(|b| affine(&b.rest));
-                        }
-                        Step::Check(c) => affine(&c.affine),
-                    }
-                }
+                steps.iter().for_each(|step| step.visit_affine(&mut affine));
                 conclusion.visit_affine(&mut affine);
             }
         }

@@ -28,6 +28,17 @@ pub enum Step {
     Check(Constraint),
 }
 
+impl Step {
+    /// Calls `f` on every form that is evaluated.
+    pub fn visit_affine(&self, f: &mut dyn FnMut(&Affine)) {
+        match self {
+            Step::Solve { value, .. } => f(value),
+            Step::Loop { lower, upper, .. } => lower.iter().chain(upper).for_each(|b| f(&b.rest)),
+            Step::Check(c) => f(&c.affine),
+        }
+    }
+}
+
 /// `coefficient * variable + rest >= 0`; the coefficient is positive in a lower bound and negative
 /// in an upper one.
 #[derive(Clone, Debug, PartialEq)]

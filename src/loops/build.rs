@@ -18,7 +18,6 @@ pub fn build(statements: &[Statement]) -> Loops {
         let mut builder = Builder {
             statement: s,
             first: loops.finds.len(),
-            nest: Rc::new(s.nest.clone()),
             params: Rc::new(s.space.params()),
             loops: &mut loops,
         };
@@ -32,7 +31,6 @@ struct Builder<'a> {
     statement: &'a Statement,
     /// The number of the statement's first search.
     first: usize,
-    nest: Rc<Nest>,
     params: Rc<Vec<Name>>,
     loops: &'a mut Loops,
 }
@@ -48,7 +46,6 @@ impl Builder<'_> {
                 leave: may_leave(&s.nest, find, plan),
                 find: Rc::new(find.clone()),
                 plan: plan.clone(),
-                nest: self.nest.clone(),
                 params: self.params.clone(),
                 renamed: Vec::new(),
             });

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
 use crate::program::Product;
-use crate::scan::{Nest, Range};
+use crate::scan::Range;
 use crate::synth::{self, Plan, Proved};
 
 /// A search of the tree; unique among all pieces.
@@ -30,13 +30,11 @@ pub struct Loops {
 pub struct Find {
     pub find: Rc<synth::Find>,
     pub plan: Proved<Plan>,
-    /// The nest in which it was proved.
-    pub nest: Rc<Nest>,
-    /// Parameters that may bound a state index.
+    /// Sizes that may bound a key.
     pub params: Rc<Vec<Name>>,
     /// The loop around the find may be left once its state has no position left.
     pub leave: bool,
-    /// Dimensions of the nest that have another name in the tree.
+    /// Dimensions of the space that have another name in the tree.
     pub renamed: Vec<(Name, Name)>,
 }
 
@@ -120,7 +118,7 @@ pub struct Update {
 }
 
 impl Find {
-    /// A dimension of the nest, as the tree calls it.
+    /// A dimension of the space, as the tree calls it.
     pub fn name_in_tree(&self, n: &Name) -> Name {
         let new = self.renamed.iter().find(|(old, _)| old == n);
         new.map_or_else(|| n.clone(), |(_, new)| new.clone())

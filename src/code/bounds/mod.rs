@@ -7,7 +7,8 @@
 //! is printed.
 //!
 //! Along the way it shows that no subtraction of natural numbers goes below zero, and that what is
-//! converted to `usize` is not negative, except for a subscript. That fails only through a defect of this program.
+//! converted to `usize` is not negative, except for a subscript. That fails only through a defect of
+//! this program.
 
 mod proof;
 
@@ -401,7 +402,10 @@ impl Walker<'_, '_> {
                 array.args.iter().position(|x| x == n).and_then(|k| args.get(k)).cloned()
             };
             let inside = array.domain.iter().map(|c| Formula::Constraint(c.substitute(&argument)));
-            let natural = args.iter().map(|a| Formula::le(Affine::zero(), a.clone()));
+            // The others are natural by their type.
+            let signed = |s: &Expr| matches!(s, Expr::Convert { signed: false, .. });
+            let converted = load.subscripts.iter().zip(&args).filter(|(s, _)| signed(s));
+            let natural = converted.map(|(_, a)| Formula::le(Affine::zero(), a.clone()));
             let claim = Formula::and(inside.chain(natural));
             return !array.domain.is_empty() && self.path.proves(&claim);
         }

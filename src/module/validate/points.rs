@@ -92,15 +92,7 @@ impl Printer<'_> {
     fn bound_name(&self, name: &Name, rest: &[Step], conclusion: &Formula, shown: bool) -> String {
         let mut used = shown;
         let mut look = |e: &Affine| used |= e.mentions(name);
-        for step in rest {
-            match step {
-                Step::Solve { value, .. } => look(value),
-                Step::Loop { lower, upper, .. } => {
-                    lower.iter().chain(upper).for_each(|b| look(&b.rest));
-                }
-                Step::Check(c) => look(&c.affine),
-            }
-        }
+        rest.iter().for_each(|step| step.visit_affine(&mut look));
         conclusion.visit_affine(&mut look);
         if used { self.names[name].clone() } else { "_".to_string() }
     }
