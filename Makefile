@@ -1,5 +1,5 @@
 .POSIX:
-.PHONY: demo test fuzz miri setup bench fmt lint
+.PHONY: demo test fuzz fuzz-formats miri setup bench fmt lint
 
 # A stiffness matrix times a sparse vector: what was proved, and how fast it ran.
 demo: setup
@@ -19,6 +19,10 @@ CASES = 10000
 SEED = 1
 fuzz: setup
 	SISKIN_FUZZ_CASES=$(CASES) SISKIN_FUZZ_SEED=$(SEED) cargo test --test fuzz -- --nocapture
+
+# The same for random declarations of formats.
+fuzz-formats: setup
+	SISKIN_FUZZ_CASES=$(CASES) SISKIN_FUZZ_SEED=$(SEED) cargo test --test random_formats -- --nocapture
 
 # Emitted modules, those of every shipped template among them, in Miri (rustup component add miri
 # --toolchain nightly).

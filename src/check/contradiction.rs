@@ -9,11 +9,11 @@ use std::cell::RefCell;
 
 use super::clash::Clash;
 use super::declared::{Declared, Which};
-use super::memory::Memory;
 use super::report::{Finding, Question, Verdict, tuple};
 use super::small::SmallTensors;
 use crate::diagnostic::Result;
 use crate::formula::Formula;
+use crate::layout::memory::Memory;
 use crate::layout::{Layout, PropertyKind};
 use crate::prover::{Prover, Z3Prover};
 

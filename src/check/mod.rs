@@ -15,18 +15,20 @@
 //!                e.g. I = 1, NNZ = 2, crd = [0, 0]: positions (0) and (1) both hold (0)
 //! ```
 //!
-//! [`refuse_contradiction`] is the part that every user of a layout asks first.
+//! [`refuse_unsound`] is the part that every user of a layout asks first.
 
 mod access;
 mod clash;
 mod contradiction;
 mod coordinates;
 mod declared;
-mod memory;
+mod extents;
+mod follows;
 mod neighbours;
 mod regions;
 mod report;
 mod small;
+mod sound;
 #[cfg(test)]
 mod tests;
 mod unique;
@@ -35,10 +37,12 @@ mod value;
 mod width;
 
 pub use self::contradiction::refuse_contradiction;
+pub use self::follows::follow;
 pub use self::neighbours::data_checks;
 pub use self::regions::{Region, RegionKind};
 pub use self::report::{Counterexample, Entry, Finding, Question, Report, SmallArray, Verdict};
-pub use self::unique::{has_one_coordinate, stores_coordinates_once};
+pub use self::sound::refuse_unsound;
+pub use self::unique::{ValuesApart, has_one_coordinate, stores_coordinates_once, values_apart};
 
 use self::declared::Declared;
 use self::small::SmallTensors;
@@ -81,6 +85,7 @@ pub fn check_with(layout: &Layout, prover: &mut dyn Prover) -> Result<Report> {
         return Ok(report);
     }
     report.findings.extend(coordinates::findings(&declared, &mut small, prover));
+    report.findings.push(extents::finding(&declared, &mut small, prover));
     report.findings.extend(value::findings(&declared, &mut small, prover));
     report.regions = regions::regions(layout);
     Ok(report)

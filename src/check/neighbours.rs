@@ -10,10 +10,10 @@
 //! of `(p, q)`. The declared kinds (`monotonic`, …) need no such proof: `layout::checks` knows them.
 
 use super::declared::Declared;
-use super::memory::Memory;
 use crate::formula::{Affine, Constraint, Formula, Name};
 use crate::layout::Layout;
 use crate::layout::checks::{Check, checks};
+use crate::layout::memory::Memory;
 use crate::layout::visit;
 use crate::prover::{Prover, Z3Prover};
 use crate::theory::BOUND;

@@ -23,6 +23,8 @@ pub enum Question {
     Injective,
     /// Are positions ordered by their coordinates?
     Ordered,
+    /// Does every position have its coordinates within the extents?
+    WithinExtents,
     /// Is every value inside the value array?
     ValueInBounds,
     /// Do positions have values of their own?
@@ -37,6 +39,7 @@ impl Question {
             Question::SingleValued => "single-valued",
             Question::Injective => "injective",
             Question::Ordered => "ordered",
+            Question::WithinExtents => "extents",
             Question::ValueInBounds => "value bounds",
             Question::ValueDistinct => "value slots",
         }
@@ -117,6 +120,20 @@ impl Finding {
         self.question.is_required()
             && matches!(self.verdict, Verdict::Refuted { .. } | Verdict::Vacuous(_))
     }
+
+    /// The reason to refuse the layout of that name, if this is one.
+    pub fn fault(&self, layout: &str) -> Option<Box<Diagnostic>> {
+        match &self.verdict {
+            _ if !self.is_fault() => None,
+            Verdict::Vacuous(clash) => Some(clash.refusal(layout)),
+            Verdict::Refuted { counterexample } => Some(
+                Diagnostic::new(Code::OutOfDomain, format!("layout `{layout}`: {}", self.says))
+                    .note(format!("for example {counterexample}"))
+                    .help("narrow the relation, widen the domain, or declare what rules this out"),
+            ),
+            Verdict::Proved | Verdict::Unknown { .. } => None,
+        }
+    }
 }
 
 /// Everything that was found about a declaration.
@@ -142,17 +159,7 @@ impl Report {
 
     /// The reason to refuse the declaration, if there is one.
     pub fn fault(&self) -> Option<Box<Diagnostic>> {
-        let finding = self.findings.iter().find(|f| f.is_fault())?;
-        Some(match &finding.verdict {
-            Verdict::Vacuous(clash) => clash.refusal(&self.layout),
-            Verdict::Refuted { counterexample } => Diagnostic::new(
-                Code::OutOfDomain,
-                format!("layout `{}`: {}", self.layout, finding.says),
-            )
-            .note(format!("for example {counterexample}"))
-            .help("narrow the relation, widen the domain, or declare what rules this out"),
-            Verdict::Proved | Verdict::Unknown { .. } => return None,
-        })
+        self.findings.iter().find_map(|finding| finding.fault(&self.layout))
     }
 
     /// The findings about one question.

@@ -2,13 +2,14 @@
 
 use super::coordinates::{differ, equal, pairs};
 use super::declared::{Declared, Which};
-use super::memory::Memory;
-use crate::formula::{Affine, Formula};
+use crate::formula::{Affine, Formula, Products};
 use crate::layout::Layout;
+use crate::layout::memory::Memory;
 use crate::prover::Z3Prover;
 
 static STORED_ONCE: Memory<bool> = Memory::new();
 static SINGLE_VALUED: Memory<bool> = Memory::new();
+static VALUES_APART: Memory<ValuesApart> = Memory::new();
 
 /// Whether it is proved that no tensor of this layout holds two entries at the same coordinates. Then
 /// two accesses with equal subscripts meet the same entry. Remembered.
@@ -43,11 +44,62 @@ fn every_pair(
     claim: &dyn Fn(usize, usize) -> Formula,
 ) -> bool {
     let mut prover = Z3Prover::new().with_any_model();
-    let same = equal(&same(Which::First), &same(Which::Second));
-    pairs(declared).into_iter().all(|(first, second, mut facts)| {
-        facts.extend(same.iter().cloned());
+    same_pairs(declared, same).into_iter().all(|(first, second, facts)| {
         let claim = claim(first, second);
         claim.is_true() || declared.proves(&facts, &claim, &mut prover)
+    })
+}
+
+/// The facts about any two entries that are the `same`, by their pieces.
+fn same_pairs(
+    declared: &Declared<'_>,
+    same: &dyn Fn(Which) -> Vec<Affine>,
+) -> Vec<(usize, usize, Vec<Formula>)> {
+    let (first, second) = (same(Which::First), same(Which::Second));
+    let mut products = Products::default();
+    first.iter().chain(&second).for_each(|e| products.note(e));
+    let (same, lemmas) = (equal(&first, &second), products.lemmas());
+    let mut out = pairs(declared);
+    for (_, _, facts) in &mut out {
+        facts.extend(same.iter().chain(&lemmas).cloned());
+    }
+    out
+}
+
+/// Where it is proved that a value of a layout belongs to one position and one coordinate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValuesApart {
+    /// Of entries of one piece. Else (equal values of a diagonal that are stored once) entries must
+    /// agree.
+    pub within_pieces: bool,
+    /// Of entries of different pieces.
+    pub between_pieces: bool,
+}
+
+/// Whether values belong to one position and one coordinate, by proof. Remembered.
+pub fn values_apart(layout: &Layout) -> ValuesApart {
+    VALUES_APART.answer(layout, || {
+        let declared = Declared::new(layout);
+        let mut products = Products::default();
+        let index: Option<Vec<Affine>> =
+            layout.value.index.iter().map(|e| products.linear(e)).collect();
+        let mut out = ValuesApart { within_pieces: false, between_pieces: false };
+        let Some(index) = index else { return out };
+        let slot = |which| index.iter().map(|e| declared.of(which, e)).collect::<Vec<Affine>>();
+        let place = |which| [declared.coordinates(which), declared.positions(which)].concat();
+        let claim = differ(&place(Which::First), &place(Which::Second)).not();
+        let (within, between): (Vec<_>, Vec<_>) = same_pairs(&declared, &slot)
+            .into_iter()
+            .partition(|(first, second, _)| first == second);
+        let mut prover = Z3Prover::new().with_any_model();
+        let mut holds = |pairs: Vec<(usize, usize, Vec<Formula>)>| {
+            pairs.into_iter().all(|(_, _, facts)| {
+                claim.is_true() || declared.proves(&facts, &claim, &mut prover)
+            })
+        };
+        out.within_pieces = holds(within);
+        out.between_pieces = holds(between);
+        out
     })
 }
 
@@ -75,6 +127,22 @@ mod tests {
         }
         assert!(!one("run-length", 1) && !one("symmetric-csr", 2));
         assert!(one("dense", 0));
+    }
+
+    #[test]
+    fn a_value_of_a_toeplitz_matrix_belongs_to_a_diagonal() {
+        let apart = |l: &str, rank| {
+            let apart = values_apart(&Layout::named_for_rank(l, rank).unwrap());
+            apart.within_pieces && apart.between_pieces
+        };
+        for (name, _) in crate::layout::shipped() {
+            let spec = crate::layout::LayoutSpec::parse(&name).unwrap();
+            let layout = spec.instantiate(spec.rank().unwrap_or(2)).unwrap();
+            let halves = layout.relation.pieces.len() > 1 || !has_one_coordinate(&layout);
+            let apart = values_apart(&layout);
+            assert_eq!(apart.within_pieces && apart.between_pieces, !halves, "{name}");
+        }
+        assert!(!apart("tests/layouts/toeplitz.toml", 2));
     }
 
     #[test]

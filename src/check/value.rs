@@ -7,6 +7,21 @@ use super::small::SmallTensors;
 use crate::formula::{Affine, Arith, Formula, Products};
 use crate::prover::Prover;
 
+/// The finding about [`Question::ValueInBounds`].
+pub(super) fn inside(
+    declared: &Declared<'_>,
+    small: &mut SmallTensors<'_>,
+    prover: &mut dyn Prover,
+) -> Option<Finding> {
+    let value = &declared.layout.value;
+    let mut products = Products::default();
+    let mut linear = |arith: &Vec<Arith>| -> Option<Vec<Affine>> {
+        arith.iter().map(|a| products.linear(a)).collect()
+    };
+    let (index, shape) = (linear(&value.index)?, linear(&value.shape)?);
+    Some(in_bounds(declared, &index, &shape, small, prover))
+}
+
 pub(super) fn findings(
     declared: &Declared<'_>,
     small: &mut SmallTensors<'_>,

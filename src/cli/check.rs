@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde_json::json;
+use siskin::check::refuse_unsound;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::files::holds_arrays;
-use siskin::layout::LayoutSpec;
+use siskin::layout::{Layout, LayoutSpec};
+use siskin::packing::Plan;
 use siskin::tensor::Tensor;
 
 use super::output::{Output, print};
@@ -43,6 +45,7 @@ impl Check {
             false => self.packed(&file)?,
         };
         let layout = packed.layout().clone();
+        refuse_unsound(&layout)?;
         packed.validate()?;
         if self.json {
             return Ok(json!({
@@ -86,9 +89,27 @@ impl Check {
     fn declaration(&self) -> Output {
         let layout = layouts::layout(&self.layout, self.rank)?;
         let report = siskin::check::check(&layout)?;
+        let packing = Plan::of(&layout);
         let text = match self.json {
-            true => json!({ "layout": layouts::json(&layout), "check": report }).to_string(),
-            false => report.to_string(),
+            true => {
+                let remarks: Vec<String> = layout.remarks.iter().map(remark).collect();
+                let packing = match &packing {
+                    Ok(plan) => {
+                        let tested: Vec<String> =
+                            plan.open_conditions().map(ToString::to_string).collect();
+                        json!({ "packs": true, "tested": tested })
+                    }
+                    Err(e) => json!({ "packs": false, "reason": e.message }),
+                };
+                json!({
+                    "layout": layouts::json(&layout),
+                    "check": report,
+                    "packing": packing,
+                    "remarks": remarks,
+                })
+                .to_string()
+            }
+            false => format!("{report}{}", beside(&layout, &packing)),
         };
         match report.fault() {
             None => Ok(text),
@@ -99,6 +120,44 @@ impl Check {
             }
         }
     }
+}
+
+/// What packing says of the declaration, and what its designer may not have meant; in the columns of
+/// the report.
+fn beside(layout: &Layout, packing: &Result<Plan>) -> String {
+    let mut out = String::new();
+    let mut line = |title: &str, text: &str| out.push_str(&format!("{title:15}{text}\n"));
+    match packing {
+        Ok(plan) => {
+            line("packing", "yes, every array follows from the entries");
+            let tested: Vec<String> = plan.open_conditions().map(|c| format!("`{c}`")).collect();
+            if !tested.is_empty() {
+                let text =
+                    format!("tested for every entry, which may break it: {}", tested.join(", "));
+                line("", &text);
+            }
+        }
+        Err(e) => {
+            line("packing", &format!("no, {}", e.message));
+            e.notes.iter().chain(&e.help).for_each(|more| line("", more));
+        }
+    }
+    layout.remarks.iter().for_each(|r| line("remark", &remark(r)));
+    out
+}
+
+/// `the size `W` is never used (ell.toml:12); remove it, or use it`
+fn remark(r: &Diagnostic) -> String {
+    let place = match (&r.source, &r.span) {
+        (Some(source), Some((span, _))) => {
+            let before = source.text.get(..span.start).unwrap_or_default();
+            let line = source.first_line + before.matches('\n').count();
+            format!(" ({}:{line})", source.name)
+        }
+        _ => String::new(),
+    };
+    let help = r.help.as_ref().map_or_else(String::new, |help| format!("; {help}"));
+    format!("{}{place}{help}", r.message)
 }
 
 fn is_archive(path: &Path) -> bool {

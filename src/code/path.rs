@@ -82,6 +82,42 @@ impl<'p> Path<'p> {
         self.known.imply(lemmas, claim)
     }
 
+    /// Whether a subscript lies in `0..extent`.
+    pub fn is_inside(&mut self, subscript: &Arith, extent: &Arith) -> bool {
+        match (subscript.to_affine(), extent.to_affine()) {
+            (Ok(s), Ok(extent)) => self.proves(&Formula::and([
+                Formula::le(Affine::zero(), s.clone()),
+                Formula::lt(s, extent),
+            ])),
+            _ => self.is_below(subscript, extent),
+        }
+    }
+
+    /// Whether a subscript with products of unknowns lies in `0..extent`, no part of it being
+    /// negative, and no product larger than one in the extent, which was computed without overflow.
+    fn is_below(&mut self, subscript: &Arith, extent: &Arith) -> bool {
+        let mut products = Products::default();
+        let mut linear = |e: &Arith| products.linear(e);
+        let (Some(index), Some(length)) = (linear(subscript), linear(extent)) else {
+            return false;
+        };
+        let parts: Option<Vec<Affine>> = subscript.parts().into_iter().map(&mut linear).collect();
+        let mut factors = |e: &Arith| -> Option<Vec<Affine>> {
+            let products = e.parts().into_iter().filter(|part| matches!(part, Arith::Mul(..)));
+            products.map(&mut linear).collect()
+        };
+        let (Some(parts), Some(small), Some(large)) = (parts, factors(subscript), factors(extent))
+        else {
+            return false;
+        };
+        let mut claims = vec![Formula::lt(index, length)];
+        claims.extend(parts.into_iter().map(|part| Formula::le(Affine::zero(), part)));
+        claims.extend(small.into_iter().map(|product| {
+            Formula::or(large.iter().map(|bound| Formula::le(product.clone(), bound.clone())))
+        }));
+        self.imply(&products.lemmas(), &Formula::and(claims))
+    }
+
     /// Whether an integer with products is not negative.
     pub fn is_natural(&mut self, e: &Arith) -> bool {
         let mut products = Products::default();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use crate::check::{has_one_coordinate, refuse_contradiction, stores_coordinates_once};
+use crate::check::{has_one_coordinate, refuse_unsound, stores_coordinates_once};
 use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
@@ -114,7 +114,7 @@ pub(super) fn layouts(request: &Request, program: &Program) -> Result<IndexMap<N
             Some(text) => Layout::named_for_rank(text, rank)?,
             None => Layout::named_for_rank(&role.layout()?, rank)?,
         };
-        refuse_contradiction(&layout)?;
+        refuse_unsound(&layout)?;
         layouts.insert(tensor, Arc::new(layout));
     }
     let shared = sharing.is_some();

@@ -9,7 +9,7 @@ use super::bounds::{extent_of, product};
 use super::property::{self, Statement};
 use super::source::Origin;
 use super::{IndexArray, Layout, PropertyKind, Relation, ValueArray};
-use crate::diagnostic::{Code, Result};
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Constraint, Name};
 
 /// An index array before its shape is known.
@@ -37,6 +37,7 @@ pub(super) struct Parts {
     pub arrays: IndexMap<Name, ArrayParts>,
     pub params: IndexMap<Name, Option<Arith>>,
     pub properties: Vec<Statement>,
+    pub remarks: Vec<Diagnostic>,
 }
 
 pub(super) fn assemble(parts: Parts) -> Result<Layout> {
@@ -72,6 +73,7 @@ pub(super) fn assemble(parts: Parts) -> Result<Layout> {
         params: parts.params,
         properties,
         assumptions,
+        remarks: parts.remarks,
     })
 }
 

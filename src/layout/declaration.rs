@@ -142,6 +142,8 @@ pub(super) struct Reader<'a> {
     pub sizes: Vec<Name>,
     pub arrays: IndexMap<Name, ArrayParts>,
     pub params: IndexMap<Name, Option<Arith>>,
+    /// What the designer may not have meant.
+    pub remarks: Vec<Diagnostic>,
 }
 
 impl<'a> Reader<'a> {
@@ -162,6 +164,7 @@ impl<'a> Reader<'a> {
             sizes,
             arrays: IndexMap::new(),
             params: IndexMap::new(),
+            remarks: Vec::new(),
         }
     }
 
@@ -276,12 +279,29 @@ impl<'a> Reader<'a> {
         vars.iter().try_for_each(|n| self.check_name(n, text, bound))
     }
 
+    /// Remarks on sizes that nothing uses.
+    pub fn remark_unused(&mut self) {
+        for (key, _) in self.declaration.params() {
+            let name = key.get_ref();
+            if self.source.mentions(name) < 2 {
+                let message = format!("the size `{name}` is never used");
+                let code = Code::LayoutSchema;
+                let remark = self.source.error(code, message, key.span(), "declared here");
+                self.remarks.push(*remark.help("remove it, or use it"));
+            }
+        }
+    }
+
     fn check_name(&mut self, name: &Name, text: &Text, bound: &[Name]) -> Result<()> {
         if bound.contains(name) || self.sizes.contains(name) || self.params.contains_key(name) {
             return Ok(());
         }
         if starts_upper_case(name) && !self.arrays.contains_key(name) {
             self.params.insert(name.clone(), None);
+            let message = format!("the size `{name}` is counted, but [params] does not declare it");
+            let place = self.source.word(text, name);
+            let remark = self.source.error(Code::LayoutSchema, message, place, "its first use");
+            self.remarks.push(*remark.help(format!("write `{name} = \"count\"` in [params]")));
             return Ok(());
         }
         let known: Vec<Name> =

@@ -107,6 +107,7 @@ pub(super) fn compose(
         arrays,
         params,
         properties,
+        remarks: Vec::new(),
     })
 }
 

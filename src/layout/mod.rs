@@ -28,6 +28,7 @@ mod level_form;
 mod level_use;
 mod levels;
 mod library;
+pub mod memory;
 mod parent;
 pub mod probing;
 mod property;
@@ -51,6 +52,7 @@ pub use self::library::{LayoutSpec, shipped, shipped_levels};
 pub use self::share::share;
 pub use self::size::SizeSource;
 pub use self::suggest::nearest;
+use crate::diagnostic::Diagnostic;
 use crate::formula::{Arith, Constraint, Formula, Name};
 
 /// The relation of a layout: a union of conjunctions over positions and coordinates.
@@ -162,6 +164,9 @@ pub struct Layout {
     pub properties: Vec<Property>,
     /// Facts about extents and parameters alone, e.g. `0 <= I`, `0 <= NNZ`.
     pub assumptions: Vec<Constraint>,
+    /// What the designer may not have meant: sizes that nothing uses, or that are counted without
+    /// being declared.
+    pub remarks: Vec<Diagnostic>,
 }
 
 impl Layout {

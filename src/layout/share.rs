@@ -152,6 +152,7 @@ pub fn share(input: &Layout, shared: &[Option<usize>]) -> Result<Layout> {
         params,
         properties,
         assumptions,
+        remarks: Vec::new(),
     })
 }
 

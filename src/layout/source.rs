@@ -69,6 +69,14 @@ impl Source {
             .map_or_else(|| text.span(), |(at, _)| self.place(text, at..at + word.len()))
     }
 
+    /// How often the declaration has the word, comments left out.
+    pub fn mentions(&self, word: &str) -> usize {
+        let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
+        let code = |line: &str| line.split('#').next().unwrap_or_default().to_string();
+        let words = |line: String| line.split(|c| !part_of_name(c)).filter(|w| *w == word).count();
+        self.text.lines().map(|line| words(code(line))).sum()
+    }
+
     pub fn origin(self: &Arc<Self>, span: Range<usize>) -> Origin {
         Origin { source: self.clone(), span }
     }

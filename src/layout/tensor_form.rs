@@ -96,7 +96,8 @@ pub(super) fn layout(
         }
         properties.push(statement);
     }
-    let (arrays, params) = (reader.arrays, reader.params);
+    reader.remark_unused();
+    let (arrays, params, remarks) = (reader.arrays, reader.params, reader.remarks);
     assemble(Parts {
         name: name.to_string(),
         summary: declaration.summary.clone(),
@@ -109,6 +110,7 @@ pub(super) fn layout(
         arrays,
         params,
         properties,
+        remarks,
     })
 }
 

@@ -58,6 +58,8 @@ pub fn steps(variables: &[Name], constraints: &[Constraint]) -> Result<Vec<Step>
     let mut pending: Vec<Constraint> = constraints.to_vec();
     let mut combined = false;
     let mut steps = Vec::new();
+    // What the sizes alone forbid: a loop around one that is empty would find nothing, slowly.
+    let mut empty: Vec<Step> = Vec::new();
     loop {
         let open = |a: &Affine, known: &[Name]| open_variables(a, variables, known);
         let (ready, rest): (Vec<_>, Vec<_>) =
@@ -65,7 +67,8 @@ pub fn steps(variables: &[Name], constraints: &[Constraint]) -> Result<Vec<Step>
         pending = rest;
         steps.extend(ready.into_iter().map(Step::Check));
         let Some(first_open) = variables.iter().find(|x| !known.contains(x)) else {
-            return Ok(steps);
+            empty.extend(steps);
+            return Ok(empty);
         };
         // The one variable that a constraint leaves open, with its coefficient and the rest.
         let single = |c: &Constraint| -> Option<(Name, i64, Affine)> {
@@ -119,8 +122,23 @@ pub fn steps(variables: &[Name], constraints: &[Constraint]) -> Result<Vec<Step>
         // Inequalities are used up as bounds; an equation must still be checked.
         pending.retain(|c| c.relop != Relop::Ge || single(c).is_none_or(|(y, ..)| y != variable));
         known.push(variable.clone());
+        if steps.iter().any(|step| matches!(step, Step::Loop { .. })) {
+            let has_room =
+                lower.iter().flat_map(|l| upper.iter().filter_map(|u| room(l, u, variables)));
+            empty.extend(has_room.map(Step::Check));
+        }
         steps.push(Step::Loop { variable, lower, upper });
     }
+}
+
+/// That bounds by sizes alone leave a number between them.
+fn room(lower: &Bound, upper: &Bound, variables: &[Name]) -> Option<Constraint> {
+    let by_sizes = |b: &Bound| !b.rest.has_calls() && !variables.iter().any(|x| b.rest.mentions(x));
+    if !by_sizes(lower) || !by_sizes(upper) {
+        return None;
+    }
+    let affine = lower.rest.clone() * -upper.coefficient + upper.rest.clone() * lower.coefficient;
+    Some(Constraint { affine, relop: Relop::Ge })
 }
 
 /// Sums of two inequalities in which a variable cancels.
@@ -180,6 +198,14 @@ mod tests {
             order(&["p0", "p1", "i", "j"], text).unwrap(),
             ["loop p0", "i = p0", "loop p1", "j = crd(p1)", "check j <= i"]
         );
+    }
+
+    #[test]
+    fn sizes_that_leave_a_loop_empty_are_looked_at_first() {
+        let text = "0 <= p and p < I and 0 <= q and M*q < J";
+        let text = text.replace('M', "4");
+        let found = order(&["p", "q"], &text).unwrap();
+        assert_eq!(found, ["check J >= 1", "loop p", "loop q"]);
     }
 
     #[test]

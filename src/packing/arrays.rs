@@ -11,14 +11,15 @@ use super::columns::{Column, Columns, function_name};
 use super::linear::slots;
 use super::number::Numbering;
 use super::packer::Packer;
-use super::plan::{Count, Role};
+use super::part::{Count, Role};
 use super::probing;
 use super::refusal::refused;
 use super::store::{self, Scatter, Target};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Name};
-use crate::layout::{PropertyKind, checks};
-use crate::tensor::{IndexData, known_sizes, shape};
+use crate::layout::PropertyKind;
+use crate::layout::checks::{self, Check};
+use crate::tensor::{IndexData, shape};
 
 impl<'a> Packer<'a> {
     /// Gives the parameters that count this level their values, and checks that its numbers fit.
@@ -38,7 +39,7 @@ impl<'a> Packer<'a> {
         }
         let this = &self.plan.levels[level];
         let Some(size) = &this.size else { return Ok(()) };
-        let (scope, _) = known_sizes(self.layout, self.entries.dims(), &self.counts, &self.arrays)?;
+        let scope = self.scope()?;
         let Some(bound) = scope.value(&Arith::from_affine(size)) else { return Ok(()) };
         let needed = this.first + numbering.largest.min(numbering.total) as i64;
         if numbering.total > 0 && needed > bound {
@@ -134,20 +135,29 @@ impl<'a> Packer<'a> {
         Ok(())
     }
 
-    /// The arrays whose elements are functions of the coordinates.
-    pub(super) fn finish_arrays(&mut self, columns: &Columns<'a>) -> Result<()> {
+    /// The arrays whose elements are functions of the coordinates; the columns are in the order
+    /// `order`.
+    pub(super) fn finish_arrays(
+        &mut self,
+        columns: &Columns<'a>,
+        order: Option<&[u32]>,
+    ) -> Result<()> {
         for (name, role) in self.plan.roles() {
+            if let Role::Borders(k) = role {
+                let (target, _) = self.target(name)?;
+                let filled = store::all(&target, self.borders[*k].iter().copied())?;
+                self.arrays.insert(name.clone(), filled);
+            }
             let Role::Function { args } = role else { continue };
             let (target, shape) = self.target(name)?;
-            // In the order of the entries, like the functions; determined positions have columns
-            // in both orders.
-            let here = if args.iter().all(|a| self.columns.eval(a).is_ok()) {
-                &self.columns
-            } else {
-                columns
+            // Functions are in the order of the entries; determined positions have columns in both
+            // orders.
+            let function = &self.functions[&function_name(name, args)];
+            let (here, values) = match args.iter().all(|a| self.columns.eval(a).is_ok()) {
+                true => (&self.columns, function.clone()),
+                false => (columns, order.map_or_else(|| function.clone(), |o| function.gather(o))),
             };
             let slots = slots(here, args, &shape)?.into_owned();
-            let values = self.functions[&function_name(name, args)].clone();
             if let Some(filled) = self.scatter(&target, &slots, &values, &|_| true)? {
                 self.arrays.insert(name.clone(), filled);
             }
@@ -168,7 +178,11 @@ impl<'a> Packer<'a> {
             self.partial.swap_remove(target.name).unwrap_or_else(|| Scatter::new(target));
         scatter.write(target, slots, values, writes, self.entries.len())?;
         if scatter.roles() == roles {
-            return scatter.finish(target).map(Some);
+            let (filled, ranged) = scatter.finish(target)?;
+            if let (None, Some(at)) = (&self.ranged, ranged) {
+                self.ranged = Some((target.name.clone(), at));
+            }
+            return Ok(Some(filled));
         }
         self.partial.insert(target.name.clone(), scatter);
         Ok(None)
@@ -177,7 +191,7 @@ impl<'a> Packer<'a> {
     /// Type, length and extents of an array.
     pub(super) fn target(&self, name: &'a Name) -> Result<(Target<'a>, Vec<i64>)> {
         let array = &self.layout.arrays[name];
-        let (scope, _) = known_sizes(self.layout, self.entries.dims(), &self.counts, &self.arrays)?;
+        let scope = self.scope()?;
         let len = scope.value(&array.len).and_then(|len| usize::try_from(len).ok());
         let (Some(len), Some(shape)) = (len, shape(&scope, array)) else {
             return Err(refused(
@@ -201,6 +215,12 @@ impl<'a> Packer<'a> {
             .properties
             .iter()
             .any(|p| p.kind == PropertyKind::Permutation && p.arrays.contains(name));
-        Ok((Target { name, index_type, len, fill: array.fill, permutation }, shape))
+        let least = checks::checks(self.layout).into_iter().find_map(|check| match check {
+            Check::Range { array: of, lower: Some(lower), .. } if of == *name => {
+                scope.value(&Arith::from_affine(&lower))
+            }
+            _ => None,
+        });
+        Ok((Target { name, index_type, len, fill: array.fill, least, permutation }, shape))
     }
 }

@@ -3,7 +3,7 @@
 //! In: the constraints of a piece. Out: [`Bounds`]: between two elements of a segment array, between
 //! the elements of two arrays, below a count, or below a size.
 
-use super::plan::Role;
+use super::part::Role;
 use super::refusal::refused;
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Atom, Call, Constraint, Name, Relop};
@@ -54,6 +54,10 @@ pub(super) fn of_position(
     for c in piece.iter().filter(|c| c.relop == Relop::Ge) {
         let k = c.affine.coefficient_of_var(position);
         let rest = c.affine.clone() - p.clone() * k;
+        // A condition on what is read at the position does not bound it; it is tested.
+        if rest.mentions(position) {
+            continue;
+        }
         match k {
             0 => {}
             1 => lower.push(side(layout, -rest)),
@@ -61,18 +65,13 @@ pub(super) fn of_position(
             _ => lower.push(Side::Other(c.affine.clone())),
         }
     }
-    if let Some(Side::Other(e)) =
-        lower.iter().chain(&upper).find(|side| matches!(side, Side::Other(_)))
-    {
-        return Err(refused(layout, format!("position `{position}` is bounded by `{e}`"))
-            .note(format!("`{position}` is not a function of the coordinates, so it is numbered"))
-            .help("bound it by sizes, or by index arrays at outer positions"));
-    }
     // A bound by an array says more than one by a size.
     let rank = |side: &Side| match side {
         Side::Call(..) => 0,
         Side::Size(_) => 1,
-        _ => 2,
+        Side::Constant(_) => 2,
+        // A condition on outer positions may bound it further; it is tested.
+        Side::Other(_) => 3,
     };
     lower.sort_by_key(rank);
     upper.sort_by_key(rank);
@@ -83,6 +82,11 @@ pub(super) fn of_position(
     let (Some(lower), Some(upper)) = (lower.into_iter().next(), upper.into_iter().next()) else {
         return Err(unbounded());
     };
+    if let (Side::Other(e), _) | (_, Side::Other(e)) = (&lower, &upper) {
+        return Err(refused(layout, format!("position `{position}` is bounded by `{e}`"))
+            .note(format!("`{position}` is not a function of the coordinates, so it is numbered"))
+            .help("bound it by sizes, or by index arrays at outer positions"));
+    }
     match (lower, upper) {
         (Side::Call(start, 0), Side::Call(end, 0)) if start.array == end.array => {
             let segments = Bounds::Segments(start.clone());

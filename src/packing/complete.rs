@@ -15,15 +15,14 @@ use super::columns::{Column, Columns};
 use super::linear::slots;
 use super::number::Numbering;
 use super::packer::Packer;
-use super::plan::{Count, Order, Plan, Role};
+use super::part::{Count, Order, Part, Role};
 use super::refusal::refused;
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Arith};
 use crate::layout::Layout;
 use crate::layout::checks::{Check, checks};
-use crate::tensor::known_sizes;
 
-impl Plan {
+impl Part {
     /// Finds the levels whose groups have to be completed: their size is fixed, and nothing says
     /// what an unused element of the key array holds.
     pub(super) fn complete(&mut self, layout: &Layout) {
@@ -32,7 +31,7 @@ impl Plan {
                 Count::Positions { level: of, .. }
                 | Count::LargestGroup { level: of, .. }
                 | Count::Slots { level: of } => *of == level,
-                Count::Measured(_) => false,
+                Count::Measured(_) | Count::Intervals(_) => false,
             });
             let this = &self.levels[level];
             let [key] = this.keys.as_slice() else { continue };
@@ -118,7 +117,7 @@ impl<'a> Packer<'a> {
     /// The least and the greatest number that the key array of a level may hold.
     fn key_range(&self, level: usize) -> Result<Option<(i64, i64)>> {
         let array = &self.plan.levels[level].keys[0].array;
-        let (scope, _) = known_sizes(self.layout, self.entries.dims(), &self.counts, &self.arrays)?;
+        let scope = self.scope()?;
         let range = checks(self.layout).into_iter().find_map(|check| match check {
             Check::Range { array: of, lower: Some(lower), upper: Some(upper) } if of == *array => {
                 Some((lower, upper))

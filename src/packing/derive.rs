@@ -1,33 +1,36 @@
-//! From a declaration to its packing plan.
+//! From a declaration to its packing plan, part by part.
 //!
-//! In: a [`Layout`]. Out: a [`Plan`], or a refusal naming the index array (or the position) that the
+//! In: a [`Layout`]. Out: a [`Part`], or a refusal naming the index array (or the position) that the
 //! relation leaves undetermined and saying what it lacks.
 
 use indexmap::IndexMap;
 
 use super::bounds::{Bounds, of_position};
 use super::columns::call_name;
+use super::confirm::{Made, open_conditions};
+use super::counts::count;
+use super::cuts;
 use super::intervals;
 use super::inverse::{Form, Inverse, calls};
 use super::order;
-use super::plan::{Count, Forms, Interval, Level, Measure, Measured, Order, Plan, Position, Role};
+use super::part::{
+    Count, Cut, Forms, Interval, Level, Measure, Measured, Order, Part, Position, Role,
+};
 use super::probing;
 use super::refusal::refused;
-use crate::check::refuse_contradiction;
 use crate::diagnostic::{Diagnostic, Result};
-use crate::formula::{Affine, Arith, Atom, Call, Constraint, Name, Relop};
-use crate::layout::{IndexArray, Layout};
+use crate::formula::{Affine, Atom, Call, Constraint, Name, Relop};
+use crate::layout::Layout;
 
-impl Plan {
-    /// Derives the packing plan of a layout from its relation and properties.
+impl Part {
+    /// Derives how to pack a part from its relation and properties.
     ///
     /// # Errors
-    /// `Code::NotPackable` if an index array is neither a count, nor a coordinate, nor otherwise
-    /// determined by the coordinates; the message names it. `Code::Contradiction` if the declared
-    /// properties contradict each other.
-    pub fn of(layout: &Layout) -> Result<Plan> {
-        refuse_contradiction(layout)?;
-        Derivation::new(layout)?.plan()
+    /// As [`Plan::of`](super::Plan::of).
+    pub(super) fn derive(layout: Layout) -> Result<Part> {
+        let mut part = Derivation::new(&layout)?.part()?;
+        part.layout = layout;
+        Ok(part)
     }
 }
 
@@ -40,6 +43,8 @@ struct Derivation<'a> {
     ties: IndexMap<Name, Affine>,
     /// For each physical dimension that the coordinates determine, its functions by piece.
     determined: IndexMap<Name, Vec<Form>>,
+    /// Positions that cut the coordinates into intervals.
+    cuts: Vec<Cut>,
     /// Positions to be numbered, in storage order, with their bounds.
     numbered: IndexMap<Name, Bounds>,
     /// Positions that are aligned with coordinates, with their bounds.
@@ -71,23 +76,26 @@ impl<'a> Derivation<'a> {
             inverses.iter().map(|inverse| inverse.of_coordinates(atom)).collect()
         };
 
-        let (mut determined, mut numbered) = (IndexMap::new(), IndexMap::new());
-        let mut aligned: IndexMap<Name, (Affine, Bounds)> = IndexMap::new();
-        for position in &layout.relation.positions {
-            if ties.contains_key(position) {
-                continue;
-            }
+        let (mut determined, mut open) = (IndexMap::new(), IndexMap::new());
+        for position in layout.relation.positions.iter().filter(|p| !ties.contains_key(*p)) {
             match in_every_piece(&Atom::Var(position.clone())) {
-                Some(forms) => {
-                    determined.insert(position.clone(), forms);
-                }
+                Some(forms) => drop(determined.insert(position.clone(), forms)),
                 None => {
-                    let bounds = of_position(layout, &pieces[0], position)?;
-                    match intervals::alignment(&pieces, position) {
-                        Some(e) => drop(aligned.insert(position.clone(), (e, bounds))),
-                        None => drop(numbered.insert(position.clone(), bounds)),
-                    }
+                    open.insert(position.clone(), of_position(layout, &pieces[0], position)?);
                 }
+            }
+        }
+        let is_counted = |n: &Name| matches!(layout.params.get(n), Some(None));
+        let is_known =
+            |n: &Name| determined.contains_key(n) || layout.relation.coordinates.contains(n);
+        let cuts = cuts::cuts(&pieces, &open, &is_counted, &is_known);
+        open.retain(|p, _| !cuts.iter().any(|cut| cut.position == *p));
+        let equations = intervals::alignments(layout, &pieces, &open);
+        let (mut numbered, mut aligned) = (IndexMap::new(), IndexMap::new());
+        for (position, bounds) in open {
+            match equations.get(&position) {
+                Some(e) => drop(aligned.insert(position, (e.clone(), bounds))),
+                None => drop(numbered.insert(position, bounds)),
             }
         }
 
@@ -98,7 +106,7 @@ impl<'a> Derivation<'a> {
                 || aligned
                     .values()
                     .any(|(_, b)| b.segments().is_some() && b.calls().contains(call));
-            if bounds_a_position {
+            if bounds_a_position || cuts.iter().any(|cut| [&cut.start, &cut.end].contains(&call)) {
                 continue;
             }
             match in_every_piece(&atom) {
@@ -108,13 +116,26 @@ impl<'a> Derivation<'a> {
         }
         let measures = intervals::measures(layout, &pieces, &aligned, &numbered, open)
             .map_err(|call| undetermined(layout, &call))?;
-        Ok(Derivation { layout, inverses, ties, determined, numbered, aligned, keys, measures })
+        Ok(Derivation {
+            layout,
+            inverses,
+            ties,
+            determined,
+            cuts,
+            numbered,
+            aligned,
+            keys,
+            measures,
+        })
     }
 
-    fn plan(self) -> Result<Plan> {
+    fn part(self) -> Result<Part> {
         let layout = self.layout;
-        let levels = self.levels()?;
+        let mut levels = self.levels()?;
         let arrays = self.roles(&levels)?;
+        for level in 0..levels.len() {
+            levels[level].by_count = order::by_count(layout, &levels, level, &arrays);
+        }
         let positions = layout
             .relation
             .positions
@@ -123,38 +144,62 @@ impl<'a> Derivation<'a> {
                 let position = match (self.ties.get(name), self.aligned.get(name)) {
                     (Some(tie), _) => Position::Tied(tie.clone()),
                     (None, Some((e, _))) => Position::Aligned(e.clone()),
-                    (None, None) => match levels.iter().position(|level| level.position == *name) {
-                        Some(level) => Position::Numbered(level),
-                        None => Position::Determined,
-                    },
+                    (None, None) => {
+                        let level = levels.iter().position(|level| level.position == *name);
+                        let cut = self.cuts.iter().position(|cut| cut.position == *name);
+                        match (level, cut) {
+                            (Some(level), _) => Position::Numbered(level),
+                            (None, Some(cut)) => Position::Cut(cut),
+                            (None, None) => Position::Determined,
+                        }
+                    }
                 };
                 (name.clone(), position)
             })
             .collect();
         let pieces = (0..self.inverses.len()).map(|k| self.forms(k, &levels, &arrays)).collect();
-        let verify = self.inverses.len() > 1 || !self.is_single_valued();
-        let mut plan = Plan {
-            name: layout.name.clone(),
-            value: Arith::Call(layout.value.name.clone(), layout.value.index.clone()),
-            coordinates: layout.relation.coordinates.clone(),
+        let mut plan = Part {
+            layout: layout.clone(),
+            single_valued: self.is_single_valued(),
+            uncounted: Vec::new(),
             positions,
             levels,
             arrays,
-            measures: self.measures,
+            measures: self.measures.clone(),
+            cuts: self.cuts.clone(),
             counts: IndexMap::new(),
             pieces,
-            verify,
+            open: Vec::new(),
         };
         for (name, _) in layout.params.iter().filter(|(_, definition)| definition.is_none()) {
             let measured =
                 plan.measures.iter().position(|m| m.what == Measured::Size(name.clone()));
-            let count = match measured {
-                Some(k) => Count::Measured(k),
-                None => count(layout, &plan, name)?,
+            let cut = self.cuts.iter().position(|cut| cut.count == *name);
+            let count = match (measured, cut) {
+                (Some(k), _) => Count::Measured(k),
+                (None, Some(k)) => Count::Intervals(k),
+                (None, None) => {
+                    match (count(layout, &plan, name), intervals::extreme(layout, name)) {
+                        (Err(_), Some(measure)) => {
+                            let late = measure.of.iter().any(|e| {
+                                self.aligned.keys().any(|p| e.mentions(p)) || e.has_calls()
+                            });
+                            Count::Measured(plan.add_measure(measure, late))
+                        }
+                        (Ok(count), _) => count,
+                        (Err(refusal), None) => {
+                            plan.uncounted.push((name.clone(), refusal));
+                            continue;
+                        }
+                    }
+                }
             };
             plan.counts.insert(name.clone(), count);
         }
         plan.complete(layout);
+        let bounds: Vec<(Name, Bounds)> = self.numbered.into_iter().collect();
+        let made = Made { bounds: &bounds, keys: &self.keys };
+        plan.open = open_conditions(layout, &plan, &made);
         Ok(plan)
     }
 
@@ -164,7 +209,7 @@ impl<'a> Derivation<'a> {
         let mut open: Vec<Level> = Vec::new();
         for (position, bounds) in &self.numbered {
             let owned: Vec<&Key> =
-                self.keys.iter().filter(|(call, _)| self.owner(call) == Some(position)).collect();
+                self.keys.iter().filter(|key| self.level_of(key) == Some(position)).collect();
             let measured: Vec<(&Call, &Measure)> = self
                 .measures
                 .iter()
@@ -178,17 +223,41 @@ impl<'a> Derivation<'a> {
             let mut group = bounds.group();
             for call in owned.iter().map(|(call, _)| call).chain(measured.iter().map(|m| m.0)) {
                 for arg in &call.args {
-                    if arg.mentions(position) {
-                        let mut others = false;
-                        arg.visit_vars(&mut |n| others |= n != position);
-                        if others {
+                    if self.aligned.keys().any(|p| arg.mentions(p)) {
+                        // Where it is written follows once the numbers are known.
+                    } else if arg.mentions(position) {
+                        // `perm(S*w + r)` is a key of `r` within `S*w`.
+                        let k = arg.coefficient_of_var(position);
+                        let rest = arg.clone() - Affine::var(position.clone()) * k;
+                        let mut outer = false;
+                        rest.visit_vars(&mut |n| {
+                            outer |= layout.relation.positions.contains(n)
+                                || layout.relation.coordinates.contains(n);
+                        });
+                        let mut own = true;
+                        arg.visit_vars(&mut |n| {
+                            own &= n == position || layout.params.contains_key(n);
+                        });
+                        // `crd(floor(p/4), p mod 4)`: a tile of positions.
+                        if own {
+                            continue;
+                        }
+                        let given = !outer || group.contains(&rest);
+                        let plain = k.abs() == 1 && !rest.mentions(position);
+                        if !plain || bounds.group_is_closed() && !given {
                             return Err(refused(
                                 layout,
                                 format!("`{}` is read at `{arg}`", call.array),
                             )
                             .help("read it at one position, e.g. `crd(p1)`"));
                         }
+                        if !given {
+                            group.push(rest);
+                        }
                     } else if !group.contains(arg) && arg.as_constant().is_none() {
+                        if bounds.group_is_closed() && self.is_late(call) {
+                            continue;
+                        }
                         if bounds.group_is_closed() {
                             return Err(refused(
                                 layout,
@@ -226,6 +295,7 @@ impl<'a> Derivation<'a> {
                 probed,
                 // Decided once it is known what is counted.
                 complete: false,
+                by_count: None,
             });
         }
         let mut levels: Vec<Level> = Vec::new();
@@ -291,15 +361,38 @@ impl<'a> Derivation<'a> {
         Ok(Some(Interval { along: if decreasing { -along } else { along }, equal_values }))
     }
 
-    /// The numbered position that a key belongs to: the innermost of its arguments'.
+    /// The position that a determined call tells apart, if any: one that is the same at every
+    /// position (`bit(p, r) = 1`) tells none.
+    fn level_of(&self, (call, forms): &Key) -> Option<&Name> {
+        let constant =
+            |form: &Form| matches!(form.as_slice(), [(_, e)] if e.as_constant().is_some());
+        let same = forms.iter().all(|form| constant(form) && form == &forms[0]);
+        if same { None } else { self.owner(call) }
+    }
+
+    /// The numbered position that a key belongs to: the innermost of its arguments', and of what
+    /// these are aligned with.
     fn owner(&self, call: &Call) -> Option<&Name> {
-        let mentioned: Vec<&Name> =
-            self.numbered.keys().filter(|p| call.args.iter().any(|a| a.mentions(p))).collect();
+        let aligned: Vec<&Affine> = self
+            .aligned
+            .iter()
+            .filter(|(p, _)| call.args.iter().any(|a| a.mentions(p)))
+            .map(|(_, (e, _))| e)
+            .collect();
+        let mentions = |p: &Name| {
+            call.args.iter().any(|a| a.mentions(p)) || aligned.iter().any(|e| e.mentions(p))
+        };
+        let mentioned: Vec<&Name> = self.numbered.keys().filter(|p| mentions(p)).collect();
         let inside = |p: &Name, outer: &Name| {
             p == outer || self.numbered[p].group().iter().any(|a| a.mentions(outer))
         };
         let innermost = mentioned.iter().find(|p| mentioned.iter().all(|outer| inside(p, outer)));
         innermost.or(mentioned.last()).copied()
+    }
+
+    /// Whether the call is read at positions that are known after all is numbered and measured.
+    fn is_late(&self, call: &Call) -> bool {
+        self.aligned.keys().any(|p| call.args.iter().any(|a| a.mentions(p)))
     }
 
     /// Whether the keys of a level and its groups determine all coordinates.
@@ -344,6 +437,10 @@ impl<'a> Derivation<'a> {
             inputs.push(Atom::Var(position.clone()));
             inputs.extend(bounds.calls().into_iter().map(Atom::Call));
         }
+        for cut in &self.cuts {
+            inputs.push(Atom::Var(cut.position.clone()));
+            inputs.extend([&cut.start, &cut.end].map(|call| Atom::Call(call.clone())));
+        }
         inputs.extend(self.measures.iter().filter_map(|m| match &m.what {
             Measured::Element(call) => Some(Atom::Call(call.clone())),
             _ => None,
@@ -374,12 +471,12 @@ impl<'a> Derivation<'a> {
             for (name, role) in self.numbered[&this.position].roles(level) {
                 add(&name, role)?;
             }
-            for (key, call) in this.keys.iter().enumerate() {
+            for (key, call) in this.keys.iter().enumerate().filter(|(_, c)| !self.is_late(c)) {
                 add(&call.array, Role::Key { level, key, args: call.args.clone() })?;
             }
         }
-        for (call, _) in &self.keys {
-            if self.owner(call).is_none() {
+        for key @ (call, _) in &self.keys {
+            if self.level_of(key).is_none() || self.is_late(call) {
                 add(&call.array, Role::Function { args: call.args.clone() })?;
             }
         }
@@ -387,6 +484,9 @@ impl<'a> Derivation<'a> {
             if let Measured::Element(call) | Measured::Length(call) = &measure.what {
                 add(&call.array, Role::Measured(k))?;
             }
+        }
+        for (k, cut) in self.cuts.iter().enumerate() {
+            add(&cut.start.array, Role::Borders(k))?;
         }
         let mut roles = IndexMap::new();
         for name in layout.arrays.keys() {
@@ -447,6 +547,20 @@ fn ties(layout: &Layout, piece: &[Constraint]) -> IndexMap<Name, Affine> {
     let mut free: Vec<Name> = layout.relation.positions.clone();
     free.retain(|p| inverse.of_coordinates(&Atom::Var(p.clone())).is_none());
     let mut ties: IndexMap<Name, Affine> = IndexMap::new();
+    // `p = NNZ`, the number of what an earlier part stores.
+    for position in free.clone() {
+        let sized = |c: &Constraint| {
+            let k = c.affine.coefficient_of_var(&position);
+            let rest = c.affine.clone() - Affine::var(position.clone()) * k;
+            let mut sizes = c.relop == Relop::Eq && k.abs() == 1 && !rest.has_calls();
+            rest.visit_vars(&mut |n| sizes &= layout.params.contains_key(n));
+            sizes.then(|| rest * -k)
+        };
+        if let Some(size) = piece.iter().find_map(sized) {
+            ties.insert(position.clone(), size);
+            free.retain(|p| *p != position);
+        }
+    }
     for position in free.clone().iter().rev() {
         let coordinates = layout.relation.coordinates.iter();
         let others = free.iter().filter(|p| *p != position);
@@ -456,6 +570,11 @@ fn ties(layout: &Layout, piece: &[Constraint]) -> IndexMap<Name, Affine> {
             ties.insert(position.clone(), value.clone());
             free.retain(|p| p != position);
         }
+    }
+    // Without each other.
+    for _ in 0..ties.len() {
+        let plain = |e: &Affine| e.substitute(&|n| ties.get(n).cloned());
+        ties = ties.iter().map(|(n, e)| (n.clone(), plain(e))).collect();
     }
     ties
 }
@@ -473,76 +592,4 @@ fn undetermined(layout: &Layout, call: &Call) -> Box<Diagnostic> {
     .help(format!(
         "relate `{array}` to a coordinate by an equation, or use it as `{array}(u) <= p < {array}(u + 1)`"
     ))
-}
-
-/// What the parameter `name` counts.
-fn count(layout: &Layout, plan: &Plan, name: &Name) -> Result<Count> {
-    let count = |level: usize, offset: i64| {
-        let this = &plan.levels[level];
-        let grouped = this.restarts && this.group.iter().any(|g| g.as_constant().is_none());
-        match grouped {
-            _ if this.probed.is_some() => Count::Slots { level },
-            true => Count::LargestGroup { level, offset },
-            false => Count::Positions { level, offset },
-        }
-    };
-    // `e = name + offset` as an exclusive bound of a position.
-    let exclusive = |e: &Affine| (e.clone() - Affine::var(name.clone())).as_constant();
-    for (level, this) in plan.levels.iter().enumerate() {
-        if let Some(offset) = this.size.as_ref().and_then(&exclusive) {
-            return Ok(count(level, this.first - offset));
-        }
-    }
-    for (array, role) in plan.roles() {
-        let declared: &IndexArray = &layout.arrays[array];
-        match role {
-            Role::Key { level, args, .. } => {
-                let this = &plan.levels[*level];
-                for (arg, formal) in args.iter().zip(&declared.args) {
-                    let bound = declared.domain.iter().find_map(|c| upper_bound(c, formal));
-                    if arg.as_var() == Some(&this.position)
-                        && let Some(offset) = bound.as_ref().and_then(&exclusive)
-                    {
-                        return Ok(count(*level, this.first - offset));
-                    }
-                }
-            }
-            Role::Segments { level, .. } | Role::Ends { level, .. } => {
-                let bounded = declared.range.iter().any(|c| {
-                    let call = c.affine.terms().iter().find_map(|(a, k)| match a {
-                        Atom::Call(call) if *k == -1 && call.array == *array => Some(a),
-                        _ => None,
-                    });
-                    call.is_some_and(|call| {
-                        let rest = c.affine.clone() + Affine::atom(call.clone());
-                        c.relop == Relop::Ge && rest.as_var() == Some(name)
-                    })
-                });
-                if bounded {
-                    return Ok(count(*level, 0));
-                }
-            }
-            _ => {}
-        }
-    }
-    for (subscript, extent) in layout.value.index.iter().zip(&layout.value.shape) {
-        let level =
-            plan.levels.iter().position(|l| matches!(subscript, Arith::Var(n) if *n == l.position));
-        if let (Some(level), Arith::Var(n)) = (level, extent)
-            && n == name
-        {
-            return Ok(count(level, plan.levels[level].first));
-        }
-    }
-    Err(refused(layout, format!("nothing says what the size `{name}` counts"))
-        .help(format!("bound a position by it, e.g. `0 <= p < {name}`, or define it in [params]")))
-}
-
-/// The exclusive upper bound of `x` in `c`, if it is one.
-fn upper_bound(c: &Constraint, x: &Name) -> Option<Affine> {
-    if c.relop != Relop::Ge || c.affine.coefficient_of_var(x) != -1 {
-        return None;
-    }
-    let rest = c.affine.clone() + Affine::var(x.clone());
-    (!rest.mentions(x)).then(|| rest + Affine::constant(1))
 }

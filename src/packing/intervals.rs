@@ -14,14 +14,45 @@
 use indexmap::IndexMap;
 
 use super::bounds::Bounds;
-use super::plan::{Measure, Measured};
+use super::part::{Measure, Measured};
 use crate::formula::{Affine, Atom, Call, Constraint, Name, Relop};
 use crate::layout::Layout;
 
-/// `position` by an equation with index arrays at other positions, if the relation has one.
-pub(super) fn alignment(pieces: &[Vec<Constraint>], position: &Name) -> Option<Affine> {
+/// The positions that are aligned, with their equations. Of those in one equation it is the one that is
+/// bounded by an index array of the equation.
+pub(super) fn alignments(
+    layout: &Layout,
+    pieces: &[Vec<Constraint>],
+    open: &IndexMap<Name, Bounds>,
+) -> IndexMap<Name, Affine> {
+    let mut out: IndexMap<Name, Affine> = IndexMap::new();
+    for bounded in [true, false] {
+        for (position, bounds) in open {
+            let Some(e) = alignment(layout, pieces, position) else { continue };
+            let mut shared = bounds.calls().is_empty();
+            e.visit_calls(&mut |call| shared |= bounds.calls().contains(call));
+            let by_array = shared && !bounds.calls().is_empty();
+            let settled = out.keys().any(|p| e.mentions(p)) || out.contains_key(position);
+            if !settled && (by_array || !bounded && shared) {
+                out.insert(position.clone(), e);
+            }
+        }
+    }
+    out
+}
+
+/// `position` by an equation with index arrays at other positions or with counted sizes, if the
+/// relation has one.
+fn alignment(layout: &Layout, pieces: &[Vec<Constraint>], position: &Name) -> Option<Affine> {
     let [piece] = pieces else { return None };
-    piece.iter().filter(|c| c.relop == Relop::Eq && c.affine.has_calls()).find_map(|c| {
+    let measured = |c: &Constraint| {
+        c.affine.has_calls()
+            || layout
+                .params
+                .iter()
+                .any(|(name, definition)| definition.is_none() && c.mentions(name))
+    };
+    piece.iter().filter(|c| c.relop == Relop::Eq && measured(c)).find_map(|c| {
         let k = c.affine.coefficient_of_var(position);
         let rest = c.affine.clone() - Affine::var(position.clone()) * k;
         (k.abs() == 1 && !rest.mentions(position)).then(|| rest * -k)
@@ -52,15 +83,16 @@ pub(super) fn measures(
     let constraints: Vec<Affine> =
         piece.iter().filter(about).map(|c| c.affine.substitute(&equation)).collect();
 
+    // Sizes before lengths: an array of lengths is as long as a size says.
+    let counted = layout.params.iter().filter(|(_, definition)| definition.is_none());
     let mut unknowns: Vec<Unknown> = open.into_iter().map(Unknown::Element).collect();
+    unknowns.extend(counted.map(|(name, _)| Unknown::Size(name.clone())));
     unknowns.extend(aligned.values().filter(|(_, b)| b.segments().is_some()).filter_map(
         |(_, b)| {
             let mut calls = b.calls().into_iter();
             Some(Unknown::Length(calls.next()?, calls.next()?))
         },
     ));
-    let counted = layout.params.iter().filter(|(_, definition)| definition.is_none());
-    unknowns.extend(counted.map(|(name, _)| Unknown::Size(name.clone())));
 
     let mut out = Vec::new();
     loop {
@@ -89,6 +121,36 @@ pub(super) fn measures(
         Some(call) => Err(call),
         None => Ok(out),
     }
+}
+
+/// The size `name` as the greatest of what the relation says that it is not below: forms over
+/// positions, coordinates and other sizes that all pieces state.
+///
+/// ```text
+/// 0 <= p1 <= W  gives  W = greatest p1
+/// ```
+pub(super) fn extreme(layout: &Layout, name: &Name) -> Option<Measure> {
+    let relation = &layout.relation;
+    let known = |n: &Name| {
+        relation.positions.contains(n)
+            || relation.coordinates.contains(n)
+            || layout.extents().contains(n)
+    };
+    let below = |piece: &Vec<Constraint>| -> Vec<Affine> {
+        let form = |c: &Constraint| {
+            let rest = c.affine.clone() - Affine::var(name.clone());
+            let mut plain = c.relop == Relop::Ge && !rest.has_calls() && !rest.mentions(name);
+            rest.visit_vars(&mut |n| plain &= known(n));
+            plain.then(|| -rest)
+        };
+        piece.iter().filter_map(form).collect()
+    };
+    let mut forms = relation.pieces.iter().map(below);
+    let mut of = forms.next()?;
+    for others in forms {
+        of.retain(|form| others.contains(form));
+    }
+    (!of.is_empty()).then(|| Measure { what: Measured::Size(name.clone()), of, greatest: true })
 }
 
 enum Unknown {

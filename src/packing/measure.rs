@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use super::columns::{Column, Columns, call_name};
 use super::linear::slots;
 use super::packer::Packer;
-use super::plan::{Measure, Measured, Position};
+use super::part::{Measure, Measured, Position};
 use super::store;
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Call};
@@ -84,8 +84,10 @@ impl<'a> Packer<'a> {
                     self.arrays.insert(start.array.clone(), filled);
                 }
                 Measured::Size(name) => {
-                    let extreme = measure.extremes(columns, 1, |_| Ok(0), 0)?;
-                    self.counts.insert(name.clone(), extreme[0].max(0));
+                    let extreme = measure.extremes(columns, 1, |_| Ok(0), 0)?[0].max(0);
+                    columns.sizes.insert(name.clone(), extreme);
+                    self.columns.sizes.insert(name.clone(), extreme);
+                    self.counts.insert(name.clone(), extreme);
                 }
             }
         }

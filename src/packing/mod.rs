@@ -2,7 +2,7 @@
 //!
 //! In: entries in any order, and a [`Layout`](crate::layout::Layout). Out: a
 //! [`Tensor`](crate::tensor::Tensor). Nothing here knows a format: the relation is inverted
-//! (`inverse`), which gives a [`Plan`] (`derive`), and the plan is carried out (`pack`), one sorting
+//! (`inverse`), which gives a [`Plan`] of parts (`derive`), and the plan is carried out (`pack`), one sorting
 //! after another (`run`) and column by column. [`convert`](convert()) reads a tensor back and packs
 //! its entries in another layout.
 //!
@@ -20,7 +20,10 @@ mod arrays;
 mod bounds;
 mod columns;
 mod complete;
+mod confirm;
 mod convert;
+mod counts;
+mod cuts;
 mod derive;
 mod elements;
 mod intervals;
@@ -32,6 +35,7 @@ mod options;
 mod order;
 mod pack;
 mod packer;
+mod part;
 mod pieces;
 mod plan;
 mod probing;

@@ -2,7 +2,9 @@
 //!
 //! In: the keys and the declared properties. Out: [`Choice`].
 
-use super::plan::Order;
+use indexmap::IndexMap;
+
+use super::part::{Level, Order, Role};
 use crate::formula::{Call, Name};
 use crate::layout::{Layout, Property, PropertyKind};
 
@@ -51,4 +53,43 @@ pub(super) fn of_keys(layout: &Layout, keys: &[(Call, Name)], segments: Option<&
     };
     let unique = strict || distinct || (longest.is_none() && stated);
     Choice { keys: order, order: direction, unique: unique && !keys.is_empty() }
+}
+
+/// The level whose positions are counted at those of `level`, if the counts are declared to fall and
+/// nothing orders the keys: then the positions follow the counts.
+pub(super) fn by_count(
+    layout: &Layout,
+    levels: &[Level],
+    level: usize,
+    arrays: &IndexMap<Name, Vec<Role>>,
+) -> Option<usize> {
+    let this = &levels[level];
+    use PropertyKind::{
+        Formula, Lexicographic, Monotonic, PeriodicLexicographic, PeriodicMonotonic,
+    };
+    let orders = |p: &Property| {
+        matches!(p.kind, Monotonic | PeriodicMonotonic | Lexicographic | PeriodicLexicographic)
+    };
+    let about = |p: &Property, name: &Name| p.arrays.contains(name);
+    let is_ordered =
+        layout.properties.iter().any(|p| orders(p) && this.keys.iter().any(|k| about(p, &k.array)));
+    if is_ordered || this.each_entry || this.keys.is_empty() || this.interval.is_some() {
+        return None;
+    }
+    arrays.iter().find_map(|(name, roles)| {
+        let counted = roles.iter().find_map(|role| match role {
+            Role::Counts { level: counted, args, .. }
+                if args.iter().any(|a| a.mentions(&this.position)) =>
+            {
+                Some(*counted)
+            }
+            _ => None,
+        })?;
+        // A formula about counts may ask for any order: falling is the one that most have in mind.
+        let falls = |p: &Property| {
+            about(p, name)
+                && (orders(p) && p.decreasing || p.kind == Formula && p.arrays.len() == 1)
+        };
+        layout.properties.iter().any(falls).then_some(counted)
+    })
 }

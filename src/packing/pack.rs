@@ -6,19 +6,25 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use indexmap::IndexMap;
+
 use super::accumulate;
 use super::agree;
 use super::columns::{Column, Columns, Data};
 use super::linear::linear;
 use super::number;
 use super::options::PackOptions;
-use super::packer::Packer;
+use super::packer::{Packer, coordinates};
+use super::part::Part;
+use super::pieces;
 use super::plan::Plan;
 use super::refusal::refused;
 use super::run::Run;
+use super::store;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::Name;
 use crate::layout::Layout;
-use crate::tensor::{Entries, Tensor, Values, known_sizes, rank_differs};
+use crate::tensor::{Entries, Scope, Tensor, ValueType, Values, known_sizes, rank_differs};
 
 /// Packs entries into a layout. Duplicates are summed where equal coordinates share a position,
 /// and kept where the layout declares no order that forbids them; explicit zeros are stored.
@@ -43,12 +49,63 @@ pub fn pack(layout: &Arc<Layout>, entries: &Entries, options: &PackOptions) -> R
     Plan::of(layout)?.pack(layout, entries, options)
 }
 
+/// With more entries, finding the one that cannot be stored would take too long.
+const MOST_BISECTED: u32 = 1 << 20;
+
 impl Plan {
     /// Packs entries by this plan, which must be that of `layout`.
     ///
     /// # Errors
-    /// As [`pack`].
+    /// As [`pack`]; the message or a note names an entry.
     pub fn pack(
+        &self,
+        layout: &Arc<Layout>,
+        entries: &Entries,
+        options: &PackOptions,
+    ) -> Result<Tensor> {
+        let packed = self.pack_all(layout, entries, options);
+        match packed {
+            Err(e) if e.code == Code::NotPackable && !e.message.starts_with("entry (") => {
+                let first = self.first_refused(layout, entries, options);
+                Err(first.into_iter().fold(e, Diagnostic::note))
+            }
+            packed => packed,
+        }
+    }
+
+    /// The entry with which packing fails, by bisection; `None` if it fails without entries, or if there
+    /// are too many to try.
+    fn first_refused(
+        &self,
+        layout: &Arc<Layout>,
+        entries: &Entries,
+        options: &PackOptions,
+    ) -> Option<String> {
+        let n = u32::try_from(entries.len()).ok().filter(|&n| n < MOST_BISECTED)?;
+        let holds = |n: u32| {
+            let some = entries.gather(&(0..n).collect::<Vec<u32>>());
+            self.pack_all(layout, &some, options).is_ok()
+        };
+        if n == 0 || !holds(0) {
+            return None;
+        }
+        let (mut held, mut refused) = (0, n);
+        while refused - held > 1 {
+            let middle = held + (refused - held) / 2;
+            match holds(middle) {
+                true => held = middle,
+                false => refused = middle,
+            }
+        }
+        let point: Vec<String> =
+            entries.point(held as usize).iter().map(usize::to_string).collect();
+        Some(format!(
+            "of the entries in their order, ({}) is the first without a place",
+            point.join(", ")
+        ))
+    }
+
+    fn pack_all(
         &self,
         layout: &Arc<Layout>,
         entries: &Entries,
@@ -66,34 +123,145 @@ impl Plan {
         }
         let summed = self.has_equal_values().then(|| number::summed(entries));
         let summed = summed.transpose()?;
-        let packed = summed.as_ref().unwrap_or(entries);
-        let mut packer = Packer::new(self, layout, packed, options)?;
-        let mut positions = None;
-        let runs = self.runs();
-        for (k, run) in runs.iter().enumerate() {
-            positions = Some(packer.run(run, k + 1 == runs.len())?);
+        let shares = self.shares(layout, summed.as_ref().unwrap_or(entries), options)?;
+        let mut given: IndexMap<Name, i64> = IndexMap::new();
+        let (mut counts, mut arrays) = (IndexMap::new(), IndexMap::new());
+        let mut ranged = None;
+        let mut places = Vec::new();
+        for (part, share) in self.parts.iter().zip(&shares) {
+            let mut packer = Packer::new(part, share, given, options)?;
+            let (mut columns, order) = packer.number()?;
+            packer.measure(&mut columns)?;
+            packer.finish_arrays(&columns, order.as_deref())?;
+            ranged = ranged.or(packer.ranged.take());
+            counts.extend(packer.counts);
+            arrays.extend(packer.arrays);
+            given = known_sizes(layout, entries.dims(), &counts, &arrays)?.0.sizes;
+            places.push(Places { part, entries: share, pieces: packer.pieces, columns, order });
         }
-        let (mut columns, order) = match positions {
-            Some(sorted) => sorted,
-            None => packer.unsorted()?,
-        };
-        packer.measure(&mut columns)?;
-        packer.finish_arrays(&columns)?;
-        let values = packer.values(&columns, order.as_deref())?;
-        let tensor = Tensor::new(
-            layout.clone(),
-            entries.dims().to_vec(),
-            &packer.counts,
-            packer.arrays,
-            values,
-        )?;
+        let (scope, _) = known_sizes(layout, entries.dims(), &counts, &arrays)?;
+        let values = self.values(layout, &scope, &places, entries.values().value_type())?;
+        for place in &places {
+            place.confirm(layout, &scope)?;
+        }
+        drop(places);
+        let tensor = Tensor::new(layout.clone(), entries.dims().to_vec(), &counts, arrays, values)?;
         agree::sizes(&tensor)?;
+        if let Some((array, at)) = &ranged
+            && let Err(broken) = tensor.check_properties()
+        {
+            return Err(store::undefined(array, *at).note(broken.message));
+        }
         if self.verify {
             agree::check(&tensor, entries)?;
         }
         Ok(tensor)
     }
 
+    /// The entries of each part: an entry belongs to the first that has a place for it, and where that
+    /// has no room (rows of at most `W` entries), to the next.
+    fn shares<'e>(
+        &self,
+        layout: &Layout,
+        entries: &'e Entries,
+        options: &PackOptions,
+    ) -> Result<Vec<Cow<'e, Entries>>> {
+        if self.parts.len() == 1 {
+            return Ok(vec![Cow::Borrowed(entries)]);
+        }
+        let part_of = pieces::parts(&self.parts, layout, entries, &coordinates(layout, entries)?)?;
+        let mut shares: Vec<Vec<u32>> = vec![Vec::new(); self.parts.len()];
+        for (k, part) in part_of.into_iter().enumerate() {
+            shares[usize::from(part)].push(k as u32);
+        }
+        for part in 0..self.parts.len() - 1 {
+            loop {
+                let share = entries.gather(&shares[part]);
+                let Some(spilled) = self.spilled(part, &share, options)? else { break };
+                let (mut stay, mut moved) = (Vec::new(), false);
+                for (k, &entry) in shares[part].clone().iter().enumerate() {
+                    match spilled[k] {
+                        Some(next) => {
+                            shares[next].push(entry);
+                            moved = true;
+                        }
+                        None => stay.push(entry),
+                    }
+                }
+                shares[part] = stay;
+                if !moved {
+                    break;
+                }
+            }
+        }
+        for share in &mut shares {
+            share.sort_unstable();
+        }
+        Ok(shares.iter().map(|share| Cow::Owned(entries.gather(share))).collect())
+    }
+
+    /// For each entry of a part that has no room for it, the next part that covers it.
+    fn spilled(
+        &self,
+        part: usize,
+        share: &Entries,
+        options: &PackOptions,
+    ) -> Result<Option<Vec<Option<usize>>>> {
+        let mut packer = Packer::new(&self.parts[part], share, IndexMap::new(), options)?;
+        packer.spills = true;
+        packer.number()?;
+        let Some(spilled) = packer.spilled.take() else { return Ok(None) };
+        let mut next: Vec<Option<usize>> = vec![None; share.len()];
+        for later in part + 1..self.parts.len() {
+            let columns = coordinates(&self.parts[later].layout, share)?;
+            let covered = pieces::is_covered(&self.parts[later], &columns)?;
+            for (k, next) in next.iter_mut().enumerate() {
+                if spilled[k] && covered[k] && next.is_none() {
+                    *next = Some(later);
+                }
+            }
+        }
+        Ok(Some(next))
+    }
+
+    /// The values of all parts at their offsets.
+    fn values(
+        &self,
+        layout: &Layout,
+        scope: &Scope<'_>,
+        places: &[Places<'_>],
+        value_type: ValueType,
+    ) -> Result<Values> {
+        let len = scope.value(&layout.value.len).and_then(|n| usize::try_from(n).ok());
+        let shape: Option<Vec<i64>> = layout.value.shape.iter().map(|e| scope.value(e)).collect();
+        let (Some(len), Some(shape)) = (len, shape) else { return Err(unsized_values(layout)) };
+        if let [place] = places {
+            let offsets = place.offsets(layout, scope, &shape)?;
+            let whole = matches!(offsets.data, Data::Counting) && len == place.columns.len;
+            if whole && place.pieces.is_none() {
+                let given = place.entries.values();
+                return Ok(match &place.order {
+                    None => given.clone(),
+                    Some(order) => given.gather(order),
+                });
+            }
+        }
+        let Some(mut values) = Values::try_zeros(value_type, len) else {
+            return Err(Diagnostic::new(
+                Code::Shape,
+                format!("{len} values of layout `{}` do not fit in memory", layout.name),
+            )
+            .help("choose a sparser layout"));
+        };
+        for place in places {
+            let offsets = place.offsets(layout, scope, &shape)?;
+            place.store(layout, &mut values, &offsets, self.has_equal_values())?;
+        }
+        Ok(values)
+    }
+}
+
+impl Part {
     /// Levels that one sorting serves, with its keys.
     fn runs(&self) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
@@ -115,17 +283,45 @@ impl Plan {
 }
 
 impl<'a> Packer<'a> {
-    /// The values at their offsets.
-    fn values(&self, columns: &Columns<'a>, order: Option<&[u32]>) -> Result<Values> {
-        let layout = self.layout;
-        let (scope, _) = known_sizes(layout, self.entries.dims(), &self.counts, &self.arrays)?;
-        let sizes = || {
-            refused(layout, "the size of the value array is not known after packing")
-                .help("give `value_shape`")
-        };
-        let len = scope.value(&layout.value.len).and_then(|n| usize::try_from(n).ok());
-        let shape: Option<Vec<i64>> = layout.value.shape.iter().map(|e| scope.value(e)).collect();
-        let (Some(len), Some(shape)) = (len, shape) else { return Err(sizes()) };
+    /// Numbers all levels: the columns of the entries, in the order of the last sorting.
+    fn number(&mut self) -> Result<(Columns<'a>, Option<Vec<u32>>)> {
+        let runs = self.plan.runs();
+        let mut positions = None;
+        for (k, run) in runs.iter().enumerate() {
+            positions = Some(self.run(run, k + 1 == runs.len())?);
+            if self.spilled.is_some() {
+                break;
+            }
+        }
+        match positions {
+            Some(sorted) => Ok(sorted),
+            None => self.unsorted(),
+        }
+    }
+}
+
+/// Where the entries of a part were put.
+struct Places<'a> {
+    part: &'a Part,
+    entries: &'a Entries,
+    /// The piece of each entry, in the order of the entries; `None`: the first.
+    pieces: Option<Vec<u8>>,
+    columns: Columns<'a>,
+    order: Option<Vec<u32>>,
+}
+
+impl<'a> Places<'a> {
+    /// That the relation holds where entries were put.
+    fn confirm(&self, layout: &Layout, scope: &Scope<'_>) -> Result<()> {
+        let entry = |k: usize| self.order.as_ref().map_or(k, |order| order[k] as usize);
+        let piece_of = |k: usize| self.pieces.as_ref().map_or(0, |p| usize::from(p[entry(k)]));
+        let point = |k: usize| self.entries.point(entry(k));
+        self.part.confirm(layout, &self.columns, scope, &piece_of, &point)
+    }
+
+    /// For each entry, where its value is.
+    fn offsets(&self, layout: &Layout, scope: &Scope<'_>, shape: &[i64]) -> Result<Column<'a>> {
+        let columns = &self.columns;
         let affine: Vec<_> = layout.value.index.iter().map(|e| e.to_affine()).collect();
         let subscripts: Result<Vec<Cow<'_, Column<'a>>>> = layout
             .value
@@ -141,24 +337,28 @@ impl<'a> Packer<'a> {
                             scope.value_with(e, &column)
                         })
                         .collect();
-                    let mut column = Column::of_i64(numbers.ok_or_else(sizes)?, 0, 0);
+                    let numbers = numbers.ok_or_else(|| unsized_values(layout))?;
+                    let mut column = Column::of_i64(numbers, 0, 0);
                     column.tighten(columns.len);
                     Ok(Cow::Owned(column))
                 }
             })
             .collect();
-        let offsets = linear(subscripts?, &shape, columns.len, "the value array")?;
-        let given = self.entries.values();
+        linear(subscripts?, shape, columns.len, "the value array").map(Cow::into_owned)
+    }
 
-        if matches!(offsets.data, Data::Counting) && len == columns.len && self.pieces.is_none() {
-            return Ok(match order {
-                None => given.clone(),
-                Some(order) => given.gather(order),
-            });
-        }
+    /// Writes the values at their offsets.
+    fn store(
+        &self,
+        layout: &Layout,
+        values: &mut Values,
+        offsets: &Column<'_>,
+        equal: bool,
+    ) -> Result<()> {
+        let len = values.len();
         let is_outside = |offset: i64| usize::try_from(offset).map_or(true, |at| at >= len);
         let outside = match is_outside(offsets.least) || is_outside(offsets.most) {
-            true => (0..columns.len).map(|k| offsets.get(k)).find(|&offset| is_outside(offset)),
+            true => (0..self.columns.len).map(|k| offsets.get(k)).find(|&o| is_outside(o)),
             // The interval of all offsets says enough.
             false => None,
         };
@@ -169,20 +369,17 @@ impl<'a> Packer<'a> {
             )
             .help("correct `value_shape`"));
         }
-        let Some(mut values) = Values::try_zeros(given.value_type(), len) else {
-            return Err(Diagnostic::new(
-                Code::Shape,
-                format!("{len} values of layout `{}` do not fit in memory", layout.name),
-            )
-            .help("choose a sparser layout"));
-        };
+        let (given, order) = (self.entries.values(), self.order.as_deref());
         match &self.pieces {
-            None if self.plan.has_equal_values() => {
-                accumulate::equal(&mut values, &offsets, given, order);
-            }
-            None => accumulate::all(&mut values, &offsets, given, order)?,
-            Some(pieces) => accumulate::by_piece(&mut values, &offsets, given, order, pieces)?,
+            _ if equal => accumulate::equal(values, offsets, given, order),
+            None => accumulate::all(values, offsets, given, order)?,
+            Some(pieces) => accumulate::by_piece(values, offsets, given, order, pieces)?,
         }
-        Ok(values)
+        Ok(())
     }
+}
+
+fn unsized_values(layout: &Layout) -> Box<Diagnostic> {
+    refused(layout, "the size of the value array is not known after packing")
+        .help("give `value_shape`")
 }

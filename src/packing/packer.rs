@@ -1,24 +1,26 @@
 //! What is known of the entries while they are packed.
 //!
-//! In: a [`Plan`] and entries. Out: [`Packer`], with a column for each coordinate, determined
+//! In: a [`Part`] and entries. Out: [`Packer`], with a column for each coordinate, determined
 //! position, key and function; counts and arrays come as levels are numbered.
 
 use indexmap::IndexMap;
 
-use super::columns::{Column, Columns, function_name};
+use super::columns::{Column, Columns, call_name, function_name};
 use super::options::PackOptions;
+use super::part::{Part, Position, Role};
 use super::pieces::pieces;
-use super::plan::{Plan, Position, Role};
 use super::store::Scatter;
 use crate::diagnostic::Result;
 use crate::formula::Name;
 use crate::layout::{Layout, checks};
-use crate::tensor::{Entries, IndexData, IndexType, extents};
+use crate::tensor::{Entries, IndexData, IndexType, Scope, extents, known_sizes};
 
 /// The state of packing.
 pub(super) struct Packer<'a> {
-    pub plan: &'a Plan,
+    pub plan: &'a Part,
     pub layout: &'a Layout,
+    /// Sizes that earlier parts gave.
+    pub given: IndexMap<Name, i64>,
     pub entries: &'a Entries,
     /// Coordinates and determined positions, in the order of the entries.
     pub columns: Columns<'a>,
@@ -27,11 +29,19 @@ pub(super) struct Packer<'a> {
     pub functions: IndexMap<Name, Column<'a>>,
     /// The piece of the relation that each entry belongs to; `None`: the first.
     pub pieces: Option<Vec<u8>>,
+    /// For each cut, where its intervals begin and the last ends.
+    pub borders: Vec<Vec<i64>>,
     pub counts: IndexMap<Name, i64>,
     pub arrays: IndexMap<Name, IndexData>,
     /// Arrays of which only some roles are filled so far.
     pub partial: IndexMap<Name, Scatter>,
+    /// The first element of padding that holds the least number of its range.
+    pub ranged: Option<(Name, usize)>,
     pub width: Width,
+    /// Another part may take entries for which this one has no room; those are marked, in the order of
+    /// the entries.
+    pub spills: bool,
+    pub spilled: Option<Vec<bool>>,
 }
 
 #[derive(Clone, Copy)]
@@ -42,22 +52,15 @@ pub(super) struct Width {
 
 impl<'a> Packer<'a> {
     pub fn new(
-        plan: &'a Plan,
-        layout: &'a Layout,
+        plan: &'a Part,
         entries: &'a Entries,
+        given: IndexMap<Name, i64>,
         options: &PackOptions,
     ) -> Result<Packer<'a>> {
-        let mut columns = Columns {
-            len: entries.len(),
-            named: IndexMap::new(),
-            sizes: extents(layout, entries.dims())?,
-        };
-        for ((name, data), &extent) in
-            plan.coordinates.iter().zip(entries.coords()).zip(entries.dims())
-        {
-            columns.named.insert(name.clone(), Column::coordinates(data, extent));
-        }
-        let pieces = pieces(plan, layout, entries, &columns)?;
+        let layout = &plan.layout;
+        let mut columns = coordinates(layout, entries)?;
+        columns.sizes.extend(given.iter().map(|(name, size)| (name.clone(), *size)));
+        let pieces = pieces(plan, entries, &columns)?;
         let select = |form_of: &dyn Fn(usize) -> Result<Column<'a>>| -> Result<Column<'a>> {
             let Some(piece) = &pieces else { return form_of(0) };
             let all: Result<Vec<Column<'a>>> = (0..plan.pieces.len()).map(form_of).collect();
@@ -90,21 +93,42 @@ impl<'a> Packer<'a> {
             functions.insert(name.clone(), column);
         }
         columns.named.extend(positions);
+        let (mut counts, mut borders) = (IndexMap::new(), Vec::new());
+        for cut in &plan.cuts {
+            let intervals = cut.intervals(&columns)?;
+            counts.insert(cut.count.clone(), intervals.borders.len() as i64 - 1);
+            columns.named.insert(cut.position.clone(), intervals.position);
+            columns.named.insert(call_name(&cut.start), intervals.start);
+            columns.named.insert(call_name(&cut.end), intervals.end);
+            borders.push(intervals.borders);
+        }
         let mut out = Packer {
             plan,
             layout,
+            given,
             entries,
             columns,
             keys,
             functions,
             pieces,
-            counts: IndexMap::new(),
+            borders,
+            counts,
             arrays: IndexMap::new(),
             partial: IndexMap::new(),
+            ranged: None,
             width: Width { options: *options, fits_32_bits: true },
+            spills: false,
+            spilled: None,
         };
         out.width.fits_32_bits = out.fits_32_bits();
         Ok(out)
+    }
+
+    /// The sizes that are known so far, and the arrays.
+    pub fn scope(&self) -> Result<Scope<'_>> {
+        let mut sizes = self.given.clone();
+        sizes.extend(self.counts.iter().map(|(name, size)| (name.clone(), *size)));
+        Ok(known_sizes(self.layout, self.entries.dims(), &sizes, &self.arrays)?.0)
     }
 
     /// Whether every extent and every number of an index array fits 32 bits.
@@ -131,6 +155,20 @@ impl<'a> Packer<'a> {
         });
         keys && self.entries.dims().iter().all(|&n| u32::try_from(n).is_ok())
     }
+}
+
+/// The coordinates of entries, and the extents.
+pub(super) fn coordinates<'a>(layout: &Layout, entries: &'a Entries) -> Result<Columns<'a>> {
+    let mut columns = Columns {
+        len: entries.len(),
+        named: IndexMap::new(),
+        sizes: extents(layout, entries.dims())?,
+    };
+    let names = layout.relation.coordinates.iter();
+    for ((name, data), &extent) in names.zip(entries.coords()).zip(entries.dims()) {
+        columns.named.insert(name.clone(), Column::coordinates(data, extent));
+    }
+    Ok(columns)
 }
 
 impl Width {

@@ -6,7 +6,7 @@
 
 use super::columns::Column;
 use super::number::Numbering;
-use super::plan::Level;
+use super::part::Level;
 use super::refusal::refused;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Call, Name};

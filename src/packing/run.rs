@@ -8,15 +8,14 @@ use std::borrow::Cow;
 use indexmap::IndexMap;
 
 use super::columns::{Column, Columns};
-use super::number::Separation;
+use super::number::{Numbering, Separation};
 use super::packer::Packer;
-use super::plan::{Interval, Order, Position, Role, SortKey};
+use super::part::{Interval, Order, Position, Role, SortKey};
 use super::probing;
 use super::refusal::refused;
 use super::sort::{self, Key, Sorted};
 use crate::diagnostic::Result;
-use crate::formula::{Affine, Arith, Name};
-use crate::tensor::known_sizes;
+use crate::formula::{Affine, Constraint, Name};
 
 /// Levels that one sorting serves, with its keys.
 pub(super) struct Run {
@@ -40,18 +39,7 @@ impl<'a> Packer<'a> {
     /// that the values need, in sorted order.
     pub(super) fn run(&mut self, run: &Run, last: bool) -> Result<(Columns<'a>, Option<Vec<u32>>)> {
         let n = self.entries.len();
-        let mut keys = Vec::new();
-        for key in &run.keys {
-            keys.push(match key {
-                SortKey::Key { level, key } => Key {
-                    column: self.keys[*level][*key].clone(),
-                    decreasing: self.plan.levels[*level].order == Order::Decreasing,
-                },
-                SortKey::Expression(e) => {
-                    Key { column: self.columns.eval(e)?.into_owned(), decreasing: false }
-                }
-            });
-        }
+        let keys = self.sort_columns(&run.keys)?;
         if keys.len() > 250 {
             return Err(refused(self.layout, "it has too many levels"));
         }
@@ -112,12 +100,16 @@ impl<'a> Packer<'a> {
             if this.complete {
                 self.complete(level, &mut numbering, &columns, &key_columns)?;
             }
+            if self.spills
+                && self.mark_spilled(level, &numbering, &columns, sorted.order.as_deref())?
+            {
+                return Ok((columns, sorted.order));
+            }
             self.count(level, &numbering)?;
             if let Some(key) = this.probed {
                 let starts = |k: usize| separation.splits_group(&sorted.first_difference, k);
-                let sizes =
-                    known_sizes(self.layout, self.entries.dims(), &self.counts, &self.arrays)?;
-                let table = probing::Tables::new(self.layout, this, &sizes.0)?;
+                let sizes = self.scope()?;
+                let table = probing::Tables::new(self.layout, this, &sizes)?;
                 table.place(&mut numbering, &key_columns[&(level, key)], &starts, n)?;
             }
             let position = std::mem::replace(&mut numbering.position, Column::constant(0));
@@ -144,6 +136,84 @@ impl<'a> Packer<'a> {
         }
         self.tie(&mut columns)?;
         Ok((columns, sorted.order))
+    }
+
+    /// The columns to sort by.
+    fn sort_columns(&self, keys: &[SortKey]) -> Result<Vec<Key<'a>>> {
+        let column = |key: &SortKey| {
+            Ok(match key {
+                SortKey::Key { level, key } => Key {
+                    column: self.keys[*level][*key].clone(),
+                    decreasing: self.plan.levels[*level].order == Order::Decreasing,
+                },
+                SortKey::Expression(e) => {
+                    Key { column: self.columns.eval(e)?.into_owned(), decreasing: false }
+                }
+                SortKey::Count { level } => Key { column: self.lengths(*level)?, decreasing: true },
+            })
+        };
+        keys.iter().map(column).collect()
+    }
+
+    /// For each entry, the number of positions of `level` in its group.
+    fn lengths(&self, level: usize) -> Result<Column<'a>> {
+        let n = self.entries.len();
+        let (keys, group) = self.plan.keys_of(level, false);
+        let position = (!self.plan.is_entry_level(level)).then_some(keys.len());
+        let sorted = sort::sort(self.sort_columns(&keys)?, n);
+        let separation = Separation { position, group: Some(group), restart: None };
+        let numbering = separation.number(&sorted.first_difference, None);
+        let entry = |k: usize| sorted.order.as_ref().map_or(k, |order| order[k] as usize);
+        let mut lengths = vec![0u32; n];
+        let mut start = 0;
+        while start < n {
+            let in_group =
+                |k: &usize| *k == start || !separation.splits_group(&sorted.first_difference, *k);
+            let end = start + (start..n).take_while(in_group).count();
+            let length = (start..end).filter(|&k| numbering.opens(k)).count() as u32;
+            (start..end).for_each(|k| lengths[entry(k)] = length);
+            start = end;
+        }
+        let most = lengths.iter().max().map_or(0, |&m| i64::from(m));
+        Ok(Column::of_u32(lengths, 0, most))
+    }
+
+    /// Marks the entries whose number at `level` a condition forbids; whether there are any.
+    fn mark_spilled(
+        &mut self,
+        level: usize,
+        numbering: &Numbering<'a>,
+        columns: &Columns<'a>,
+        order: Option<&[u32]>,
+    ) -> Result<bool> {
+        let this = &self.plan.levels[level];
+        let position = Affine::var(this.position.clone());
+        let mut conditions: Vec<Constraint> = self.plan.open[0].clone();
+        conditions
+            .extend(this.size.iter().map(|size| Constraint::lt(position.clone(), size.clone())));
+        let mut here = Columns {
+            len: columns.len,
+            named: columns.named.clone(),
+            sizes: columns.sizes.clone(),
+        };
+        here.named.insert(this.position.clone(), numbering.position.clone());
+        conditions.retain(|c| {
+            let mut known = c.mentions(&this.position) && !c.affine.has_calls();
+            c.affine.visit_vars(&mut |n| {
+                known &= here.named.contains_key(n) || here.sizes.contains_key(n);
+            });
+            known
+        });
+        let fits = here.all(&conditions)?;
+        if fits.iter().all(|&fits| fits) {
+            return Ok(false);
+        }
+        let mut spilled = vec![false; columns.len];
+        for (k, fits) in fits.into_iter().enumerate() {
+            spilled[order.map_or(k, |order| order[k] as usize)] = !fits;
+        }
+        self.spilled = Some(spilled);
+        Ok(true)
     }
 
     /// Which sorted entries open an interval; the last of `keys` columns is what it goes along.
@@ -211,14 +281,13 @@ impl<'a> Packer<'a> {
             }
         }
         if last {
-            if let Arith::Call(_, index) = &self.plan.value {
-                index.iter().for_each(|e| e.visit_vars(&mut add));
-            }
+            self.layout.value.index.iter().for_each(|e| e.visit_vars(&mut add));
             for (_, position) in &self.plan.positions {
                 if let Position::Tied(e) | Position::Aligned(e) = position {
                     e.visit_vars(&mut add);
                 }
             }
+            self.plan.tested().iter().for_each(&mut add);
             for measure in &self.plan.measures {
                 measure.of.iter().for_each(|e| e.visit_vars(&mut add));
                 measure.args().iter().for_each(|e| e.visit_vars(&mut add));

@@ -15,6 +15,8 @@ pub(super) struct Target<'a> {
     pub len: usize,
     /// Value of elements that no entry defines.
     pub fill: Option<i64>,
+    /// The least number that the array may hold, by its declared range.
+    pub least: Option<i64>,
     /// The unused numbers fill up what no entry defines: the array is a permutation.
     pub permutation: bool,
 }
@@ -174,24 +176,34 @@ impl Scatter {
         Ok(())
     }
 
-    pub fn finish(mut self, target: &Target<'_>) -> Result<IndexData> {
+    /// The array, and the first element for which only its range gave a number: the least. Whoever
+    /// takes it tests the properties.
+    pub fn finish(mut self, target: &Target<'_>) -> Result<(IndexData, Option<usize>)> {
+        let mut ranged = None;
         if target.fill.is_none()
             && let Some(at) = self.written.iter().position(|w| !w)
         {
-            if !target.permutation {
-                return Err(Diagnostic::new(
-                    Code::NotPackable,
-                    format!("no entry defines element {at} of index array `{}`", target.name),
-                )
-                .help(format!(
-                    "give its value for padding: `fill = …` in [index.{}]",
-                    target.name
-                )));
+            match (target.permutation, target.least) {
+                (true, _) => complete_permutation(&mut self.numbers, &self.written),
+                (false, None) => return Err(undefined(target.name, at)),
+                (false, Some(least)) => {
+                    ranged = Some(at);
+                    let open = self.numbers.iter_mut().zip(&self.written).filter(|(_, w)| !**w);
+                    open.for_each(|(x, _)| *x = least);
+                }
             }
-            complete_permutation(&mut self.numbers, &self.written);
         }
-        all(target, self.numbers)
+        Ok((all(target, self.numbers)?, ranged))
     }
+}
+
+/// Nothing says what an element of padding holds.
+pub(super) fn undefined(array: &Name, at: usize) -> Box<Diagnostic> {
+    Diagnostic::new(
+        Code::NotPackable,
+        format!("no entry defines element {at} of index array `{array}`"),
+    )
+    .help(format!("give its value for padding: `fill = …` in [index.{array}]"))
 }
 
 /// Gives the elements that are not written the numbers that do not occur, in order.

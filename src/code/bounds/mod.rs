@@ -23,7 +23,7 @@ use crate::code::meaning::Meaning;
 use crate::code::path::Path;
 use crate::code::visit::{Part, visit};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::formula::{Affine, Arith, Constraint, Formula, Name, Products};
+use crate::formula::{Affine, Constraint, Formula, Name};
 
 /// An array access of the generated code, and whether it is proved to be in bounds. Accesses without
 /// a proof keep their test.
@@ -412,39 +412,8 @@ impl Walker<'_, '_> {
         load.subscripts.iter().zip(&array.shape).all(|(s, extent)| {
             let (s, extent) = self.meaning(|m| (m.arith(s), m.arith(extent)));
             let (Some(s), Some(extent)) = (s, extent) else { return false };
-            match (s.to_affine(), extent.to_affine()) {
-                (Ok(s), Ok(extent)) => self.path.proves(&Formula::and([
-                    Formula::le(Affine::zero(), s.clone()),
-                    Formula::lt(s, extent),
-                ])),
-                _ => self.is_below(&s, &extent),
-            }
+            self.path.is_inside(&s, &extent)
         }) && !array.shape.is_empty()
             || array.shape.is_empty() && load.subscripts == [Expr::int(0)]
-    }
-
-    /// Whether a subscript with products of unknowns lies in `0..extent`, no part of it being
-    /// negative, and no product larger than one in the extent, which was computed without overflow.
-    fn is_below(&mut self, subscript: &Arith, extent: &Arith) -> bool {
-        let mut products = Products::default();
-        let mut linear = |e: &Arith| products.linear(e);
-        let (Some(index), Some(length)) = (linear(subscript), linear(extent)) else {
-            return false;
-        };
-        let parts: Option<Vec<Affine>> = subscript.parts().into_iter().map(&mut linear).collect();
-        let mut factors = |e: &Arith| -> Option<Vec<Affine>> {
-            let products = e.parts().into_iter().filter(|part| matches!(part, Arith::Mul(..)));
-            products.map(&mut linear).collect()
-        };
-        let (Some(parts), Some(small), Some(large)) = (parts, factors(subscript), factors(extent))
-        else {
-            return false;
-        };
-        let mut claims = vec![Formula::lt(index, length)];
-        claims.extend(parts.into_iter().map(|part| Formula::le(Affine::zero(), part)));
-        claims.extend(small.into_iter().map(|product| {
-            Formula::or(large.iter().map(|bound| Formula::le(product.clone(), bound.clone())))
-        }));
-        self.path.imply(&products.lemmas(), &Formula::and(claims))
     }
 }

@@ -111,16 +111,23 @@ fn sized(body: &Body, e: &Arith, signed: bool) -> Expr {
         Arith::Mul(a, b) => sized(body, a, signed).mul(sized(body, b, signed)),
         Arith::Div(a, b) => both(BinaryOp::Div, a, b),
         Arith::Mod(a, b) => both(BinaryOp::Rem, a, b),
+        // `max(I - 4, 0)`: a difference may be negative there.
+        Arith::Min(..) | Arith::Max(..) if !signed && subtracts(e) => {
+            sized(body, e, true).converted(false)
+        }
         Arith::Min(a, b) => both(BinaryOp::Min, a, b),
         Arith::Max(a, b) => both(BinaryOp::Max, a, b),
     }
+}
+
+fn subtracts(e: &Arith) -> bool {
+    e.parts().iter().any(|part| matches!(part, Arith::Sub(..)))
 }
 
 /// The row-major place of an element. It may be in the row behind the last: the end of the last segment
 /// of `pos(P0, J)` is `pos(P0 - 1, J)`. With `P0 = 0` that is the first element, so the place is
 /// computed as validation does, with negative numbers on the way.
 fn place(body: &Body, array: ArrayId, args: &[Arith]) -> Expr {
-    let subtracts = |a: &Arith| a.parts().iter().any(|part| matches!(part, Arith::Sub(..)));
     let signed = args.len() > 1 && args.iter().any(subtracts);
     let typed = |e: Expr| if signed { e.converted(true) } else { e };
     let mut out = Expr::integer(0, signed);

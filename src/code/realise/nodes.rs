@@ -1,9 +1,10 @@
 //! The nodes of the tree, from the outside in.
 
-use super::super::ir::{Assign, BinaryOp, Block, Expr, Parallel, Stmt, Sum, Type, VarId};
+use super::super::ir::{Assign, BinaryOp, Block, Expr, Load, Parallel, Stmt, Sum, Type, VarId};
+use super::super::meaning::Meaning;
 use super::{Realiser, guarded};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Affine, Atom, Constraint, Formula, Name};
+use crate::formula::{Affine, Arith, Atom, Constraint, Formula, Name};
 use crate::loops::{self, Among, Loop, Node, Place, Skip, Update, updates};
 use crate::scan::Range;
 
@@ -151,6 +152,19 @@ impl Realiser<'_, '_> {
         !place.depends_on(&|n| !known(n))
     }
 
+    /// Whether the element is there even if the loop around which it is touched turns out empty.
+    fn is_inside(&mut self, load: &Load) -> bool {
+        let array = self.body.arr(load.array);
+        let meaning = Meaning { body: &self.body, name: &|v| self.body.var(v).name.clone() };
+        let pairs: Option<Vec<(Arith, Arith)>> = load
+            .subscripts
+            .iter()
+            .zip(&array.shape)
+            .map(|(s, extent)| Some((meaning.arith(s)?, meaning.arith(extent)?)))
+            .collect();
+        pairs.is_some_and(|pairs| pairs.iter().all(|(s, extent)| self.path.is_inside(s, extent)))
+    }
+
     /// A loop with what is done once around it: elements that stay the same are loaded before it, an
     /// output element that stays the same is summed in a variable. `chunk` are its ends, within a
     /// parallel region.
@@ -161,7 +175,11 @@ impl Realiser<'_, '_> {
         for u in &inside {
             for place in &u.factors {
                 if self.is_bound(place) && !self.hoisted.iter().any(|(p, _)| p == place) {
-                    let value = Expr::Load(self.place(place));
+                    let load = self.place(place);
+                    if !self.is_inside(&load) {
+                        continue;
+                    }
+                    let value = Expr::Load(load);
                     let var = self.body.variable(&place.array, Type::Value(self.value_type));
                     out.push(Stmt::Let { var, mutable: false, value });
                     self.hoisted.push((place.clone(), var));
@@ -173,7 +191,10 @@ impl Realiser<'_, '_> {
             let new =
                 !targets.contains(&u.target) && !self.sums.iter().any(|(p, _)| *p == u.target);
             if new && self.is_bound(&u.target) {
-                targets.push(u.target.clone());
+                let element = self.place(&u.target);
+                if self.is_inside(&element) {
+                    targets.push(u.target.clone());
+                }
             }
         }
         if let ([target], [_]) = (targets.as_slice(), inside.as_slice())

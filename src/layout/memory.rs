@@ -1,28 +1,28 @@
-//! Answers about layouts that every user of a layout asks for.
+//! Answers about layouts that are asked for again and again.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::layout::Layout;
+use super::Layout;
 
 /// Layouts whose answer is remembered.
 const MOST: usize = 256;
 
 /// Answers to one question, by layout.
-pub(super) struct Memory<T>(Mutex<Option<HashMap<String, T>>>);
+pub struct Memory<T>(Mutex<Option<HashMap<String, (Layout, T)>>>);
 
 impl<T: Clone> Memory<T> {
+    /// No answers yet.
     pub const fn new() -> Self {
         Memory(Mutex::new(None))
     }
 
     /// The remembered answer about `layout`, or a new one.
     pub fn answer(&self, layout: &Layout, find: impl FnOnce() -> T) -> T {
-        // The description is complete: two layouts that share it have the same relation and
-        // properties.
         let key = layout.describe();
-        if let Some(known) = self.lock().get_or_insert_default().get(&key) {
-            return known.clone();
+        match self.lock().get_or_insert_default().get(&key) {
+            Some((known, answer)) if known == layout => return answer.clone(),
+            _ => {}
         }
         // Not under the lock: answers take time, and one may need another.
         let found = find();
@@ -31,11 +31,11 @@ impl<T: Clone> Memory<T> {
         if all.len() >= MOST {
             all.clear();
         }
-        all.insert(key, found.clone());
+        all.insert(key, (layout.clone(), found.clone()));
         found
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<HashMap<String, T>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<HashMap<String, (Layout, T)>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,0 +1,45 @@
+//! Which conditions follow from facts, whatever the sizes.
+//!
+//! In: facts and claims, without properties of index arrays: their calls may be anything. Out: for each
+//! claim, whether it is proved.
+
+use std::cell::RefCell;
+
+use crate::formula::{Constraint, Formula, Relop};
+use crate::prover::{Prover, Z3Prover};
+
+thread_local! {
+    // Making a solver takes longer than most of these questions.
+    static PROVER: RefCell<Z3Prover> = RefCell::new(Z3Prover::new());
+}
+
+/// For each claim, whether `facts` imply it. Those that are facts themselves cost nothing.
+pub fn follow(facts: &[Formula], claims: &[Constraint]) -> Vec<bool> {
+    let mut stated = Vec::new();
+    facts.iter().for_each(|f| conjuncts(f, &mut stated));
+    let is_stated = |c: &Constraint| {
+        let turned = Constraint { affine: -c.affine.clone(), relop: c.relop };
+        c.as_bool() == Some(true)
+            || stated.contains(&c)
+            || c.relop == Relop::Eq && stated.contains(&&turned)
+    };
+    let mut out: Vec<bool> = claims.iter().map(is_stated).collect();
+    if out.contains(&false) {
+        PROVER.with_borrow_mut(|prover| {
+            prover.push(facts);
+            for (shown, claim) in out.iter_mut().zip(claims).filter(|(shown, _)| !**shown) {
+                *shown = prover.is_unsat(&[Formula::Constraint(claim.clone()).not()]);
+            }
+            prover.pop();
+        });
+    }
+    out
+}
+
+fn conjuncts<'f>(formula: &'f Formula, out: &mut Vec<&'f Constraint>) {
+    match formula {
+        Formula::Constraint(c) => out.push(c),
+        Formula::And(parts) => parts.iter().for_each(|part| conjuncts(part, out)),
+        _ => {}
+    }
+}

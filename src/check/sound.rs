@@ -1,0 +1,46 @@
+//! What makes a declaration unusable, asked by whoever uses one.
+//!
+//! In: a layout. Out: nothing, or the reason to refuse it: properties that contradict each other, or a
+//! legal tensor for which the relation reads an index array outside its domain, or has a value outside the
+//! value array.
+
+use std::cell::RefCell;
+
+use super::access;
+use super::declared::Declared;
+use super::refuse_contradiction;
+use super::report::Finding;
+use super::small::SmallTensors;
+use super::value;
+use crate::diagnostic::Result;
+use crate::layout::Layout;
+use crate::layout::memory::Memory;
+use crate::prover::Z3Prover;
+
+thread_local! {
+    // Making a solver takes longer than most of these questions.
+    static PROVER: RefCell<Z3Prover> = RefCell::new(Z3Prover::new().with_any_model());
+}
+
+static KNOWN: Memory<Result<()>> = Memory::new();
+
+/// Refuses a layout that [`check`](super::check) finds at fault. The answer is remembered.
+///
+/// # Errors
+/// [`Code::Contradiction`](crate::diagnostic::Code::Contradiction) as [`refuse_contradiction`];
+/// [`Code::OutOfDomain`](crate::diagnostic::Code::OutOfDomain) with what is read and a counterexample.
+pub fn refuse_unsound(layout: &Layout) -> Result<()> {
+    refuse_contradiction(layout)?;
+    KNOWN.answer(layout, || {
+        let declared = Declared::new(layout);
+        let mut small = SmallTensors::new(&declared);
+        PROVER.with_borrow_mut(|prover| {
+            let mut findings = access::findings(&declared, &mut small, prover);
+            // After a read that may be anything, values may be anywhere.
+            if !findings.iter().any(Finding::is_fault) {
+                findings.extend(value::inside(&declared, &mut small, prover));
+            }
+            findings.iter().find_map(|finding| finding.fault(&layout.name)).map_or(Ok(()), Err)
+        })
+    })
+}

@@ -1,0 +1,114 @@
+//! Positions that cut the coordinates into intervals: blocks of varying size on a diagonal.
+//!
+//! In: the relation's constraints. Out: [`Cut`]s, each with the forms that lie in one interval.
+//!
+//! ```text
+//! start(p0) <= i and i < start(p0 + 1) and start(p0) <= j and j < start(p0 + 1)
+//! ```
+//! says that `i` and `j` of an entry are in one interval. The finest intervals of which that is true
+//! are those of entries that overlap: entries in the order of `min(i, j)` share a position as long as
+//! the next begins at or before the greatest coordinate so far.
+
+use indexmap::IndexMap;
+
+use super::bounds::Bounds;
+use super::columns::{Column, Columns};
+use super::part::Cut;
+use crate::diagnostic::Result;
+use crate::formula::{Affine, Atom, Call, Constraint, Name, Relop};
+
+/// The intervals of a cut, from the entries.
+pub(super) struct Intervals<'a> {
+    /// The interval of each entry, its start and its end.
+    pub position: Column<'a>,
+    pub start: Column<'a>,
+    pub end: Column<'a>,
+    /// All starts, and the end of the last.
+    pub borders: Vec<i64>,
+}
+
+/// The cuts among positions with these bounds; `is_known` tells the names that an entry determines.
+pub(super) fn cuts(
+    pieces: &[Vec<Constraint>],
+    open: &IndexMap<Name, Bounds>,
+    is_counted: &dyn Fn(&Name) -> bool,
+    is_known: &dyn Fn(&Name) -> bool,
+) -> Vec<Cut> {
+    let [piece] = pieces else { return Vec::new() };
+    let cut = |(position, bounds): (&Name, &Bounds)| -> Option<Cut> {
+        let Bounds::Sized { first: 0, size } = bounds else { return None };
+        let count = size.as_var().filter(|name| is_counted(name))?.clone();
+        let here = Affine::var(position.clone());
+        let next = here.clone() + Affine::constant(1);
+        let is_at = |call: &Call, at: &Affine| call.args.len() == 1 && call.args[0] == *at;
+        let mut starts: Vec<Call> = Vec::new();
+        piece.iter().for_each(|c| {
+            c.visit_calls(&mut |call| {
+                if is_at(call, &here) && !starts.contains(call) {
+                    starts.push(call.clone());
+                }
+            });
+        });
+        starts.into_iter().find_map(|start| {
+            let end = Call { array: start.array.clone(), args: vec![next.clone()] };
+            let forms = |call: &Call, sign: i64| -> Vec<Affine> {
+                let form = |c: &Constraint| {
+                    let atom = Atom::Call(call.clone());
+                    let rest = c.affine.clone() - Affine::atom(atom.clone()) * sign;
+                    let mut plain = c.relop == Relop::Ge
+                        && c.affine.coefficient(&atom) == sign
+                        && !rest.has_calls();
+                    rest.visit_vars(&mut |n| plain &= is_known(n));
+                    // `e - start >= 0` and `end - 1 - e >= 0`
+                    plain.then(|| if sign < 0 { rest } else { -rest - Affine::constant(1) })
+                };
+                piece.iter().filter_map(form).collect()
+            };
+            let ends = forms(&end, 1);
+            let mut along = forms(&start, -1);
+            along.retain(|e| ends.contains(e));
+            let (position, count) = (position.clone(), count.clone());
+            (!along.is_empty()).then_some(Cut { position, count, start, end, along })
+        })
+    };
+    open.iter().filter_map(cut).collect()
+}
+
+impl Cut {
+    /// The finest intervals that hold the forms of every entry together.
+    pub fn intervals<'a>(&self, columns: &Columns<'_>) -> Result<Intervals<'a>> {
+        let n = columns.len;
+        let mut reach: Vec<(i64, i64)> = vec![(i64::MAX, i64::MIN); n];
+        for form in &self.along {
+            let column = columns.eval(form)?;
+            for (k, (least, most)) in reach.iter_mut().enumerate() {
+                (*least, *most) = ((*least).min(column.get(k)), (*most).max(column.get(k)));
+            }
+        }
+        // At most as many as there are entries, which are counted in 32 bits.
+        let mut order: Vec<u32> = (0..n as u32).collect();
+        order.sort_unstable_by_key(|&k| reach[k as usize]);
+        let mut borders: Vec<i64> = Vec::new();
+        let mut last = -1;
+        let mut numbers = vec![0u32; n];
+        for &k in &order {
+            let (least, most) = reach[k as usize];
+            if borders.is_empty() || least > last {
+                borders.push(least);
+            }
+            last = last.max(most);
+            numbers[k as usize] = borders.len() as u32 - 1;
+        }
+        borders.push(last + 1);
+        let count = borders.len() as i64 - 1;
+        let at = |offset: usize| {
+            let numbers = numbers.iter().map(|&b| borders[b as usize + offset]).collect();
+            let mut column = Column::of_i64(numbers, 0, 0);
+            column.tighten(n);
+            column
+        };
+        let (start, end) = (at(0), at(1));
+        let position = Column::of_u32(numbers, 0, (count - 1).max(0));
+        Ok(Intervals { position, start, end, borders })
+    }
+}

@@ -1,0 +1,112 @@
+//! What packing makes of relations beyond ranks in segments: several storages, rows by length, measured
+//! sizes, blocks.
+
+use std::sync::Arc;
+
+use siskin::layout::Layout;
+use siskin::packing::{PackOptions, pack};
+use siskin::tensor::{Entries, IndexData, Tensor};
+
+fn example(name: &str) -> Arc<Layout> {
+    Arc::new(Layout::named_for_rank(&format!("examples/formats/{name}"), 2).unwrap())
+}
+
+/// ```text
+/// 1 2 . . . .
+/// . 3 . . . .
+/// 4 . 5 6 . .
+/// . . . 7 . .
+/// . . . . . .
+/// . . . . 8 9
+/// ```
+fn matrix() -> Entries {
+    let points: [(&[usize], f64); 9] = [
+        (&[0, 0], 1.0),
+        (&[0, 1], 2.0),
+        (&[1, 1], 3.0),
+        (&[2, 0], 4.0),
+        (&[2, 2], 5.0),
+        (&[2, 3], 6.0),
+        (&[3, 3], 7.0),
+        (&[5, 4], 8.0),
+        (&[5, 5], 9.0),
+    ];
+    Entries::from_points(&[6, 6], &points).unwrap()
+}
+
+fn packed(layout: &str, entries: &Entries) -> Tensor {
+    let mut tensor = pack(&example(layout), entries, &PackOptions::default()).unwrap();
+    tensor.validate().unwrap();
+    tensor
+}
+
+fn numbers(tensor: &Tensor, array: &str) -> Vec<i64> {
+    tensor.arrays()[array].iter_i64().collect()
+}
+
+#[test]
+fn jagged_diagonals_have_the_longest_row_first_and_no_padding() {
+    let jds = packed("jds.toml", &matrix());
+    assert_eq!(numbers(&jds, "perm"), [2, 0, 5, 1, 3, 4]);
+    assert_eq!(numbers(&jds, "len"), [3, 2, 2, 1, 1, 0]);
+    assert_eq!(numbers(&jds, "ptr"), [0, 5, 8, 9]);
+    assert_eq!(numbers(&jds, "crd"), [0, 0, 4, 1, 3, 2, 1, 5, 3]);
+    assert_eq!(jds.stored(), 9);
+}
+
+#[test]
+fn slices_are_as_wide_as_their_longest_row_and_sorting_rows_makes_them_narrower() {
+    let sell = packed("sell.toml(2)", &matrix());
+    assert_eq!(numbers(&sell, "pos"), [0, 2, 5, 7]);
+    let sorted = packed("sell-sigma.toml(2,6)", &matrix());
+    assert_eq!(numbers(&sorted, "perm"), [2, 0, 5, 1, 3, 4]);
+    assert_eq!(numbers(&sorted, "pos"), [0, 3, 5, 6]);
+    // Only rows of a window change places.
+    let windows = packed("sell-sigma.toml(2,2)", &matrix());
+    assert_eq!(numbers(&windows, "perm"), [0, 1, 2, 3, 5, 4]);
+}
+
+#[test]
+fn entries_beyond_the_room_of_a_row_go_to_the_next_storage() {
+    let hyb = packed("hyb.toml(1)", &matrix());
+    assert_eq!(numbers(&hyb, "len"), [1, 1, 1, 1, 0, 1]);
+    assert_eq!(numbers(&hyb, "row"), [0, 2, 2, 5]);
+    assert_eq!(numbers(&hyb, "col"), [1, 2, 3, 5]);
+    assert_eq!(hyb.params()["REST"], 4);
+    assert_eq!(packed("hyb.toml(3)", &matrix()).params()["REST"], 0);
+}
+
+#[test]
+fn pieces_with_arrays_of_their_own_are_packed_by_themselves() {
+    let msr = packed("msr.toml", &matrix());
+    assert_eq!(numbers(&msr, "pos"), [0, 1, 1, 3, 3, 3, 4]);
+    assert_eq!(numbers(&msr, "crd"), [1, 0, 3, 4]);
+    let values: Vec<f64> = (0..msr.stored()).map(|k| msr.values().get_f64(k)).collect();
+    assert_eq!(values, [1.0, 3.0, 5.0, 7.0, 0.0, 9.0, 2.0, 4.0, 6.0, 8.0]);
+}
+
+#[test]
+fn sizes_that_are_extremes_are_measured() {
+    let banded = packed("banded.toml", &matrix());
+    assert_eq!((banded.params()["L"], banded.params()["U"]), (2, 1));
+    assert_eq!(banded.stored(), 6 * 4);
+    let none = Entries::from_points(&[6, 6], &[]).unwrap();
+    assert_eq!(packed("banded.toml", &none).stored(), 6);
+}
+
+#[test]
+fn blocks_are_the_smallest_that_hold_every_entry() {
+    let blocks = packed("block-diagonal.toml", &matrix());
+    assert_eq!(numbers(&blocks, "start"), [0, 4, 6]);
+    assert_eq!(blocks.params()["W"], 4);
+    let none = Entries::from_points(&[3, 3], &[]).unwrap();
+    assert_eq!(packed("block-diagonal.toml", &none).arrays()["start"], IndexData::U32(vec![0]));
+}
+
+#[test]
+fn a_refusal_names_an_entry() {
+    let nm = Arc::new(Layout::named_for_rank("nm(1,3)", 2).unwrap());
+    let error = pack(&nm, &matrix(), &PackOptions::default()).unwrap_err();
+    let named = "of the entries in their order, (0, 1) is the first without a place";
+    assert!(error.notes.iter().any(|n| n == named), "{error:#?}");
+}

@@ -1,0 +1,142 @@
+//! The promise of packing: what is packed and read back is what was given, or packing refuses and names
+//! an entry.
+//!
+//! Declarations here ask for more than packing builds: positions below a number, sizes below a number,
+//! one value for several coordinates.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use siskin::diagnostic::Code;
+use siskin::layout::{Layout, LayoutSpec};
+use siskin::packing::{PackOptions, pack};
+use siskin::tensor::Entries;
+
+/// A shipped layout with a condition added to its relation, or its text changed otherwise.
+fn changed(name: &str, from: &str, to: &str) -> Arc<Layout> {
+    let text = std::fs::read_to_string(format!("layouts/{name}.toml")).expect("a shipped layout");
+    assert!(text.contains(from), "{name} has no `{from}`");
+    let spec = LayoutSpec::from_toml(name, &text.replacen(from, to, 1)).expect("a declaration");
+    let rank = spec.rank().expect("a fixed rank");
+    Arc::new(spec.instantiate(rank).expect("a layout"))
+}
+
+fn matrix(dims: &[usize], points: &[(&[usize], f64)]) -> Entries {
+    Entries::from_points(dims, points).expect("entries")
+}
+
+fn nonzeros(entries: &Entries) -> BTreeMap<Vec<usize>, f64> {
+    let mut out = BTreeMap::new();
+    for k in 0..entries.len() {
+        *out.entry(entries.point(k)).or_insert(0.0) += entries.values().get_f64(k);
+    }
+    out.retain(|_, v| *v != 0.0);
+    out
+}
+
+/// Packs what the layout has room for, and refuses the rest with the entry that has no place.
+fn check(layout: &Arc<Layout>, fits: &Entries, beyond: &Entries, entry: &str, broken: &str) {
+    let packed = pack(layout, fits, &PackOptions::default()).expect("room");
+    assert_eq!(nonzeros(&packed.entries().expect("a decodable tensor")), nonzeros(fits));
+    let refused = pack(layout, beyond, &PackOptions::default()).expect_err("no room");
+    assert_eq!(refused.code, Code::NotPackable);
+    assert!(refused.message.contains(entry), "{refused:?}");
+    assert!(refused.notes.iter().any(|n| n.contains(broken)), "{refused:?}");
+}
+
+#[test]
+fn a_row_has_no_more_slots_than_the_relation_gives_it() {
+    let two = [(&[0, 1][..], 1.0), (&[0, 2], 2.0), (&[2, 0], 3.0)];
+    let three = [two[0], two[1], two[2], (&[0, 3][..], 4.0)];
+    let (fits, beyond) = (matrix(&[3, 4], &two), matrix(&[3, 4], &three));
+    for layout in
+        [changed("ell", "and p1 < W", "and p1 < W and p1 < 2"), changed("ell", "p1 < W", "p1 < 2")]
+    {
+        check(&layout, &fits, &beyond, "(0, 3)", "p1 <");
+    }
+}
+
+#[test]
+fn a_vector_has_no_more_entries_than_the_relation_gives_it() {
+    let points: Vec<[usize; 1]> = (0..5).map(|i| [2 * i]).collect();
+    let list: Vec<(&[usize], f64)> = points.iter().map(|p| (&p[..], 1.5)).collect();
+    let (fits, beyond) = (matrix(&[10], &list[..3]), matrix(&[10], &list[..4]));
+    check(&changed("sparse", "< NNZ", "< NNZ and p0 < 3"), &fits, &beyond, "(6)", "p0");
+    check(&changed("sparse", "< NNZ", "< NNZ and NNZ <= 3"), &fits, &beyond, "(0)", "NNZ");
+}
+
+#[test]
+fn a_row_that_must_be_shorter_than_the_longest_is_refused() {
+    let layout = changed("ell", "and p1 < W", "and p1 < W and len(p0) < W");
+    let none = matrix(&[2, 4], &[]);
+    let one = matrix(&[2, 4], &[(&[1, 2], 1.0)]);
+    check(&layout, &none, &one, "(1, 2)", "len(p0)");
+}
+
+/// `crd(p0) >= 2*p0 + 1` reads like a bound of the position, but says what may be stored where.
+#[test]
+fn a_condition_on_what_a_position_holds_is_tested() {
+    let layout = changed("sparse", "< NNZ", "< NNZ and crd(p0) >= 2*p0 + 1");
+    let fits = matrix(&[6], &[(&[1], 1.0), (&[4], 2.0)]);
+    let beyond = matrix(&[6], &[(&[1], 1.0), (&[2], 2.0)]);
+    check(&layout, &fits, &beyond, "(2)", "crd(p0)");
+}
+
+#[test]
+fn entries_that_share_a_value_are_compared() {
+    let rows = changed("csr", "\"val(p1)\"", "\"val(p0)\"\nvalue_shape = [\"I\"]");
+    let toeplitz = Arc::new(Layout::named("tests/layouts/toeplitz.toml").expect("a layout"));
+    let equal = [(&[0, 0][..], 2.0), (&[0, 2], 2.0), (&[1, 1], 5.0)];
+    let other = [equal[0], (&[0, 2][..], 3.0), equal[2]];
+    let (fits, beyond) = (matrix(&[2, 3], &equal), matrix(&[2, 3], &other));
+    let packed = pack(&rows, &fits, &PackOptions::default()).expect("equal values");
+    assert_eq!(nonzeros(&packed.entries().expect("a decodable tensor")), nonzeros(&fits));
+    let refused = pack(&rows, &beyond, &PackOptions::default()).expect_err("two values");
+    assert!(refused.message.contains("entry (0, "), "{refused:?}");
+
+    let diagonal = |last: f64| matrix(&[2, 3], &[(&[0, 0], 4.0), (&[1, 1], last)]);
+    let packed = pack(&toeplitz, &diagonal(4.0), &PackOptions::default()).expect("one diagonal");
+    assert_eq!(nonzeros(&packed.entries().expect("a decodable tensor")), nonzeros(&diagonal(4.0)));
+    for (last, entry) in [(5.0, "entry ("), (0.0, "entry (")] {
+        let refused = pack(&toeplitz, &diagonal(last), &PackOptions::default()).expect_err("no");
+        assert_eq!(refused.code, Code::NotPackable);
+        assert!(refused.message.contains(entry), "{refused:?}");
+    }
+    // An entry that is missing is one of another value.
+    let lone = matrix(&[2, 3], &[(&[0, 0], 4.0)]);
+    let refused = pack(&toeplitz, &lone, &PackOptions::default()).expect_err("no");
+    assert!(refused.message.contains("entry (1, 1)"), "{refused:?}");
+}
+
+/// A group without an entry stores a zero at the least column that it may hold.
+#[test]
+fn groups_without_an_entry_are_padded() {
+    let layout = Arc::new(Layout::named("nm(1,3)").expect("a layout"));
+    let given = matrix(&[2, 6], &[(&[0, 0], 1.0), (&[0, 4], 2.0), (&[1, 1], 3.0)]);
+    let packed = pack(&layout, &given, &PackOptions::default()).expect("room");
+    packed.check_properties().expect("valid");
+    assert_eq!(nonzeros(&packed.entries().expect("a decodable tensor")), nonzeros(&given));
+    let two = matrix(&[2, 6], &[(&[0, 0], 1.0), (&[0, 2], 2.0)]);
+    let refused = pack(&layout, &two, &PackOptions::default()).expect_err("no room");
+    assert_eq!(refused.code, Code::NotPackable);
+}
+
+/// What packing keeps by itself is proved, and costs nothing. Of the others, the bound of a slot and the
+/// start of a row that is measured are tested.
+#[test]
+fn little_is_left_to_test_of_the_shipped_layouts() {
+    for (name, _) in siskin::layout::shipped() {
+        let spec = LayoutSpec::parse(&name).expect("a shipped layout");
+        let layout = spec.instantiate(spec.rank().unwrap_or(2)).expect("a layout");
+        let Ok(plan) = siskin::packing::Plan::of(&layout) else { continue };
+        let left: Vec<String> = plan.open_conditions().map(ToString::to_string).collect();
+        let expected: &[&str] = match name.as_str() {
+            "hash" => &["p0 < W0", "p1 < W1"],
+            "nm" => &["p2 <= 1"],
+            "skyline" => &["pos(p0) <= p1"],
+            "vbl" => &["ofs(p0) <= p1"],
+            _ => &[],
+        };
+        assert_eq!(left, expected, "{name}");
+    }
+}
