@@ -180,7 +180,7 @@ impl<'a> Packer<'a> {
         if scatter.roles() == roles {
             let (filled, ranged) = scatter.finish(target)?;
             if let (None, Some(at)) = (&self.ranged, ranged) {
-                self.ranged = Some((target.name.clone(), at));
+                self.ranged = Some((target.name.clone(), target.element_name(at)));
             }
             return Ok(Some(filled));
         }
@@ -221,6 +221,9 @@ impl<'a> Packer<'a> {
             }
             _ => None,
         });
-        Ok((Target { name, index_type, len, fill: array.fill, least, permutation }, shape))
+        let fill = array.fill;
+        let target =
+            Target { name, index_type, len, shape: shape.clone(), fill, least, permutation };
+        Ok((target, shape))
     }
 }

@@ -147,10 +147,10 @@ impl Plan {
         drop(places);
         let tensor = Tensor::new(layout.clone(), entries.dims().to_vec(), &counts, arrays, values)?;
         agree::sizes(&tensor)?;
-        if let Some((array, at)) = &ranged
+        if let Some((array, element)) = &ranged
             && let Err(broken) = tensor.check_properties()
         {
-            return Err(store::undefined(array, *at).note(broken.message));
+            return Err(store::undefined(array, element).note(broken.message));
         }
         if self.verify {
             agree::check(&tensor, entries)?;

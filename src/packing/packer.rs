@@ -35,8 +35,9 @@ pub(super) struct Packer<'a> {
     pub arrays: IndexMap<Name, IndexData>,
     /// Arrays of which only some roles are filled so far.
     pub partial: IndexMap<Name, Scatter>,
-    /// The first element of padding that holds the least number of its range.
-    pub ranged: Option<(Name, usize)>,
+    /// The first array with padding that holds the least number of its range, and its first such
+    /// element.
+    pub ranged: Option<(Name, String)>,
     pub width: Width,
     /// Another part may take entries for which this one has no room; those are marked, in the order of
     /// the entries.

@@ -13,12 +13,29 @@ pub(super) struct Target<'a> {
     pub name: &'a Name,
     pub index_type: IndexType,
     pub len: usize,
+    /// Row-major extents of its arguments.
+    pub shape: Vec<i64>,
     /// Value of elements that no entry defines.
     pub fill: Option<i64>,
     /// The least number that the array may hold, by its declared range.
     pub least: Option<i64>,
     /// The unused numbers fill up what no entry defines: the array is a permutation.
     pub permutation: bool,
+}
+
+impl Target<'_> {
+    /// Element number `at` as one reads it: `crd(0, 2)`.
+    pub fn element_name(&self, at: usize) -> String {
+        let mut rest = at as i64;
+        let mut args: Vec<String> = Vec::new();
+        for &extent in self.shape.iter().skip(1).rev().filter(|n| **n > 0) {
+            args.push((rest % extent).to_string());
+            rest /= extent;
+        }
+        args.push(rest.to_string());
+        args.reverse();
+        format!("{}({})", self.name, args.join(", "))
+    }
 }
 
 /// For each slot, the number of positions before its group, and last the number of all.
@@ -164,8 +181,8 @@ impl Scatter {
                 return Err(Diagnostic::new(
                     Code::NotPackable,
                     format!(
-                        "element {at} of index array `{}` would have to be both {old} and {value}",
-                        target.name
+                        "`{}` would have to be both {old} and {value}",
+                        target.element_name(at)
                     ),
                 )
                 .help("these entries cannot be stored in this layout"));
@@ -185,7 +202,9 @@ impl Scatter {
         {
             match (target.permutation, target.least) {
                 (true, _) => complete_permutation(&mut self.numbers, &self.written),
-                (false, None) => return Err(undefined(target.name, at)),
+                (false, None) => {
+                    return Err(undefined(target.name, &target.element_name(at)));
+                }
                 (false, Some(least)) => {
                     ranged = Some(at);
                     let open = self.numbers.iter_mut().zip(&self.written).filter(|(_, w)| !**w);
@@ -198,12 +217,9 @@ impl Scatter {
 }
 
 /// Nothing says what an element of padding holds.
-pub(super) fn undefined(array: &Name, at: usize) -> Box<Diagnostic> {
-    Diagnostic::new(
-        Code::NotPackable,
-        format!("no entry defines element {at} of index array `{array}`"),
-    )
-    .help(format!("give its value for padding: `fill = …` in [index.{array}]"))
+pub(super) fn undefined(array: &Name, element: &str) -> Box<Diagnostic> {
+    Diagnostic::new(Code::NotPackable, format!("no entry defines `{element}`"))
+        .help(format!("give its value for padding: `fill = …` in [index.{array}]"))
 }
 
 /// Gives the elements that are not written the numbers that do not occur, in order.
