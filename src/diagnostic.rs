@@ -17,6 +17,8 @@ pub type Result<T, E = Box<Diagnostic>> = std::result::Result<T, E>;
 pub enum Code {
     /// A file cannot be opened, read or written.
     Io,
+    /// What was asked does not fit into the memory that is free.
+    Memory,
     /// A relation, property or value expression does not parse.
     Syntax,
     /// An expression is neither affine nor a call of an index array.
@@ -68,6 +70,7 @@ impl Code {
         match self {
             Code::Io => "S0001",
             Code::Usage => "S0002",
+            Code::Memory => "S0003",
             Code::Syntax => "S0101",
             Code::NotAffine => "S0102",
             Code::LayoutSchema => "S0103",

@@ -7,6 +7,8 @@ mod sandbox;
 mod header;
 #[path = "cli/malformed.rs"]
 mod malformed;
+#[path = "cli/memory.rs"]
+mod memory;
 #[path = "cli/results.rs"]
 mod results;
 #[path = "cli/stages.rs"]

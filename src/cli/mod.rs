@@ -13,6 +13,7 @@ mod emit;
 mod explain;
 mod finds;
 mod layouts;
+mod log;
 mod loops;
 mod options;
 mod output;
@@ -69,7 +70,7 @@ pub fn main() -> ExitCode {
         std::process::exit(1);
     }));
     let cli = Cli::parse();
-    start_log(cli.verbose);
+    log::start(cli.verbose);
     let result = match &cli.command {
         Command::Run(c) => c.execute(),
         Command::Emit(c) => c.execute(),
@@ -93,19 +94,4 @@ pub fn main() -> ExitCode {
             }
         }
     }
-}
-
-fn start_log(verbose: u8) {
-    let level = match verbose {
-        0 => tracing::Level::WARN,
-        1 => tracing::Level::INFO,
-        _ => tracing::Level::DEBUG,
-    };
-    let _ = tracing_subscriber::fmt()
-        .with_max_level(level)
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal())
-        .with_target(false)
-        .without_time()
-        .try_init();
 }

@@ -264,8 +264,12 @@ fn read_array<R: Read>(
     };
     // A count that no file can have leads to "too few values".
     let count = usize::try_from(packed).unwrap_or(usize::MAX);
+    let likely = room.plausible(count, SHORTEST_ELEMENT);
+    let bytes = (likely as u64).saturating_mul(value_type.size_bytes() as u64);
+    let what = || format!("the dense array of {m}×{n} elements in the file");
+    crate::tensor::room(bytes, &what, "write its nonzero entries as coordinates, and read those")?;
     let mut values = Values::empty(value_type);
-    values.reserve(room.plausible(count, SHORTEST_ELEMENT));
+    values.reserve(likely);
     while let Some(line) = lines.next_content_line(COMMENT)? {
         let mut words = Words::new(line.text);
         if values.len() == count {

@@ -10,7 +10,7 @@ use super::loaded::Loaded;
 use super::npy_header::{self, ElementType, NpyHeader, bad};
 use super::written::Written;
 use crate::diagnostic::{Diagnostic, Result};
-use crate::tensor::{DenseArray, ValueType, Values, element_count};
+use crate::tensor::{DenseArray, ValueType, Values, array_room, element_count};
 
 /// Bytes decoded at once; a multiple of every element size.
 const CHUNK: usize = 64 * 1024;
@@ -33,6 +33,12 @@ pub(super) fn read(source: &mut dyn Read, name: &str) -> Result<DenseArray> {
 /// Reads the elements, in the order they are stored in, and checks that nothing follows.
 fn read_values(source: &mut dyn Read, header: &NpyHeader, name: &str) -> Result<Values> {
     let n = element_count(&header.dims)?;
+    let kept_as = match (header.element.kind, header.element.size) {
+        (b'b', _) => ValueType::Bool,
+        (_, 8) | (b'u', 4) => ValueType::I64,
+        _ => ValueType::I32,
+    };
+    array_room(&header.dims, kept_as).map_err(|e| e.note(format!("in `{name}`")))?;
     let big = header.element.big_endian;
     macro_rules! elements {
         ($stored:ty, kept as $kept:ty) => {{

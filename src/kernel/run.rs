@@ -13,7 +13,7 @@ use crate::formula::{Arith, Name};
 use crate::layout::Layout;
 use crate::module::{TensorSignature, index_type};
 use crate::program::{Extents, resolve};
-use crate::tensor::{IndexData, IndexType, Tensor, Values};
+use crate::tensor::{IndexData, IndexType, Tensor, Values, room};
 
 /// A kernel with validated arguments, ready to run any number of times.
 pub struct Call<'a> {
@@ -207,6 +207,12 @@ impl CompiledKernel {
         }
         let lookup = SizeLookup { layout, dims, known: &counted, arrays: &arrays };
         let length = lookup.value(&layout.value.len).and_then(|n| usize::try_from(n).ok());
+        if let Some(n) = length {
+            let bytes = (n as u64).saturating_mul(value_type.size_bytes() as u64);
+            let what = || format!("the output `{name}` in layout `{}`", layout.name);
+            let remedy = "use smaller extents, or an output that shares the sparsity of an input";
+            room(bytes, &what, remedy)?;
+        }
         let values = length.and_then(|n| Values::try_zeros(value_type, n)).ok_or_else(|| {
             Diagnostic::new(Code::Shape, format!("the output `{name}` does not fit in memory"))
                 .help("use smaller extents, or a sparser output")

@@ -200,6 +200,7 @@ impl<'a> Packer<'a> {
             )
             .help("let it depend on extents and outer positions only"));
         };
+        self.room(&scope, len)?;
         let trial: std::result::Result<(), _> = Vec::<u64>::new().try_reserve_exact(len);
         if trial.is_err() {
             return Err(Diagnostic::new(

@@ -40,6 +40,7 @@ mod pieces;
 mod plan;
 mod probing;
 mod refusal;
+mod room;
 mod run;
 mod sort;
 mod store;

@@ -19,6 +19,7 @@ use super::part::Part;
 use super::pieces;
 use super::plan::Plan;
 use super::refusal::refused;
+use super::room;
 use super::run::Run;
 use super::store;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -246,6 +247,7 @@ impl Plan {
                 });
             }
         }
+        room::of_values(layout, len, value_type)?;
         let Some(mut values) = Values::try_zeros(value_type, len) else {
             return Err(Diagnostic::new(
                 Code::Shape,

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 
 use super::entries::Entries;
 use super::index_data::{IndexData, IndexType};
+use super::memory::room;
 use super::values::{ValueType, Values, with_values};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
@@ -30,11 +31,24 @@ pub fn element_count(dims: &[usize]) -> Result<usize> {
         .ok_or_else(|| too_large(dims))
 }
 
+/// Whether a dense array fits into the memory that is free.
+///
+/// # Errors
+/// [`Code::Memory`] if not, those of [`element_count`].
+pub(crate) fn array_room(dims: &[usize], value_type: ValueType) -> Result<()> {
+    let bytes = element_count(dims)? as u64 * value_type.size_bytes() as u64;
+    let what = || format!("a dense array of {} elements", shown(dims));
+    room(bytes, &what, "keep it sparse: use a sparse layout, or a file of coordinates (.mtx, .tns)")
+}
+
+fn shown(dims: &[usize]) -> String {
+    dims.iter().map(usize::to_string).collect::<Vec<_>>().join("×")
+}
+
 fn too_large(dims: &[usize]) -> Box<Diagnostic> {
-    let shape: Vec<String> = dims.iter().map(usize::to_string).collect();
     Diagnostic::new(
         Code::Shape,
-        format!("a dense array of {} elements does not fit in memory", shape.join("×")),
+        format!("a dense array of {} elements does not fit in memory", shown(dims)),
     )
     .help("keep it sparse: use a sparse layout, or a file of coordinates (.mtx, .tns)")
 }
@@ -88,9 +102,10 @@ impl DenseArray {
     /// An array of zeros.
     ///
     /// # Errors
-    /// [`Code::Shape`] if it does not fit in memory.
+    /// [`Code::Memory`] if it does not fit into the memory that is free, [`Code::Shape`] if not into any.
     pub fn zeros(dims: &[usize], value_type: ValueType) -> Result<DenseArray> {
         let n = element_count(dims)?;
+        array_room(dims, value_type)?;
         let values = Values::try_zeros(value_type, n).ok_or_else(|| too_large(dims))?;
         Ok(DenseArray { dims: dims.to_vec(), values })
     }
@@ -103,6 +118,7 @@ impl DenseArray {
         let mut array = DenseArray::new(dims, values)?;
         // With at most one extent above 1 both orders agree.
         if array.dims.iter().filter(|&&n| n > 1).count() > 1 {
+            array_room(&array.dims, array.values.value_type())?;
             array.values = with_values!(&array.values, v => {
                 let mut reordered = Vec::with_capacity(v.len());
                 for_each_column_major_offset(&array.dims, |offset| reordered.push(v[offset]));
@@ -115,7 +131,7 @@ impl DenseArray {
     /// The dense array of the entries: duplicates summed, everything else zero.
     ///
     /// # Errors
-    /// [`Code::Shape`] if it does not fit in memory, [`Code::Data`] if an integer sum overflows.
+    /// Those of [`DenseArray::zeros`]; [`Code::Data`] if an integer sum overflows.
     pub fn from_entries(entries: &Entries) -> Result<DenseArray> {
         let mut array = DenseArray::zeros(entries.dims(), entries.values().value_type())?;
         for k in 0..entries.len() {

@@ -37,6 +37,7 @@ mod disorder;
 mod entries;
 mod huge_pages;
 mod index_data;
+mod memory;
 mod points;
 mod strided;
 #[allow(clippy::module_inception)]
@@ -53,7 +54,8 @@ pub use tensor::Tensor;
 pub use validate::Violation;
 pub use values::{Element, Position, ValueType, Values};
 
-pub(crate) use dense::{for_each_nonzero, nonzeros};
+pub(crate) use dense::{array_room, for_each_nonzero, nonzeros};
+pub(crate) use memory::room;
 pub(crate) use points::Scope;
 pub(crate) use strided::Strides;
 pub(crate) use tensor::{extents, known_sizes, rank_differs, shape};
