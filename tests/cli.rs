@@ -3,6 +3,8 @@
 #[path = "cli/sandbox.rs"]
 mod sandbox;
 
+#[path = "cli/archives.rs"]
+mod archives;
 #[path = "cli/header.rs"]
 mod header;
 #[path = "cli/malformed.rs"]

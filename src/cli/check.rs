@@ -1,6 +1,5 @@
 //! `siskin check`: what a declaration says, and whether data keep it.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
@@ -37,7 +36,7 @@ impl Check {
     pub fn execute(&self) -> Output {
         let Some(file) = &self.data else { return self.declaration() };
         let file = FileArgument { path: file.into(), layout: None };
-        let mut packed = match is_archive(&file.path) && holds_arrays(&file.path)? {
+        let mut packed = match data::is_archive(&file.path) && holds_arrays(&file.path)? {
             true => {
                 let layout = Arc::new(layouts::layout(&self.layout, self.rank)?);
                 Tensor::read_arrays(&layout, &file.path)?
@@ -158,8 +157,4 @@ fn remark(r: &Diagnostic) -> String {
     };
     let help = r.help.as_ref().map_or_else(String::new, |help| format!("; {help}"));
     format!("{}{place}{help}", r.message)
-}
-
-fn is_archive(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"))
 }

@@ -9,10 +9,11 @@ use siskin::files::{self, Loaded};
 use siskin::layout::Layout;
 use siskin::tensor::Tensor;
 
+use super::data::{self, Given};
 use super::options::numbers_of;
 use super::output::Output;
+use super::run;
 use super::tensor_argument::FileArgument;
-use super::{data, run};
 
 /// Convert a tensor file, through layouts if given; refuses to lose entries or precision
 #[derive(Args)]
@@ -45,43 +46,55 @@ impl Convert {
             None => None,
         };
         let value_type = self.value_type.as_deref().map(str::parse).transpose()?;
-        let mut loaded = data::load(&from.path, dims, value_type)?;
-        let mut shown = None;
-        for layout in [&from.layout, &to.layout].into_iter().flatten() {
-            let packed = packed(loaded, layout)?;
-            shown = Some((packed.layout().name.clone(), run::shape(&packed)));
-            loaded = data::into_file(packed)?;
+        let mut given = data::given(&from.path, dims, value_type)?;
+        if let Some(layout) = &from.layout {
+            given = Given::Stored(packed(given, layout)?);
         }
-        files::write(&to.path, &loaded)?;
-        let layout = shown.as_ref().map(|(name, _)| name);
+        if let Some(layout) = &to.layout {
+            // What the first layout pads with is padding of the tensor from here on.
+            let through = match (given, &from.layout) {
+                (Given::Stored(tensor), Some(_)) => Given::Loaded(Loaded::of(tensor)?),
+                (given, _) => given,
+            };
+            given = Given::Stored(packed(through, layout)?);
+        }
+        let (dims, stored, value_type) =
+            (given.dims().to_vec(), given.stored(), given.value_type());
+        let (layout, what, holds) = match given {
+            Given::Loaded(loaded) => {
+                files::write(&to.path, &loaded)?;
+                let dims: Vec<String> = dims.iter().map(ToString::to_string).collect();
+                (None, format!("{}, {stored} stored", dims.join(" × ")), None)
+            }
+            Given::Stored(tensor) => {
+                let (name, what) = (tensor.layout().name.clone(), run::shape(&tensor));
+                let holds = files::write_tensor(&to.path, tensor)?;
+                (Some(name), what, data::is_archive(&to.path).then_some(holds))
+            }
+        };
         if self.json {
             return Ok(json!({
                 "input": self.input,
                 "output": to.path,
                 "layout": layout,
-                "dims": loaded.dims(),
-                "stored": loaded.stored(),
-                "type": loaded.value_type().as_str(),
+                "dims": dims,
+                "stored": stored,
+                "type": value_type.as_str(),
+                "holds": holds,
             })
             .to_string());
         }
-        let what = match &shown {
-            Some((_, shape)) => shape.clone(),
-            None => {
-                let dims: Vec<String> = loaded.dims().iter().map(ToString::to_string).collect();
-                format!("{}, {} stored", dims.join(" × "), loaded.stored())
-            }
-        };
-        Ok(format!("{}: {what}\n", to.path.display()))
+        let holds = holds.map_or(String::new(), |holds| format!("; holds {holds}"));
+        Ok(format!("{}: {what}{holds}\n", to.path.display()))
     }
 }
 
 /// The data in a layout; packing refuses entries that have no place in it.
-fn packed(loaded: Loaded, layout: &str) -> Result<Tensor> {
+fn packed(given: Given, layout: &str) -> Result<Tensor> {
     let spec = siskin::layout::LayoutSpec::parse(layout)?;
-    let rank = spec.rank().unwrap_or(loaded.dims().len());
-    let found = loaded.dims().len();
-    let loaded = data::with_rank(loaded, rank).map_err(|_| {
+    let rank = spec.rank().unwrap_or(given.dims().len());
+    let found = given.dims().len();
+    let given = given.with_rank(rank).map_err(|_| {
         Diagnostic::new(
             Code::Shape,
             format!("layout `{layout}` has rank {rank}, the tensor has rank {found}"),
@@ -89,5 +102,5 @@ fn packed(loaded: Loaded, layout: &str) -> Result<Tensor> {
         .help("choose a layout of the tensor's rank; `siskin layouts` lists them")
     })?;
     let layout: Arc<Layout> = Arc::new(spec.instantiate(rank)?);
-    data::pack(&layout, loaded, None)
+    given.pack(&layout, None)
 }

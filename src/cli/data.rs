@@ -77,12 +77,12 @@ pub fn inputs(program: &Program, arguments: &[String], options: &KernelOptions) 
         }
     }
     let start = Instant::now();
-    let mut loaded: IndexMap<Name, (Loaded, Arc<Layout>)> = IndexMap::new();
+    let mut loaded: IndexMap<Name, (Given, Arc<Layout>)> = IndexMap::new();
     for (name, file) in &files {
         let rank = ranks[name];
         let dims = extents.tensors.get(name).cloned();
-        let data = load(&file.path, dims, Some(value_type))?;
-        let data = with_rank(data, rank).map_err(|data| {
+        let data = given(&file.path, dims, Some(value_type))?;
+        let data = data.with_rank(rank).map_err(|data| {
             Diagnostic::new(
                 Code::Shape,
                 format!(
@@ -93,15 +93,17 @@ pub fn inputs(program: &Program, arguments: &[String], options: &KernelOptions) 
             )
             .help("write one subscript for each dimension, or use another file")
         })?;
-        let role = match name == output {
-            true => DefaultFor::Output,
-            false => default_role(&data),
+        let role = match (name == output, &data) {
+            (true, _) => DefaultFor::Output,
+            (false, Given::Loaded(data)) => default_role(data),
+            (false, Given::Stored(_)) => DefaultFor::Entries,
         };
-        let layout = match &file.layout {
-            Some(text) => Layout::named_for_rank(text, rank)?,
-            None => Layout::named_for_rank(&role.layout()?, rank)?,
+        let layout = match (&file.layout, &data) {
+            (Some(text), _) => Arc::new(Layout::named_for_rank(text, rank)?),
+            (None, Given::Stored(tensor)) if name != output => tensor.layout().clone(),
+            (None, _) => Arc::new(Layout::named_for_rank(&role.layout()?, rank)?),
         };
-        loaded.insert(name.clone(), (data, Arc::new(layout)));
+        loaded.insert(name.clone(), (data, layout));
     }
     let read = start.elapsed();
     let width = match options.index_width()? {
@@ -120,7 +122,7 @@ pub fn inputs(program: &Program, arguments: &[String], options: &KernelOptions) 
         let about = |e: Box<Diagnostic>| {
             e.note(format!("for tensor `{name}` of `{}`", files[&name].path.display()))
         };
-        let mut packed = pack(&layout, data, Some(width)).map_err(about)?;
+        let mut packed = data.pack(&layout, Some(width)).map_err(about)?;
         packing += start.elapsed();
         let start = Instant::now();
         packed.validate().map_err(about)?;
@@ -129,6 +131,92 @@ pub fn inputs(program: &Program, arguments: &[String], options: &KernelOptions) 
     }
     let files = files.into_iter().map(|(n, f)| (n, f.path)).collect();
     Ok(Inputs { tensors, files, extents, width, read, pack: packing, validate: validating })
+}
+
+/// What a file gives.
+pub enum Given {
+    /// Data to be packed.
+    Loaded(Loaded),
+    /// A tensor that is packed already: the file has its declaration.
+    Stored(Tensor),
+}
+
+impl Given {
+    pub fn dims(&self) -> &[usize] {
+        match self {
+            Given::Loaded(data) => data.dims(),
+            Given::Stored(tensor) => tensor.dims(),
+        }
+    }
+
+    pub fn stored(&self) -> usize {
+        match self {
+            Given::Loaded(data) => data.stored(),
+            Given::Stored(tensor) => tensor.stored(),
+        }
+    }
+
+    pub fn value_type(&self) -> ValueType {
+        match self {
+            Given::Loaded(data) => data.value_type(),
+            Given::Stored(tensor) => tensor.value_type(),
+        }
+    }
+
+    /// With `rank` dimensions; see [`with_rank`].
+    pub fn with_rank(self, rank: usize) -> std::result::Result<Given, Box<Given>> {
+        match self {
+            Given::Loaded(data) => with_rank(data, rank)
+                .map(Given::Loaded)
+                .map_err(|data| Box::new(Given::Loaded(*data))),
+            Given::Stored(tensor) if tensor.dims().len() == rank => Ok(Given::Stored(tensor)),
+            Given::Stored(tensor) => Err(Box::new(Given::Stored(tensor))),
+        }
+    }
+
+    /// In a layout; what is stored in it already stays as it is.
+    pub fn pack(self, layout: &Arc<Layout>, width: Option<IndexWidth>) -> Result<Tensor> {
+        match self {
+            Given::Loaded(data) => pack(layout, data, width),
+            Given::Stored(tensor) if tensor.layout().same_as(layout) => Ok(tensor),
+            Given::Stored(tensor) => {
+                packing::convert(&tensor, layout, &PackOptions { index_width: packed_width(width) })
+            }
+        }
+    }
+}
+
+/// Reads a file, without unpacking what is packed.
+pub fn given(
+    path: &Path,
+    dims: Option<Vec<usize>>,
+    value_type: Option<ValueType>,
+) -> Result<Given> {
+    let stored = match is_archive(path) {
+        true => files::read_stored(path)?,
+        false => None,
+    };
+    let stated = |tensor: &Tensor| dims.as_ref().is_none_or(|dims| dims == tensor.dims());
+    let Some(mut tensor) = stored.filter(stated) else {
+        return load(path, dims, value_type).map(Given::Loaded);
+    };
+    let about = |e: Box<Diagnostic>| e.note(format!("in `{}`", path.display()));
+    tensor.validate().map_err(about)?;
+    if let Some(value_type) = value_type.filter(|t| *t != tensor.value_type()) {
+        let (params, arrays) = (tensor.params().clone(), tensor.arrays().clone());
+        let values = tensor.values().convert(value_type).map_err(about)?;
+        let dims = tensor.dims().to_vec();
+        tensor = Tensor::new(tensor.layout().clone(), dims, &params, arrays, values)?;
+        tensor.validate().map_err(about)?;
+    }
+    tracing::info!("read {}: {}, as stored", path.display(), super::run::shape(&tensor));
+    Ok(Given::Stored(tensor))
+}
+
+/// Whether a file is a NumPy archive by its name.
+pub fn is_archive(path: &Path) -> bool {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    name.strip_suffix(".gz").unwrap_or(&name).ends_with(".npz")
 }
 
 /// The role whose default layout suits data without one.
@@ -141,12 +229,15 @@ pub fn default_role(data: &Loaded) -> DefaultFor {
 
 /// The data in a layout.
 pub fn pack(layout: &Arc<Layout>, data: Loaded, width: Option<IndexWidth>) -> Result<Tensor> {
-    let index_width = match width {
+    data.pack_with(layout, &PackOptions { index_width: packed_width(width) })
+}
+
+fn packed_width(width: Option<IndexWidth>) -> packing::IndexWidth {
+    match width {
         None => packing::IndexWidth::Auto,
         Some(IndexWidth::U32) => packing::IndexWidth::U32,
         Some(IndexWidth::U64) => packing::IndexWidth::U64,
-    };
-    data.pack_with(layout, &PackOptions { index_width })
+    }
 }
 
 /// The data with `rank` dimensions: a matrix of one row or column may be a vector.
@@ -195,12 +286,4 @@ pub fn load(
         file.loaded.stored()
     );
     Ok(file.loaded)
-}
-
-/// What a file of a tensor in `layout` holds: an array if the layout has no index arrays.
-pub fn into_file(tensor: Tensor) -> Result<Loaded> {
-    match tensor.layout().arrays.is_empty() {
-        true => Ok(Loaded::Dense(tensor.into_dense()?)),
-        false => Ok(Loaded::Entries(tensor.entries()?)),
-    }
 }

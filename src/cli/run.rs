@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Value, json};
 use siskin::diagnostic::{Code, Diagnostic, Result};
-use siskin::files;
+use siskin::files::{self, Loaded};
 use siskin::kernel::{CompiledKernel, Kernel};
 use siskin::layout::Layout;
 use siskin::packing::{self, PackOptions};
@@ -78,7 +78,7 @@ impl Run {
         // What is shown is taken before the result is given away: it may be half of the memory.
         let whole = if target.is_none() { whole(&result)? } else { String::new() };
         if let Some(target) = &target {
-            files::write(&target.path, &data::into_file(result)?)?;
+            target.write(result)?;
         }
         Ok(match self.options.json {
             true => self.json(&compiled, &inputs, &about, seconds),
@@ -184,7 +184,7 @@ impl Run {
 pub fn for_data(kernel: Kernel, inputs: &Inputs) -> Result<Kernel> {
     let mut kernel = kernel.index(inputs.width);
     for (name, t) in &inputs.tensors {
-        kernel = kernel.layout(name, &t.layout().name);
+        kernel = kernel.declared(name, t.layout());
     }
     kernel.measured(inputs.by_name(), &inputs.extents.indices)
 }
@@ -231,6 +231,14 @@ impl Target {
             Some(layout) => OutputLayout::Asked(Arc::new(Layout::named_for_rank(&layout, rank)?)),
         };
         Ok(Target { path: file.path, layout })
+    }
+
+    /// An archive holds the layout that was asked for; a result without one is entries.
+    fn write(&self, result: Tensor) -> Result<()> {
+        match self.layout {
+            OutputLayout::Default => files::write(&self.path, &Loaded::of(result)?),
+            _ => files::write_tensor(&self.path, result).map(|_| ()),
+        }
     }
 
     /// The result in the target's layout.

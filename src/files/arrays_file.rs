@@ -1,44 +1,183 @@
 //! The arrays of a packed tensor in a NumPy archive (`.npz`): one member for each index array under
-//! its name, the values under theirs, the extents as `shape`, and counted sizes under their names.
+//! its name, the values under theirs, the extents as `shape`, counted sizes under their names, and the
+//! declaration of the layout as `declaration.toml`. Where Binsparse has a name for the storage, the
+//! members have its names, and its descriptor is `binsparse.json`.
 //!
-//! Unlike the other files, this one belongs to a layout. Nothing about the arrays is believed:
-//! [`Tensor::validate`] says what is wrong with them.
+//! A tensor is read back without packing. Nothing about its arrays is believed: [`Tensor::validate`] says
+//! what is wrong with them.
 
 use std::fs;
-use std::io::{BufReader, BufWriter, Read, Seek, Write};
+use std::io::{BufReader, Cursor, Read, Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use flate2::read::MultiGzDecoder;
 use indexmap::IndexMap;
 use npyz::npz::NpzArchive;
 
+use super::binsparse;
+use super::known::Known;
+use super::lines::read_failed;
 use super::npy;
 use super::npy_header::bad;
+use super::replace::replace;
+use super::scipy;
 use super::stored_zip::StoredZip;
+use super::written::{WriteFailure, Written};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
-use crate::layout::Layout;
-use crate::tensor::{DenseArray, IndexData, Tensor, Values};
+use crate::layout::{Layout, LayoutSpec, checks};
+use crate::tensor::{DenseArray, IndexData, IndexType, Tensor, Values};
 
 const SHAPE: &str = "shape";
+const DECLARATION: &str = "declaration.toml";
+const DESCRIPTOR: &str = "binsparse.json";
 
-/// Whether the archive at `path` holds arrays of some layout; SciPy's say their `format`.
+/// Members by which the sparse arrays of other programs are known.
+const OF_OTHERS: [&str; 3] = ["format", "coords", "compressed_axes"];
+
+/// A file, or what was unzipped of one.
+trait Source: Read + Seek {}
+impl<T: Read + Seek> Source for T {}
+type Archive = NpzArchive<Box<dyn Source>>;
+
+/// Whether the archive at `path` holds arrays of some layout, rather than SciPy's or PyData's.
 ///
 /// # Errors
 /// [`Code::Io`] if it cannot be opened, [`Code::Data`] if it is no archive.
 pub fn holds_arrays(path: &Path) -> Result<bool> {
-    Ok(!open(path)?.array_names().any(|name| name == "format"))
+    let mut archive = open(path)?;
+    let others = archive.array_names().any(|name| OF_OTHERS.contains(&name));
+    Ok(text(&mut archive, DECLARATION).is_some() || !others)
 }
 
-fn open(path: &Path) -> Result<NpzArchive<BufReader<fs::File>>> {
+/// The tensor of an archive that holds its layout's declaration; it is not validated.
+///
+/// # Errors
+/// Those of [`Tensor::read_arrays`], and of the declaration.
+pub fn read_stored(path: &Path) -> Result<Option<Tensor>> {
+    let mut archive = open(path)?;
+    let Some(declaration) = text(&mut archive, DECLARATION) else { return Ok(None) };
+    let name = path.display().to_string();
+    let spec = LayoutSpec::from_toml(&format!("{name}: {DECLARATION}"), &declaration)?;
+    let Some(rank) = spec.rank() else {
+        return Err(bad(&name, "the declaration in the archive is one for any rank")
+            .help("write the archive again with `siskin convert`"));
+    };
+    let mut layout = spec.instantiate(rank)?;
+    // The name that it had when it was written.
+    if let Some(own) = spec.own_name() {
+        layout.name = own.to_string();
+    }
+    read_from(&mut archive, &Arc::new(layout), &name).map(Some)
+}
+
+fn open(path: &Path) -> Result<Archive> {
+    let name = path.display().to_string();
     let file = fs::File::open(path).map_err(|error| {
-        Diagnostic::new(Code::Io, format!("cannot open `{}`: {error}", path.display()))
+        Diagnostic::new(Code::Io, format!("cannot open `{name}`: {error}"))
             .help("check the path and its permissions")
     })?;
-    NpzArchive::new(BufReader::new(file)).map_err(|error| {
-        bad(&path.display().to_string(), format!("not a zip archive: {error}"))
-            .help("write it with `numpy.savez`")
+    let zipped = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz"));
+    let source: Box<dyn Source> = match zipped {
+        false => Box::new(BufReader::new(file)),
+        true => {
+            let mut bytes = Vec::new();
+            let mut decoder = MultiGzDecoder::new(BufReader::new(file));
+            decoder.read_to_end(&mut bytes).map_err(|error| read_failed(&name, &error))?;
+            Box::new(Cursor::new(bytes))
+        }
+    };
+    NpzArchive::new(source).map_err(|error| {
+        bad(&name, format!("not a zip archive: {error}")).help("write it with `numpy.savez`")
     })
+}
+
+/// A member that is a text.
+fn text(archive: &mut Archive, member: &str) -> Option<String> {
+    /// No declaration is longer.
+    const MOST: u64 = 1 << 20;
+    let mut text = String::new();
+    let content = archive.zip_archive().by_name(member).ok()?;
+    content.take(MOST).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// What the member of an array of `layout` is called.
+fn member_name<'a>(known: Option<&'a Known>, array: &'a Name) -> &'a Name {
+    let named = known.and_then(|k| k.names.iter().find(|(_, of_layout)| *of_layout == array));
+    named.map_or(array, |(of_model, _)| of_model)
+}
+
+fn read_from(archive: &mut Archive, layout: &Arc<Layout>, name: &str) -> Result<Tensor> {
+    let known = match text(archive, DESCRIPTOR) {
+        Some(_) => binsparse::storage(layout)?,
+        None => None,
+    };
+    let known = known.as_ref();
+    let shape = integers(archive, name, SHAPE)?;
+    let dims: Option<Vec<usize>> = shape.iter().map(|&n| usize::try_from(n).ok()).collect();
+    let dims = dims.ok_or_else(|| bad(name, format!("`{SHAPE}` has a negative extent")))?;
+    let mut arrays = IndexMap::new();
+    for (array, declared) in &layout.arrays {
+        let numbers = integers(archive, name, member_name(known, array))?;
+        // As packing would have it, so that a kernel takes it as it is.
+        let narrow = match checks::admits_negative(declared) {
+            true => IndexType::I32,
+            false => IndexType::U32,
+        };
+        let data = IndexData::I64(numbers);
+        arrays.insert(array.clone(), data.convert(narrow).unwrap_or(data));
+    }
+    let mut counted: IndexMap<Name, i64> = IndexMap::new();
+    for (size, definition) in &layout.params {
+        if definition.is_none() && archive.array_names().any(|found| *found == **size) {
+            match integers(archive, name, size)?.as_slice() {
+                [n] => counted.insert(size.clone(), *n),
+                _ => return Err(bad(name, format!("`{size}` is not one number"))),
+            };
+        }
+    }
+    let values = member(archive, name, member_name(known, &layout.value.name))?.into_values();
+    Tensor::new(layout.clone(), dims, &counted, arrays, values)
+        .map_err(|e| e.note(format!("in `{name}`")))
+}
+
+/// Writes the members; what Binsparse calls the storage, if it does.
+pub(super) fn write(out: &mut dyn Write, tensor: &Tensor) -> Written {
+    let layout = tensor.layout();
+    if layout.arrays.keys().chain(layout.params.keys()).any(|n| &**n == SHAPE) {
+        return Err(WriteFailure::Refused(
+            Diagnostic::new(
+                Code::Data,
+                format!("the extents would have the name of an array, `{SHAPE}`"),
+            )
+            .help("rename the array in the declaration"),
+        ));
+    }
+    let known = binsparse::storage(layout)?;
+    let known = known.as_ref();
+    let numbers = |numbers: Vec<i64>| Values::I64(numbers);
+    let mut members: Vec<(&str, Values)> =
+        vec![(SHAPE, numbers(tensor.dims().iter().map(|&n| n as i64).collect()))];
+    for (name, data) in tensor.arrays() {
+        members.push((member_name(known, name), numbers(data.iter_i64().collect())));
+    }
+    for (name, definition) in &layout.params {
+        if definition.is_none() {
+            members.push((name, numbers(vec![tensor.params()[name]])));
+        }
+    }
+    let mut archive = StoredZip::new(out);
+    archive.add(DECLARATION, layout.to_toml().as_bytes())?;
+    if let Some(known) = known {
+        archive.add(DESCRIPTOR, binsparse::descriptor(tensor, known).as_bytes())?;
+    }
+    let values = (&**member_name(known, &layout.value.name), tensor.values());
+    for (name, values) in members.iter().map(|(name, v)| (*name, v)).chain([values]) {
+        archive.add(&format!("{name}.npy"), &scipy::member(&[values.len()], values)?)?;
+    }
+    Ok(archive.finish()?)
 }
 
 impl Tensor {
@@ -48,70 +187,20 @@ impl Tensor {
     /// [`Code::Io`] if the file cannot be read, [`Code::Data`] if a member is missing or malformed;
     /// those of [`Tensor::new`].
     pub fn read_arrays(layout: &Arc<Layout>, path: &Path) -> Result<Tensor> {
-        let mut archive = open(path)?;
-        let name = path.display().to_string();
-        let shape = integers(&mut archive, &name, SHAPE)?;
-        let dims: Option<Vec<usize>> = shape.iter().map(|&n| usize::try_from(n).ok()).collect();
-        let dims = dims.ok_or_else(|| bad(&name, format!("`{SHAPE}` has a negative extent")))?;
-        let mut arrays = IndexMap::new();
-        for array in layout.arrays.keys() {
-            let numbers = integers(&mut archive, &name, array)?;
-            arrays.insert(array.clone(), IndexData::I64(numbers));
-        }
-        let mut counted: IndexMap<Name, i64> = IndexMap::new();
-        for (size, definition) in &layout.params {
-            if definition.is_none() && archive.array_names().any(|found| *found == **size) {
-                match integers(&mut archive, &name, size)?.as_slice() {
-                    [n] => counted.insert(size.clone(), *n),
-                    _ => return Err(bad(&name, format!("`{size}` is not one number"))),
-                };
-            }
-        }
-        let values = member(&mut archive, &name, &layout.value.name)?.into_values();
-        Tensor::new(layout.clone(), dims, &counted, arrays, values)
-            .map_err(|e| e.note(format!("in `{name}`")))
+        read_from(&mut open(path)?, layout, &path.display().to_string())
     }
 
-    /// Writes the arrays, so that [`Tensor::read_arrays`] reads the tensor back.
+    /// Writes the arrays with the declaration of the layout, so that [`read_stored`] reads the tensor
+    /// back.
     ///
     /// # Errors
     /// [`Code::Io`].
     pub fn write_arrays(&self, path: &Path) -> Result<()> {
-        let numbers = |numbers: Vec<i64>| Values::I64(numbers);
-        let mut members: Vec<(String, Values)> =
-            vec![(SHAPE.to_string(), numbers(self.dims().iter().map(|&n| n as i64).collect()))];
-        for (name, data) in self.arrays() {
-            members.push((name.to_string(), numbers(data.iter_i64().collect())));
-        }
-        for (name, definition) in &self.layout().params {
-            if definition.is_none() {
-                members.push((name.to_string(), numbers(vec![self.params()[name]])));
-            }
-        }
-        members.push((self.layout().value.name.to_string(), self.values().clone()));
-        let write = || -> std::io::Result<()> {
-            let mut out = BufWriter::new(fs::File::create(path)?);
-            let mut archive = StoredZip::new(&mut out);
-            for (name, values) in &members {
-                let mut bytes = Vec::new();
-                npy::write_array(&mut bytes, &[values.len()], values)?;
-                archive.add(&format!("{name}.npy"), &bytes)?;
-            }
-            archive.finish()?;
-            out.flush()
-        };
-        write().map_err(|error| {
-            Diagnostic::new(Code::Io, format!("cannot write `{}`: {error}", path.display()))
-                .help("check that the folder exists, can be written to and has space")
-        })
+        replace(path, |out| write(out, self)).map_err(|failure| failure.diagnostic(path))
     }
 }
 
-fn member<R: Read + Seek>(
-    archive: &mut NpzArchive<R>,
-    name: &str,
-    key: &str,
-) -> Result<DenseArray> {
+fn member(archive: &mut Archive, name: &str, key: &str) -> Result<DenseArray> {
     let file = format!("{key}.npy");
     if !archive.array_names().any(|found| found == key) {
         return Err(bad(name, format!("the archive has no member `{file}`")).help(
@@ -126,11 +215,7 @@ fn member<R: Read + Seek>(
 }
 
 /// A vector of integers, or one integer.
-fn integers<R: Read + Seek>(
-    archive: &mut NpzArchive<R>,
-    name: &str,
-    key: &str,
-) -> Result<Vec<i64>> {
+fn integers(archive: &mut Archive, name: &str, key: &str) -> Result<Vec<i64>> {
     match member(archive, name, key)?.into_values() {
         Values::I64(v) => Ok(v),
         Values::I32(v) => Ok(v.into_iter().map(i64::from).collect()),
@@ -166,6 +251,11 @@ mod tests {
         assert_eq!(read.dims(), tensor.dims());
         assert_eq!(read.params(), tensor.params());
         assert_eq!(read.entries().unwrap(), tensor.entries().unwrap());
+        // The declaration is beside the arrays.
+        let mut stored = read_stored(&path).unwrap().unwrap();
+        stored.validate().unwrap();
+        assert!(stored.layout().same_as(tensor.layout()));
+        assert_eq!(stored.arrays(), tensor.arrays());
         // The members of another layout are missing.
         let other = Arc::new(Layout::named("dcsr").unwrap());
         let error = Tensor::read_arrays(&other, &path).unwrap_err();

@@ -10,13 +10,15 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
+use super::arrays_file::read_stored;
 use super::lines::{Lines, Room, read_failed};
 use super::loaded::Loaded;
 use super::options::ReadOptions;
 use super::replace::{check_place, replace};
 use super::written::{WriteFailure, Written};
-use super::{mtx, npy, npz, tns};
+use super::{arrays_file, binsparse, mtx, npy, npz, pydata, scipy, tns};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::tensor::{Entries, Tensor};
 
 /// The extensions that are understood; `.gz` may follow each.
 pub const EXTENSIONS: [&str; 4] = [".mtx", ".tns", ".npy", ".npz"];
@@ -77,6 +79,12 @@ impl Format {
 pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<File> {
     let (format, compressed) = Format::of(path)?;
     let name = path.display().to_string();
+    if format == Format::Npz
+        && let Some(mut tensor) = read_stored(path)?
+    {
+        tensor.validate().map_err(|e| e.note(format!("in `{name}`")))?;
+        return finish(Loaded::of(tensor)?, Vec::new(), &name, options);
+    }
     let file = fs::File::open(path).map_err(|error| {
         Diagnostic::new(Code::Io, format!("cannot open `{name}`: {error}"))
             .help("check the path and its permissions")
@@ -190,7 +198,7 @@ pub fn check_writable(path: &Path, rank: Option<usize>) -> Result<()> {
     match (rank, format) {
         (Some(rank), Format::MatrixMarket) => mtx::check_rank(rank),
         (Some(rank), Format::Frostt) => tns::check_rank(rank),
-        (Some(rank), Format::Npz) => npz::check_rank(rank),
+        (Some(rank), Format::Npz) => check_archived_rank(rank),
         (_, Format::Npy) | (None, _) => Ok(()),
     }
 }
@@ -204,32 +212,87 @@ pub fn check_writable(path: &Path, rank: Option<usize>) -> Result<()> {
 /// [`Code::Shape`] if the format cannot hold a tensor of this rank or size.
 pub fn write(path: &Path, data: &Loaded) -> Result<()> {
     let (format, compressed) = Format::of(path)?;
+    put(path, compressed, |out| match format {
+        Format::MatrixMarket => Ok(mtx::write(out, data)?),
+        Format::Frostt => Ok(tns::write(out, data)?),
+        Format::Npy => npy::write(out, data),
+        Format::Npz => match data {
+            Loaded::Entries(entries) => write_entries(out, entries),
+            Loaded::Dense(array) => write_entries(out, &array.to_entries()),
+        },
+    })
+}
+
+/// Entries in an archive that both SciPy and PyData read, where both have tensors of this rank.
+fn write_entries(out: &mut dyn Write, entries: &Entries) -> Written {
+    check_archived_rank(entries.rank())?;
+    match entries.rank() {
+        2 => scipy::write_entries(out, entries),
+        _ => pydata::write_entries(out, entries),
+    }
+}
+
+/// Writes a tensor as it is stored, if the format of the file can: an archive (`.npz`) is SciPy's or
+/// PyData's where one of these has a storage like the tensor's layout, and holds the layout's own arrays
+/// with their declaration otherwise. Other formats list the entries. Says what was written.
+///
+/// # Errors
+/// Those of [`write()`].
+pub fn write_tensor(path: &Path, tensor: Tensor) -> Result<String> {
+    let (format, compressed) = Format::of(path)?;
+    if format != Format::Npz {
+        let loaded = Loaded::of(tensor)?;
+        write(path, &loaded)?;
+        return Ok(match loaded {
+            Loaded::Entries(_) => "its entries".to_string(),
+            Loaded::Dense(_) => "an array".to_string(),
+        });
+    }
+    let layout = tensor.layout();
+    if let Some(known) = scipy::storage(&tensor)? {
+        put(path, compressed, |out| scipy::write(out, &tensor, &known))?;
+        return Ok(format!("SciPy's {}", known.format));
+    }
+    if let Some((known, axes)) = pydata::storage(layout)? {
+        put(path, compressed, |out| pydata::write(out, &tensor, &known, &axes))?;
+        return Ok(format!("PyData's {}", known.format));
+    }
+    if pydata::is_list(layout)? {
+        let entries = tensor.entries()?;
+        put(path, compressed, |out| pydata::write_entries(out, &entries))?;
+        return Ok("a list of coordinates".to_string());
+    }
+    put(path, compressed, |out| arrays_file::write(out, &tensor))?;
+    Ok(match binsparse::storage(layout)? {
+        Some(known) => format!("Binsparse's {}, with its declaration", known.format),
+        None => "the arrays of the layout, with its declaration".to_string(),
+    })
+}
+
+/// A file that is complete, or the old one.
+fn put(path: &Path, compressed: bool, emit: impl FnOnce(&mut dyn Write) -> Written) -> Result<()> {
     check_place(path)?;
     let written = replace(path, |out| {
         if !compressed {
-            return emit(format, out, data);
+            emit(out)?;
+            return Ok(out.flush()?);
         }
         // The encoder writes no date and no name, so its bytes depend on the content alone.
         let encoder = GzEncoder::new(out, Compression::default());
         let mut buffered = BufWriter::with_capacity(1 << 16, encoder);
-        emit(format, &mut buffered, data)?;
+        emit(&mut buffered)?;
+        buffered.flush()?;
         Ok(buffered.get_mut().try_finish()?)
     });
-    written.map_err(|failure| match failure {
-        WriteFailure::Refused(diagnostic) => diagnostic,
-        WriteFailure::Io(error) => {
-            Diagnostic::new(Code::Io, format!("cannot write `{}`: {error}", path.display()))
-                .help("check that the folder can be written to and has space")
-        }
-    })
+    written.map_err(|failure: WriteFailure| failure.diagnostic(path))
 }
 
-fn emit(format: Format, out: &mut dyn Write, data: &Loaded) -> Written {
-    match format {
-        Format::MatrixMarket => mtx::write(out, data)?,
-        Format::Frostt => tns::write(out, data)?,
-        Format::Npy => npy::write(out, data)?,
-        Format::Npz => npz::write(out, data)?,
+/// # Errors
+/// [`Code::Shape`] if entries of this rank have no coordinates.
+fn check_archived_rank(rank: usize) -> Result<()> {
+    match rank {
+        0 => Err(Diagnostic::new(Code::Shape, "a scalar does not fit in a sparse archive")
+            .help("use a .npy file")),
+        _ => Ok(()),
     }
-    Ok(out.flush()?)
 }

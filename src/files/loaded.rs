@@ -1,7 +1,7 @@
 //! What a file turned out to hold: entries or a dense array.
 
 use crate::diagnostic::Result;
-use crate::tensor::{DenseArray, Entries, ValueType, Values};
+use crate::tensor::{DenseArray, Entries, Tensor, ValueType, Values};
 
 /// The content of a file, in the form the file has.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,17 @@ impl From<DenseArray> for Loaded {
 }
 
 impl Loaded {
+    /// What a file of a tensor holds: an array if its layout has no index arrays, entries otherwise.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::entries`].
+    pub fn of(tensor: Tensor) -> Result<Loaded> {
+        match tensor.layout().arrays.is_empty() {
+            true => Ok(Loaded::Dense(tensor.into_dense()?)),
+            false => Ok(Loaded::Entries(tensor.entries()?)),
+        }
+    }
+
     /// Extent of each dimension.
     pub fn dims(&self) -> &[usize] {
         match self {

@@ -31,8 +31,10 @@
 //! ```
 
 mod arrays_file;
+mod binsparse;
 mod file;
 mod from_file;
+mod known;
 mod lines;
 mod loaded;
 mod mtx;
@@ -41,14 +43,16 @@ mod npy;
 mod npy_header;
 mod npz;
 mod options;
+mod pydata;
 mod replace;
+mod scipy;
 mod stored_zip;
 mod tns;
 mod words;
 mod written;
 
-pub use arrays_file::holds_arrays;
-pub use file::{EXTENSIONS, File, check_writable, read, write};
+pub use arrays_file::{holds_arrays, read_stored};
+pub use file::{EXTENSIONS, File, check_writable, read, write, write_tensor};
 pub use loaded::Loaded;
 pub use options::ReadOptions;
 pub use replace::{check_place, replace};

@@ -1,18 +1,16 @@
-//! SciPy sparse archives (`.npz`), as `scipy.sparse.save_npz` writes them.
+//! Sparse archives (`.npz`), as `scipy.sparse.save_npz` and PyData's `sparse.save_npz` write them.
 //!
-//! In: a zip of NumPy arrays; the member `format` says which sparse storage they make up (the names
-//! below are SciPy's, part of the file format). Out: [`Entries`]. Written is always `coo`.
+//! In: a zip of NumPy arrays; the member `format` says which of SciPy's storages they make up (the names
+//! below are SciPy's, part of the file format), PyData's are told by their members. Out: [`Entries`].
 
-use std::io::{Read, Seek, Write};
+use std::io::{Read, Seek};
 
 use npyz::npz::NpzArchive;
 
-use super::loaded::Loaded;
 use super::npy;
 use super::npy_header::bad;
-use super::stored_zip::StoredZip;
-use super::written::Written;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use super::pydata::Compressed;
+use crate::diagnostic::{Diagnostic, Result};
 use crate::tensor::{DenseArray, Entries, IndexData, Values};
 
 /// Reads a sparse array. Explicit zeros are kept, except in `bsr` and `dia`, where they are the
@@ -29,13 +27,18 @@ pub(super) fn read<R: Read + Seek>(source: R, name: &str) -> Result<Entries> {
         )
     })?;
     let mut members = Members { archive, name };
-    let format = members.open("format", npy::read_word)?;
-    let shape = members.open("shape", npy::read)?;
-    let shape = members.integers("shape", shape)?;
-    let dims: Vec<usize> = shape
-        .iter()
-        .map(|&n| usize::try_from(n).map_err(|_| bad(name, format!("extent {n} in `shape`"))))
-        .collect::<Result<_>>()?;
+    if members.has("fill_value") {
+        members.filled_with_zero()?;
+    }
+    if members.has("compressed_axes") {
+        return members.several_axes();
+    }
+    // Older versions of PyData's library say no format.
+    let format = match !members.has("format") && members.has("coords") {
+        true => "coo".to_string(),
+        false => members.open("format", npy::read_word)?,
+    };
+    let dims = members.dims()?;
     let data = members.array("data")?;
     let Parts { coords, values } = match (format.as_str(), dims.as_slice()) {
         ("coo", _) => members.coordinates(&dims, data)?,
@@ -84,7 +87,7 @@ impl<R: Read + Seek> Members<'_, R> {
     ) -> Result<T> {
         let member = format!("{key}.npy");
         let place = format!("{}: {member}", self.name);
-        if !self.archive.array_names().any(|found| found == key) {
+        if !self.has(key) {
             return Err(bad(self.name, format!("the archive has no member `{member}`"))
                 .help("only sparse arrays written by `scipy.sparse.save_npz` can be read"));
         }
@@ -99,6 +102,43 @@ impl<R: Read + Seek> Members<'_, R> {
 
     fn array(&mut self, key: &str) -> Result<DenseArray> {
         self.open(key, npy::read)
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.archive.array_names().any(|found| found == key)
+    }
+
+    /// Elements that are not stored are zero everywhere here.
+    fn filled_with_zero(&mut self) -> Result<()> {
+        let fill = self.array("fill_value")?;
+        match fill.values().len() == 1 && fill.values().is_zero(0) {
+            true => Ok(()),
+            false => Err(bad(self.name, "elements that are not stored are not zero")
+                .help("only a `fill_value` of 0 is supported: subtract it before saving")),
+        }
+    }
+
+    /// The extents.
+    fn dims(&mut self) -> Result<Vec<usize>> {
+        let shape = self.vector("shape")?;
+        shape
+            .iter()
+            .map(|&n| {
+                usize::try_from(n).map_err(|_| bad(self.name, format!("extent {n} in `shape`")))
+            })
+            .collect()
+    }
+
+    /// PyData's compressed arrays.
+    fn several_axes(&mut self) -> Result<Entries> {
+        let compressed = Compressed {
+            dims: self.dims()?,
+            axes: self.vector("compressed_axes")?,
+            pointers: self.vector("indptr")?,
+            indices: self.vector("indices")?,
+            values: self.array("data")?.into_values(),
+        };
+        compressed.entries(self.name).map_err(|error| error.note(format!("in `{}`", self.name)))
     }
 
     /// The elements of an integer vector.
@@ -121,7 +161,7 @@ impl<R: Read + Seek> Members<'_, R> {
     /// `coo`: `row` and `col`, or `coords` with one row per dimension.
     fn coordinates(&mut self, dims: &[usize], data: DenseArray) -> Result<Parts> {
         let n = data.values().len();
-        let coords = if self.archive.array_names().any(|found| found == "coords") {
+        let coords = if self.has("coords") {
             let all = self.array("coords")?;
             let fits = all.dims() == [dims.len(), n];
             let flat = flat_integers(all)
@@ -259,58 +299,4 @@ impl Kept {
         let coords = vec![IndexData::I64(self.rows), IndexData::I64(self.columns)];
         Parts { coords, values: values.gather(&self.at) }
     }
-}
-
-/// Writes a matrix (of a dense array: what is not zero) as `coo`, uncompressed, with fixed dates.
-///
-/// # Errors
-/// [`Code::Shape`] if the rank is not 2; those of writing.
-pub(super) fn write(out: &mut dyn Write, data: &Loaded) -> Written {
-    check_rank(data.dims().len())?;
-    let converted;
-    let entries = match data {
-        Loaded::Entries(entries) => entries,
-        Loaded::Dense(array) => {
-            converted = array.to_entries();
-            &converted
-        }
-    };
-    let mut archive = StoredZip::new(out);
-    // The same integer type for both, as SciPy has it.
-    let narrow = entries.dims().iter().all(|&n| i32::try_from(n).is_ok());
-    let n = [entries.len()];
-    for (key, column) in ["row", "col"].iter().zip(entries.coords()) {
-        let column = if narrow {
-            Values::I32(column.iter_i64().map(|c| c as i32).collect())
-        } else {
-            Values::I64(column.iter_i64().collect())
-        };
-        archive.add(&format!("{key}.npy"), &member(&n, &column)?)?;
-    }
-    let mut format = super::npy_header::bytes("|S3", &[])?;
-    format.extend(b"coo");
-    archive.add("format.npy", &format)?;
-    let shape = Values::I64(entries.dims().iter().map(|&n| n as i64).collect());
-    archive.add("shape.npy", &member(&[2], &shape)?)?;
-    archive.add("data.npy", &member(&n, entries.values())?)?;
-    Ok(archive.finish()?)
-}
-
-/// # Errors
-/// [`Code::Shape`] if a tensor of this rank is no matrix.
-pub(super) fn check_rank(rank: usize) -> Result<()> {
-    match rank {
-        2 => Ok(()),
-        _ => Err(Diagnostic::new(
-            Code::Shape,
-            format!("a tensor of rank {rank} does not fit in a SciPy archive"),
-        )
-        .help("use a .tns, .npy or .mtx file")),
-    }
-}
-
-fn member(dims: &[usize], values: &Values) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    npy::write_array(&mut bytes, dims, values)?;
-    Ok(bytes)
 }

@@ -22,7 +22,8 @@ pub(super) struct StoredZip<'a> {
     members: u16,
 }
 
-fn too_large() -> io::Error {
+/// What an archive of this kind cannot hold.
+pub(super) fn too_large() -> io::Error {
     io::Error::new(
         io::ErrorKind::FileTooLarge,
         "archives over 4 GiB are not supported; use a text file",

@@ -25,8 +25,9 @@ impl Kernel {
         let tensors: IndexMap<Name, &Tensor> =
             tensors.into_iter().map(|(name, t)| (Name::from(name), t)).collect();
         for (name, tensor) in &tensors {
-            let layout = || tensor.layout().name.clone();
-            self.request.layouts.entry(name.clone()).or_insert_with(layout);
+            if !self.request.layouts.contains_key(name) {
+                self = self.declared(name, tensor.layout());
+            }
         }
         let program = Program::parse(&self.request.expression)?;
         let dims = tensors.iter().map(|(n, t)| (n.clone(), t.dims().to_vec())).collect();

@@ -43,8 +43,11 @@ pub use measure::index_width;
 pub use plan::{Planned, Request};
 pub use run::Call;
 
+use std::sync::Arc;
+
 use crate::code::IndexWidth;
 use crate::diagnostic::Result;
+use crate::layout::Layout;
 use crate::prover::Prover;
 use crate::synth::Sizes;
 use crate::tensor::ValueType;
@@ -64,7 +67,16 @@ impl Kernel {
     /// The layout of a tensor: a shipped name, a path, or a level list.
     #[must_use]
     pub fn layout(mut self, tensor: &str, layout: &str) -> Kernel {
+        self.request.declared.shift_remove(tensor);
         self.request.layouts.insert(tensor.into(), layout.to_string());
+        self
+    }
+
+    /// The layout of a tensor, at hand: that of a tensor which was read with its declaration, say.
+    #[must_use]
+    pub fn declared(mut self, tensor: &str, layout: &Arc<Layout>) -> Kernel {
+        self.request.layouts.insert(tensor.into(), layout.name.clone());
+        self.request.declared.insert(tensor.into(), layout.clone());
         self
     }
 

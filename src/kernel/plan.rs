@@ -26,6 +26,8 @@ pub struct Request {
     pub expression: String,
     /// Layout text by tensor. Tensors without one are dense.
     pub layouts: IndexMap<Name, String>,
+    /// Layouts that are at hand; their names, above, are not looked up.
+    pub declared: IndexMap<Name, Arc<Layout>>,
     /// The loop order asked for, outermost first: indices or positions.
     pub order: Vec<Name>,
     /// `(position or all, template)`; later ones win.
@@ -50,6 +52,7 @@ impl Request {
         Request {
             expression: expression.to_string(),
             layouts: IndexMap::new(),
+            declared: IndexMap::new(),
             order: Vec::new(),
             forced: Vec::new(),
             value_type: ValueType::F64,
@@ -110,12 +113,14 @@ pub(super) fn layouts(request: &Request, program: &Program) -> Result<IndexMap<N
             true => DefaultFor::Output,
             false => DefaultFor::Array,
         };
-        let layout = match request.layouts.get(&tensor) {
-            Some(text) => Layout::named_for_rank(text, rank)?,
-            None => Layout::named_for_rank(&role.layout()?, rank)?,
+        let at_hand = request.declared.get(&tensor).filter(|layout| layout.rank() == rank);
+        let layout = match (at_hand, request.layouts.get(&tensor)) {
+            (Some(layout), _) => layout.clone(),
+            (None, Some(text)) => Arc::new(Layout::named_for_rank(text, rank)?),
+            (None, None) => Arc::new(Layout::named_for_rank(&role.layout()?, rank)?),
         };
         refuse_unsound(&layout)?;
-        layouts.insert(tensor, Arc::new(layout));
+        layouts.insert(tensor, layout);
     }
     let shared = sharing.is_some();
     if let Some(input) = sharing {

@@ -317,14 +317,7 @@ fn sizes(arguments: &mut Arguments, signature: &TensorSignature, tensor: &Tensor
 /// The same declaration; under which name it was found does not matter.
 fn same_layout(name: &Name, layout: &Layout, tensor: &Tensor) -> Result<()> {
     let given = tensor.layout();
-    let same = given.relation == layout.relation
-        && given.dims == layout.dims
-        && given.value == layout.value
-        && given.arrays == layout.arrays
-        && given.params == layout.params
-        && given.properties == layout.properties
-        && given.assumptions == layout.assumptions;
-    if same {
+    if given.same_as(layout) {
         return Ok(());
     }
     Err(Diagnostic::new(

@@ -161,6 +161,14 @@ impl LayoutSpec {
         &self.name
     }
 
+    /// The name that the declaration gives itself; none of a level list.
+    pub fn own_name(&self) -> Option<&str> {
+        match &self.form {
+            Form::Declared { declaration, .. } => Some(declaration.name.get_ref()),
+            Form::Levels(_) => None,
+        }
+    }
+
     /// The declaration's summary; empty for a level list.
     pub fn summary(&self) -> &str {
         match &self.form {

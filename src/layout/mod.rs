@@ -16,6 +16,7 @@
 //! becomes a [`Relation`] of one piece and the closed formula
 //! `0 <= p and p < q and q <= I => pos(p) <= pos(q)`.
 
+mod alike;
 mod assemble;
 mod bounds;
 pub mod checks;
@@ -39,6 +40,7 @@ mod source;
 mod specialise;
 mod suggest;
 mod tensor_form;
+mod to_toml;
 mod toml_schema;
 pub mod visit;
 
@@ -47,6 +49,7 @@ mod tests;
 
 use indexmap::IndexMap;
 
+pub use self::alike::alike;
 pub use self::defaults::DefaultFor;
 pub use self::library::{LayoutSpec, shipped, shipped_levels};
 pub use self::share::share;

@@ -170,6 +170,11 @@ pub const NAME_EXEMPTIONS: &[(&str, &str, &str)] = &[
     ("src/layout/property/mod.rs", "range", "a kind of properties"),
     ("src/code/naming.rs", "range", "a variable of emitted modules"),
     ("src/files/npz.rs", "dia", "SciPy's file format has names of its own"),
+    ("src/files/scipy.rs", "coo", "SciPy's file format has names of its own"),
+    ("src/files/scipy.rs", "csr", "SciPy's file format has names of its own"),
+    ("src/files/scipy.rs", "csc", "SciPy's file format has names of its own"),
+    ("src/files/scipy.rs", "dia", "SciPy's file format has names of its own"),
+    ("src/files/pydata.rs", "coo", "the file format has names of its own"),
     (
         "src/synth/template.rs",
         "closed-form",
