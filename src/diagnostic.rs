@@ -60,6 +60,31 @@ pub enum Code {
 }
 
 impl Code {
+    /// Every code, in the order of their numbers.
+    pub const ALL: [Code; 21] = [
+        Code::Io,
+        Code::Usage,
+        Code::Memory,
+        Code::Syntax,
+        Code::NotAffine,
+        Code::LayoutSchema,
+        Code::UnknownLayout,
+        Code::Contradiction,
+        Code::NotPackable,
+        Code::OutOfDomain,
+        Code::Program,
+        Code::Shape,
+        Code::LoopOrder,
+        Code::Space,
+        Code::Dependence,
+        Code::Find,
+        Code::Data,
+        Code::Property,
+        Code::Rustc,
+        Code::RefusedModule,
+        Code::Internal,
+    ];
+
     /// True if nothing that the user gave is wrong: Siskin itself is, and should be reported.
     pub fn is_defect(self) -> bool {
         matches!(self, Code::RefusedModule | Code::Internal)
@@ -215,3 +240,15 @@ impl fmt::Display for Diagnostic {
 }
 
 impl std::error::Error for Diagnostic {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_listed_once_in_the_order_of_its_number() {
+        // `Internal` is the last variant that is declared.
+        assert_eq!(Code::ALL.len(), Code::Internal as usize + 1);
+        assert!(Code::ALL.windows(2).all(|w| w[0].as_str() < w[1].as_str()));
+    }
+}

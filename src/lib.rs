@@ -44,6 +44,8 @@ pub mod schedule;
 #[doc(hidden)]
 pub mod synth;
 #[doc(hidden)]
+pub mod temporary;
+#[doc(hidden)]
 pub mod theory;
 
 pub use kernel::Kernel;

@@ -5,13 +5,19 @@ mod sandbox;
 
 #[path = "cli/archives.rs"]
 mod archives;
+#[path = "cli/arguments.rs"]
+mod arguments;
 #[path = "cli/header.rs"]
 mod header;
+#[path = "cli/help.rs"]
+mod help;
 #[path = "cli/malformed.rs"]
 mod malformed;
 #[path = "cli/memory.rs"]
 mod memory;
 #[path = "cli/results.rs"]
 mod results;
+#[path = "cli/signals.rs"]
+mod signals;
 #[path = "cli/stages.rs"]
 mod stages;

@@ -452,9 +452,10 @@ mod any_format {
     fn an_existing_file_stays_untouched_when_writing_fails() {
         let dir = tempfile::tempdir().unwrap();
         let cube: Loaded = Entries::from_points(&[2, 2, 2], &[(&[1, 1, 1], 1.0)]).unwrap().into();
+        let scalar: Loaded = Entries::from_points(&[], &[(&[], 1.0)]).unwrap().into();
         let huge: Loaded = Entries::empty(&[1 << 40, 1 << 40], ValueType::F64).into();
         for (name, data) in
-            [("a.mtx", &cube), ("a.npz", &cube), ("a.npy", &huge), ("a.mtx.gz", &cube)]
+            [("a.mtx", &cube), ("a.npz", &scalar), ("a.npy", &huge), ("a.mtx.gz", &cube)]
         {
             let path = dir.path().join(name);
             fs::write(&path, "precious").unwrap();

@@ -15,6 +15,7 @@ use super::data::{self, Inputs};
 use super::options::KernelOptions;
 use super::output::Output;
 use super::run;
+use super::tensors::{OutputWish, TensorOptions};
 
 /// Time every strategy that is proved for a statement, on data
 #[derive(Args)]
@@ -22,9 +23,11 @@ use super::run;
 pub struct Bench {
     /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]'
     expression: String,
-    /// A tensor's file, and the layout to pack it into
-    #[arg(short = 't', long = "tensor", value_name = "NAME=FILE[:LAYOUT]")]
-    tensors: Vec<String>,
+    #[command(flatten)]
+    tensors: TensorOptions,
+    /// Give the result the sparsity of an input
+    #[arg(short, long, value_name = "NAME=shares(INPUT)")]
+    output: Vec<String>,
     /// Strategies to time: all, or names as printed, separated by commas
     #[arg(long, default_value = "all")]
     strategies: String,
@@ -68,8 +71,11 @@ impl Bench {
         }
         let kernel = self.options.kernel(&self.expression)?;
         let program = Program::parse(&self.expression)?;
+        program.product()?;
+        let wish = OutputWish::parse(&self.output, &program)?;
+        wish.without_file("bench")?;
         let inputs = data::inputs(&program, &self.tensors, &self.options)?;
-        let kernel = run::for_data(kernel, &inputs)?;
+        let kernel = wish.apply(run::for_data(kernel, &inputs)?, &program, &self.tensors)?;
         let planned = kernel.plan()?;
         let strategies = self.wanted(strategies(&planned, &kernel)?)?;
         let jit = Jit::new()?;

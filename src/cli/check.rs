@@ -1,5 +1,6 @@
 //! `siskin check`: what a declaration says, and whether data keep it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
@@ -12,7 +13,6 @@ use siskin::packing::Plan;
 use siskin::tensor::Tensor;
 
 use super::output::{Output, print};
-use super::tensor_argument::FileArgument;
 use super::{data, layouts, run};
 
 /// Check the declaration of a layout, and data against its properties
@@ -35,13 +35,13 @@ pub struct Check {
 impl Check {
     pub fn execute(&self) -> Output {
         let Some(file) = &self.data else { return self.declaration() };
-        let file = FileArgument { path: file.into(), layout: None };
-        let mut packed = match data::is_archive(&file.path) && holds_arrays(&file.path)? {
+        let path = Path::new(file);
+        let mut packed = match data::is_archive(path) && holds_arrays(path)? {
             true => {
                 let layout = Arc::new(layouts::layout(&self.layout, self.rank)?);
-                Tensor::read_arrays(&layout, &file.path)?
+                Tensor::read_arrays(&layout, path)?
             }
-            false => self.packed(&file)?,
+            false => self.packed(path)?,
         };
         let layout = packed.layout().clone();
         refuse_unsound(&layout)?;
@@ -58,7 +58,7 @@ impl Check {
             })
             .to_string());
         }
-        let mut out = format!("{}: {}\n", file.path.display(), run::shape(&packed));
+        let mut out = format!("{}: {}\n", path.display(), run::shape(&packed));
         for (name, value) in packed.params() {
             out.push_str(&format!("  {name} = {value}\n"));
         }
@@ -69,8 +69,8 @@ impl Check {
     }
 
     /// The entries of a file in the layout.
-    fn packed(&self, file: &FileArgument) -> Result<Tensor> {
-        let loaded = data::load(&file.path, None, None)?;
+    fn packed(&self, path: &Path) -> Result<Tensor> {
+        let loaded = data::load(path, &path.display().to_string(), None, None)?;
         let spec = LayoutSpec::parse(&self.layout)?;
         let rank = spec.rank().or(self.rank).unwrap_or(loaded.dims().len());
         let layout = Arc::new(layouts::layout(&self.layout, Some(rank))?);

@@ -1,6 +1,7 @@
 //! `siskin convert`: from one file format or layout to another.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
@@ -10,10 +11,12 @@ use siskin::layout::Layout;
 use siskin::tensor::Tensor;
 
 use super::data::{self, Given};
+use super::destination::Destination;
+use super::generated::Generated;
 use super::options::numbers_of;
 use super::output::Output;
-use super::run;
-use super::tensor_argument::FileArgument;
+use super::tensor_argument::{FileArgument, Place};
+use super::{progress, run};
 
 /// Convert a tensor file, through layouts if given; refuses to lose entries or precision
 #[derive(Args)]
@@ -39,14 +42,20 @@ pub struct Convert {
 impl Convert {
     pub fn execute(&self) -> Output {
         let from = FileArgument::parse(&self.input)?;
-        let to = FileArgument::parse(&self.output)?;
-        files::check_writable(&to.path, None)?;
+        if let Place::File(path) = &from.place
+            && !path.exists()
+            && Generated::parse(&from.name).is_ok_and(|found| found.is_some())
+        {
+            return Err(Diagnostic::new(Code::Usage, format!("`{}` is no file", from.name))
+                .help("tensors are made up for the statements of `run`, `bench` and `explain`"));
+        }
+        let to = Destination::parse(&self.output, None, self.json)?;
         let dims = match &self.dims {
             Some(text) => Some(numbers_of(text, 0, text)?),
             None => None,
         };
         let value_type = self.value_type.as_deref().map(str::parse).transpose()?;
-        let mut given = data::given(&from.path, dims, value_type)?;
+        let mut given = data::given(&from, dims, value_type)?;
         if let Some(layout) = &from.layout {
             given = Given::Stored(packed(given, layout)?);
         }
@@ -60,22 +69,25 @@ impl Convert {
         }
         let (dims, stored, value_type) =
             (given.dims().to_vec(), given.stored(), given.value_type());
+        let writing = format!("writing {}", to.name);
+        let start = Instant::now();
         let (layout, what, holds) = match given {
             Given::Loaded(loaded) => {
-                files::write(&to.path, &loaded)?;
+                progress::during(&writing, || files::write(to.path(), &loaded))?;
                 let dims: Vec<String> = dims.iter().map(ToString::to_string).collect();
                 (None, format!("{}, {stored} stored", dims.join(" × ")), None)
             }
             Given::Stored(tensor) => {
                 let (name, what) = (tensor.layout().name.clone(), run::shape(&tensor));
-                let holds = files::write_tensor(&to.path, tensor)?;
-                (Some(name), what, data::is_archive(&to.path).then_some(holds))
+                let holds = progress::during(&writing, || files::write_tensor(to.path(), tensor))?;
+                (Some(name), what, data::is_archive(to.path()).then_some(holds))
             }
         };
+        tracing::info!("wrote {} in {}", to.name, run::time(start.elapsed()));
         if self.json {
             return Ok(json!({
                 "input": self.input,
-                "output": to.path,
+                "output": to.name,
                 "layout": layout,
                 "dims": dims,
                 "stored": stored,
@@ -85,7 +97,7 @@ impl Convert {
             .to_string());
         }
         let holds = holds.map_or(String::new(), |holds| format!("; holds {holds}"));
-        Ok(format!("{}: {what}{holds}\n", to.path.display()))
+        to.finish(format!("{}: {what}{holds}\n", to.name))
     }
 }
 

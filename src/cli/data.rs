@@ -1,7 +1,7 @@
 //! Tensor files, in and out.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,21 +13,28 @@ use siskin::files::{self, Loaded, ReadOptions};
 use siskin::formula::Name;
 use siskin::kernel::index_width;
 use siskin::layout::{DefaultFor, Layout};
-use siskin::packing::{self, PackOptions};
+use siskin::packing::{self, PackOptions, Plan};
 use siskin::program::Program;
 use siskin::tensor::{Tensor, ValueType};
 
 use super::options::{KernelOptions, StatedExtents};
 use super::output::warn;
-use super::tensor_argument::{FileArgument, named};
+use super::progress;
+use super::run::time as shown;
+use super::standard::Standard;
+use super::tensor_argument::{FileArgument, Place};
+use super::tensors::TensorOptions;
 
-/// The tensors of a `run` or `bench`, packed and validated.
+/// The tensors of a statement, packed and validated.
 pub struct Inputs {
     pub tensors: IndexMap<Name, Tensor>,
-    pub files: IndexMap<Name, PathBuf>,
+    /// Where each is from, as the user wrote it.
+    pub files: IndexMap<Name, String>,
     pub extents: StatedExtents,
     pub width: IndexWidth,
     pub read: Duration,
+    /// Finding out how entries are packed.
+    pub plan: Duration,
     pub pack: Duration,
     pub validate: Duration,
 }
@@ -39,31 +46,13 @@ impl Inputs {
     }
 }
 
-/// Reads, packs and validates the files of `-t`.
-pub fn inputs(program: &Program, arguments: &[String], options: &KernelOptions) -> Result<Inputs> {
-    let extents = options.extents(program)?;
-    let ranks = program.tensors();
-    let value_type = options.value_type()?;
-    let mut files: IndexMap<Name, FileArgument> = IndexMap::new();
-    for text in arguments {
-        let (name, rest) = named("-t", text, "FILE[:LAYOUT]")?;
-        if !ranks.contains_key(name) {
-            let known: Vec<&str> = ranks.keys().map(|n| &**n).collect();
-            return Err(Diagnostic::new(
-                Code::Usage,
-                format!("the expression has no tensor `{name}`"),
-            )
-            .at(0..name.len(), "")
-            .within("-t", text)
-            .help(format!("its tensors are {}", known.join(", "))));
-        }
-        if files.insert(name.into(), FileArgument::parse(rest)?).is_some() {
-            return Err(Diagnostic::new(Code::Usage, format!("tensor `{name}` is given twice"))
-                .at(0..text.len(), "")
-                .within("-t", text)
-                .help("give one file for each tensor"));
-        }
-    }
+/// Reads, packs and validates the files of `-t`, one for each input.
+pub fn inputs(
+    program: &Program,
+    arguments: &TensorOptions,
+    options: &KernelOptions,
+) -> Result<Inputs> {
+    let files = arguments.files(program)?;
     let output = &program.output()?.tensor;
     for access in program.accesses() {
         if !files.contains_key(&access.tensor) && access.tensor != *output {
@@ -76,34 +65,80 @@ pub fn inputs(program: &Program, arguments: &[String], options: &KernelOptions) 
             .help(format!("pass its file: `-t {}=FILE[:LAYOUT]`", access.tensor)));
         }
     }
+    some_inputs(program, arguments, options)
+}
+
+/// Reads, packs and validates the files of `-t`.
+pub fn some_inputs(
+    program: &Program,
+    arguments: &TensorOptions,
+    options: &KernelOptions,
+) -> Result<Inputs> {
+    let extents = options.extents(program)?;
+    let files = arguments.files(program)?;
+    for name in arguments.formats()?.keys() {
+        if !program.tensors().contains_key(*name) {
+            let known: Vec<String> = program.tensors().keys().map(ToString::to_string).collect();
+            return Err(Diagnostic::new(
+                Code::Shape,
+                format!("a layout is given for `{name}`, which the expression does not use"),
+            )
+            .help(format!("the tensors of the expression are {}", known.join(", "))));
+        }
+    }
+    let ranks = program.tensors();
+    let value_type = options.value_type()?;
+    let output = &program.output()?.tensor;
     let start = Instant::now();
-    let mut loaded: IndexMap<Name, (Given, Arc<Layout>)> = IndexMap::new();
-    for (name, file) in &files {
+    let mut data: IndexMap<Name, Given> = IndexMap::new();
+    let is_made_up = |file: &FileArgument| matches!(file.place, Place::Generated(_));
+    // What is made up has the extents that the others leave to it.
+    let mut order: Vec<(&Name, &FileArgument)> = files.iter().collect();
+    order.sort_by_key(|(_, file)| is_made_up(file));
+    for (name, file) in order {
         let rank = ranks[name];
         let dims = extents.tensors.get(name).cloned();
-        let data = given(&file.path, dims, Some(value_type))?;
-        let data = data.with_rank(rank).map_err(|data| {
+        let found = match &file.place {
+            Place::Generated(wish) => {
+                let dims = match dims {
+                    Some(dims) => dims,
+                    None => implied(program, name, &data, &extents)?,
+                };
+                let made = wish.make(&dims, value_type, arguments.seed);
+                Given::Loaded(made.map_err(|e| e.note(format!("for tensor `{name}`")))?)
+            }
+            _ => given(file, dims, Some(value_type))?,
+        };
+        let found = found.with_rank(rank).map_err(|data| {
             Diagnostic::new(
                 Code::Shape,
                 format!(
                     "`{}` holds a tensor of rank {}, but `{name}` has {rank} subscript(s)",
-                    file.path.display(),
+                    file.name,
                     data.dims().len()
                 ),
             )
             .help("write one subscript for each dimension, or use another file")
         })?;
-        let role = match (name == output, &data) {
+        data.insert(name.clone(), found);
+    }
+    data.sort_by_key(|name, _| files.get_index_of(name));
+    let mut loaded: IndexMap<Name, (Given, Arc<Layout>)> = IndexMap::new();
+    for (name, data) in data {
+        let rank = ranks[&name];
+        let role = match (name == *output, &data) {
             (true, _) => DefaultFor::Output,
             (false, Given::Loaded(data)) => default_role(data),
             (false, Given::Stored(_)) => DefaultFor::Entries,
         };
-        let layout = match (&file.layout, &data) {
+        // The initial value of an output that shares positions is stored as the kernel says.
+        let asked = files[&name].layout.as_ref().filter(|text| !text.starts_with("shares("));
+        let layout = match (asked, &data) {
             (Some(text), _) => Arc::new(Layout::named_for_rank(text, rank)?),
-            (None, Given::Stored(tensor)) if name != output => tensor.layout().clone(),
+            (None, Given::Stored(tensor)) if name != *output => tensor.layout().clone(),
             (None, _) => Arc::new(Layout::named_for_rank(&role.layout()?, rank)?),
         };
-        loaded.insert(name.clone(), (data, layout));
+        loaded.insert(name, (data, layout));
     }
     let read = start.elapsed();
     let width = match options.index_width()? {
@@ -116,21 +151,63 @@ pub fn inputs(program: &Program, arguments: &[String], options: &KernelOptions) 
         }
     };
     let mut tensors = IndexMap::new();
-    let (mut packing, mut validating) = (Duration::ZERO, Duration::ZERO);
+    let (mut planning, mut packing) = (Duration::ZERO, Duration::ZERO);
+    let mut validating = Duration::ZERO;
     for (name, (data, layout)) in loaded {
-        let start = Instant::now();
-        let about = |e: Box<Diagnostic>| {
-            e.note(format!("for tensor `{name}` of `{}`", files[&name].path.display()))
-        };
-        let mut packed = data.pack(&layout, Some(width)).map_err(about)?;
-        packing += start.elapsed();
+        let about =
+            |e: Box<Diagnostic>| e.note(format!("for tensor `{name}` of `{}`", files[&name].name));
+        let packed = data.pack_timed(&layout, Some(width), &mut planning, &mut packing);
+        let mut packed = packed.map_err(about)?;
         let start = Instant::now();
         packed.validate().map_err(about)?;
-        validating += start.elapsed();
+        let time = start.elapsed();
+        tracing::info!("checked {name} against its declaration in {}", shown(time));
+        validating += time;
         tensors.insert(name.clone(), packed);
     }
-    let files = files.into_iter().map(|(n, f)| (n, f.path)).collect();
-    Ok(Inputs { tensors, files, extents, width, read, pack: packing, validate: validating })
+    let files = files.into_iter().map(|(n, f)| (n, f.name)).collect();
+    Ok(Inputs {
+        tensors,
+        files,
+        extents,
+        width,
+        read,
+        plan: planning,
+        pack: packing,
+        validate: validating,
+    })
+}
+
+/// The extents of a tensor that is made up: those of its indices, which other tensors or `--dims` give.
+fn implied(
+    program: &Program,
+    name: &Name,
+    others: &IndexMap<Name, Given>,
+    stated: &StatedExtents,
+) -> Result<Vec<usize>> {
+    let mut known = stated.indices.clone();
+    for access in program.accesses() {
+        let dims = match others.get(&access.tensor) {
+            Some(given) => given.dims(),
+            None => match stated.tensors.get(&access.tensor) {
+                Some(dims) => dims,
+                None => continue,
+            },
+        };
+        for (subscript, &extent) in access.subscripts.iter().zip(dims) {
+            if let Some(index) = subscript.as_var() {
+                known.entry(index.clone()).or_insert(extent);
+            }
+        }
+    }
+    let access = program.accesses().into_iter().find(|access| access.tensor == *name);
+    let subscripts = access.iter().flat_map(|access| &access.subscripts);
+    let dims: Option<Vec<usize>> =
+        subscripts.map(|s| s.as_var().and_then(|index| known.get(index)).copied()).collect();
+    dims.ok_or_else(|| {
+        Diagnostic::new(Code::Shape, format!("the extents of `{name}` are not known"))
+            .help(format!("state them: `--dims {name}=N,…`"))
+    })
 }
 
 /// What a file gives.
@@ -176,19 +253,72 @@ impl Given {
 
     /// In a layout; what is stored in it already stays as it is.
     pub fn pack(self, layout: &Arc<Layout>, width: Option<IndexWidth>) -> Result<Tensor> {
-        match self {
-            Given::Loaded(data) => pack(layout, data, width),
-            Given::Stored(tensor) if tensor.layout().same_as(layout) => Ok(tensor),
-            Given::Stored(tensor) => {
-                packing::convert(&tensor, layout, &PackOptions { index_width: packed_width(width) })
+        let (mut planning, mut packing) = (Duration::ZERO, Duration::ZERO);
+        self.pack_timed(layout, width, &mut planning, &mut packing)
+    }
+
+    /// As [`Given::pack`], with the time that it took to find out how, and to do it.
+    fn pack_timed(
+        self,
+        layout: &Arc<Layout>,
+        width: Option<IndexWidth>,
+        planning: &mut Duration,
+        packing: &mut Duration,
+    ) -> Result<Tensor> {
+        let options = PackOptions { index_width: packed_width(width) };
+        let mut start = Instant::now();
+        let packed = match self {
+            Given::Loaded(Loaded::Entries(entries)) => {
+                let plan = Plan::of(layout)?;
+                plan.steps().iter().for_each(|step| tracing::debug!("{}: {step}", layout.name));
+                *planning += start.elapsed();
+                start = Instant::now();
+                let work = || plan.pack(layout, &entries, &options);
+                progress::during(&format!("packing {}", layout.name), work)?
             }
-        }
+            Given::Loaded(data) => pack(layout, data, width)?,
+            Given::Stored(tensor) if tensor.layout().same_as(layout) => return Ok(tensor),
+            Given::Stored(tensor) => {
+                let work = || packing::convert(&tensor, layout, &options);
+                progress::during(&format!("packing {}", layout.name), work)?
+            }
+        };
+        let time = start.elapsed();
+        *packing += time;
+        tracing::info!("packed {} in {}", super::run::shape(&packed), shown(time));
+        Ok(packed)
     }
 }
 
-/// Reads a file, without unpacking what is packed.
+/// Reads a file or standard input, without unpacking what is packed.
 pub fn given(
+    file: &FileArgument,
+    dims: Option<Vec<usize>>,
+    value_type: Option<ValueType>,
+) -> Result<Given> {
+    let standard = match &file.place {
+        Place::File(path) => return of_file(path, &file.name, dims, value_type),
+        Place::Standard(extension) => Standard::input(extension.as_deref())?,
+        Place::Generated(_) => {
+            return Err(Diagnostic::defect("what is made up is not read"));
+        }
+    };
+    of_file(standard.path(), "<stdin>", dims, value_type).map_err(|mut e| {
+        // The name of the temporary file says nothing.
+        let path = standard.path().display().to_string();
+        let renamed = |text: &str| text.replace(&path, "<stdin>");
+        e.message = renamed(&e.message);
+        e.notes = e.notes.iter().map(|note| renamed(note)).collect();
+        if let Some(source) = &mut e.source {
+            source.name = renamed(&source.name);
+        }
+        e
+    })
+}
+
+fn of_file(
     path: &Path,
+    name: &str,
     dims: Option<Vec<usize>>,
     value_type: Option<ValueType>,
 ) -> Result<Given> {
@@ -198,9 +328,9 @@ pub fn given(
     };
     let stated = |tensor: &Tensor| dims.as_ref().is_none_or(|dims| dims == tensor.dims());
     let Some(mut tensor) = stored.filter(stated) else {
-        return load(path, dims, value_type).map(Given::Loaded);
+        return load(path, name, dims, value_type).map(Given::Loaded);
     };
-    let about = |e: Box<Diagnostic>| e.note(format!("in `{}`", path.display()));
+    let about = |e: Box<Diagnostic>| e.note(format!("in `{name}`"));
     tensor.validate().map_err(about)?;
     if let Some(value_type) = value_type.filter(|t| *t != tensor.value_type()) {
         let (params, arrays) = (tensor.params().clone(), tensor.arrays().clone());
@@ -209,7 +339,7 @@ pub fn given(
         tensor = Tensor::new(tensor.layout().clone(), dims, &params, arrays, values)?;
         tensor.validate().map_err(about)?;
     }
-    tracing::info!("read {}: {}, as stored", path.display(), super::run::shape(&tensor));
+    tracing::info!("read {name}: {}, as stored", super::run::shape(&tensor));
     Ok(Given::Stored(tensor))
 }
 
@@ -252,9 +382,11 @@ pub fn with_rank(data: Loaded, rank: usize) -> std::result::Result<Loaded, Box<L
 /// Reads a file, with a progress bar if that takes long and somebody watches.
 pub fn load(
     path: &Path,
+    name: &str,
     dims: Option<Vec<usize>>,
     value_type: Option<ValueType>,
 ) -> Result<Loaded> {
+    let start = Instant::now();
     let bar: RefCell<Option<ProgressBar>> = RefCell::new(None);
     let progress = |done: u64, total: u64| {
         let mut bar = bar.borrow_mut();
@@ -265,7 +397,7 @@ pub fn load(
             {
                 bar.set_style(style);
             }
-            bar.set_message(format!("reading {}", path.display()));
+            bar.set_message(format!("reading {name}"));
             bar
         });
         bar.set_position(done);
@@ -277,13 +409,13 @@ pub fn load(
     }
     let file = file?;
     for w in &file.warnings {
-        warn(&format!("{}: {w}", path.display()));
+        warn(&format!("{name}: {w}"));
     }
     tracing::info!(
-        "read {}: {:?}, {} stored",
-        path.display(),
+        "read {name}: {:?}, {} stored in {}",
         file.loaded.dims(),
-        file.loaded.stored()
+        file.loaded.stored(),
+        shown(start.elapsed())
     );
     Ok(file.loaded)
 }

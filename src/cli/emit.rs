@@ -9,11 +9,10 @@ use siskin::files;
 use siskin::kernel::Kernel;
 use siskin::program::Program;
 
-use super::finds;
 use super::options::KernelOptions;
 use super::output::{self, Output};
-use super::run::sharing;
-use super::tensor_argument::named;
+use super::tensors::{OutputWish, TensorOptions};
+use super::{data, finds, run, standard};
 
 /// Write a kernel as a Rust module that depends on the standard library only
 #[derive(Args)]
@@ -21,12 +20,12 @@ use super::tensor_argument::named;
 pub struct Emit {
     /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]'
     expression: String,
-    /// The layout of a tensor
-    #[arg(short = 'f', long = "format", value_name = "NAME=LAYOUT")]
-    formats: Vec<String>,
-    /// The file to write [default: stdout]
-    #[arg(short, long, value_name = "FILE.rs")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    tensors: TensorOptions,
+    /// The file to write [default: stdout]; NAME=shares(INPUT) gives the result the sparsity of an input
+    /// (both may be given)
+    #[arg(short, long, value_name = "FILE.rs | NAME=shares(INPUT)")]
+    output: Vec<String>,
     /// Write a C header that declares the module's two entries
     #[arg(long, value_name = "FILE.h")]
     header: Option<PathBuf>,
@@ -36,33 +35,31 @@ pub struct Emit {
 
 impl Emit {
     pub fn execute(&self) -> Output {
-        let output = self.output.as_ref().and_then(|path| path.to_str());
-        if let Some((name, layout)) = output.and_then(sharing) {
-            return Err(Diagnostic::new(Code::Usage, "`-o` takes the file of the module")
-                .help(format!("the layout of the result is given by `-f {name}={layout}`")));
-        }
-        for path in self.output.iter().chain(&self.header) {
+        let program = Program::parse(&self.expression)?;
+        let wish = OutputWish::parse(&self.output, &program)?;
+        let output = wish.file.filter(|file| *file != standard::NAME).map(PathBuf::from);
+        for path in output.iter().chain(&self.header) {
             files::check_place(path)?;
         }
-        if self.output.is_some() && self.output == self.header {
+        if output.is_some() && output == self.header {
             return Err(Diagnostic::new(Code::Usage, "`-o` and `--header` name the same file")
                 .help("give the module and its header files of their own"));
         }
-        let kernel = with_formats(&self.options, &self.expression, &self.formats)?;
+        let kernel = with_tensors(&self.options, &program, &self.tensors, &wish)?;
         let planned = kernel.plan()?;
         let module = planned.render()?;
         self.options.save(module.text())?;
-        if let Some(path) = &self.output {
+        if let Some(path) = &output {
             output::write_text(path, module.text())?;
         }
         if let Some(path) = &self.header {
             output::write_text(path, &module.c_header())?;
         }
-        Ok(match (self.options.json, &self.output) {
+        Ok(match (self.options.json, &output) {
             (true, _) => json!({
                 "kernel": module.text().to_string(),
                 "finds": finds::json(&planned),
-                "output": self.output,
+                "output": output,
                 "header": self.header,
             })
             .to_string(),
@@ -72,27 +69,34 @@ impl Emit {
     }
 }
 
-/// The kernel of an expression with the layouts of `-f`.
-pub fn with_formats(
+/// The kernel of an expression with the layouts of `-f` and `-t`, priced for the data of `-t` if these are
+/// all that it needs.
+pub fn with_tensors(
     options: &KernelOptions,
-    expression: &str,
-    formats: &[String],
+    program: &Program,
+    tensors: &TensorOptions,
+    wish: &OutputWish<'_>,
 ) -> Result<Kernel> {
-    let mut kernel = options.kernel(expression)?;
+    let mut kernel = options.kernel(&program.text)?;
     // For the extents of `--dims`; the layouts' diagnostics come later, in the kernel's own words.
-    let program = Program::parse(expression)?;
-    options.extents(&program)?;
-    let mut given: Vec<&str> = Vec::new();
-    for text in formats {
-        let (name, layout) = named("-f", text, "LAYOUT")?;
-        if given.contains(&name) {
-            return Err(Diagnostic::new(Code::Usage, format!("tensor `{name}` has two layouts"))
-                .at(0..text.len(), "")
-                .within("-f", text)
-                .help("give one layout for each tensor"));
-        }
-        given.push(name);
+    options.extents(program)?;
+    for (name, layout) in tensors.formats()? {
         kernel = kernel.layout(name, layout);
     }
-    Ok(kernel)
+    if !tensors.tensors.is_empty() {
+        program.product()?;
+        let inputs = data::some_inputs(program, tensors, options)?;
+        let output = &program.output()?.tensor;
+        let all = program
+            .accesses()
+            .iter()
+            .all(|a| a.tensor == *output || inputs.tensors.contains_key(&a.tensor));
+        kernel = match all {
+            true => run::for_data(kernel, &inputs)?,
+            false => inputs.tensors.iter().fold(kernel.index(inputs.width), |kernel, (name, t)| {
+                kernel.declared(name, t.layout())
+            }),
+        };
+    }
+    wish.apply(kernel, program, tensors)
 }

@@ -9,24 +9,28 @@ use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::kernel::Planned;
 use siskin::loops::Statement;
 use siskin::module::Module;
+use siskin::program::Program;
 use siskin::prover::Z3Prover;
 use siskin::synth::{Find, Plan, Verdict};
 
 use super::options::KernelOptions;
 use super::output::Output;
 use super::smt::Recorder;
-use super::{emit, finds, loops};
+use super::tensors::{OutputWish, TensorOptions};
+use super::{emit, finds, loops, stories};
 
 /// Print what the stages of the compiler make of a statement
 #[derive(Args)]
 #[command(after_help = include_str!("examples/explain.txt"))]
 pub struct Explain {
-    /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]'
+    /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]', or the code of a diagnostic, e.g. S0103
     expression: String,
-    /// The layout of a tensor
-    #[arg(short = 'f', long = "format", value_name = "NAME=LAYOUT")]
-    formats: Vec<String>,
-    /// layout, space, schedule, nest, proofs, loops, rust or all (looplets and cost are not supported yet)
+    #[command(flatten)]
+    tensors: TensorOptions,
+    /// Give the result the sparsity of an input
+    #[arg(short, long, value_name = "NAME=shares(INPUT)")]
+    output: Vec<String>,
+    /// summary, layout, space, schedule, nest, proofs, loops, rust or all (looplets and cost are not supported yet)
     #[arg(long, value_name = "STAGE", default_value = "all")]
     stage: String,
     /// Write every query of the prover as SMT-LIB into a folder
@@ -38,6 +42,7 @@ pub struct Explain {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
+    Summary,
     Layout,
     Space,
     Schedule,
@@ -47,7 +52,8 @@ enum Stage {
     Rust,
 }
 
-const STAGES: [(&str, Stage); 7] = [
+const STAGES: [(&str, Stage); 8] = [
+    ("summary", Stage::Summary),
     ("layout", Stage::Layout),
     ("space", Stage::Space),
     ("schedule", Stage::Schedule),
@@ -59,8 +65,14 @@ const STAGES: [(&str, Stage); 7] = [
 
 impl Explain {
     pub fn execute(&self) -> Output {
+        if let Some(code) = stories::code(&self.expression)? {
+            return Ok(stories::story(code));
+        }
         let stages = self.stages()?;
-        let kernel = emit::with_formats(&self.options, &self.expression, &self.formats)?;
+        let program = Program::parse(&self.expression)?;
+        let wish = OutputWish::parse(&self.output, &program)?;
+        wish.without_file("explain")?;
+        let kernel = emit::with_tensors(&self.options, &program, &self.tensors, &wish)?;
         let mut prover = Recorder::new(Z3Prover::new());
         let planned = match &self.smt {
             None => kernel.plan()?,
@@ -98,7 +110,9 @@ impl Explain {
             return Ok(vec![*found]);
         }
         let names: Vec<&str> = STAGES.iter().map(|(name, _)| *name).collect();
-        let known = format!("the stages are {} and all", names.join(", "));
+        let near = siskin::layout::nearest(&self.stage, names.iter().copied());
+        let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+        let known = format!("{near}the stages are {} and all", names.join(", "));
         let future = ["looplets", "cost"].contains(&self.stage.as_str());
         let why = match future {
             true => format!("stage `{}` is not supported yet", self.stage),
@@ -113,6 +127,7 @@ impl Explain {
 
 fn text(planned: &Planned, module: &Module, stage: Stage) -> String {
     match stage {
+        Stage::Summary => summary(planned, module),
         Stage::Layout => {
             let layouts = planned.layouts().iter();
             layouts.map(|(name, l)| format!("{name} is {}\n", super::layouts::text(l))).collect()
@@ -133,6 +148,46 @@ fn text(planned: &Planned, module: &Module, stage: Stage) -> String {
         Stage::Loops => siskin::loops::build(planned.statements()).to_string(),
         Stage::Rust => module.text().to_string(),
     }
+}
+
+/// The answer in a few lines: what is stored how, what is searched for by which algorithm, what is proved.
+fn summary(planned: &Planned, module: &Module) -> String {
+    let mut out = format!("{}\n", planned.program());
+    for (name, layout) in planned.layouts() {
+        let about = match layout.summary.is_empty() {
+            true => String::new(),
+            false => format!(", {}", layout.summary),
+        };
+        out.push_str(&format!("  {name}: {}{about}\n", layout.name));
+    }
+    for statement in planned.statements() {
+        let dims: Vec<String> =
+            statement.schedule().dims().iter().map(ToString::to_string).collect();
+        out.push_str(&format!("loops over {}\n", dims.join(", ")));
+    }
+    let mut searches = 0;
+    for (_, find, plan) in finds::chosen(planned) {
+        searches += 1;
+        let others = finds::alternatives(find, plan);
+        let also = match others.is_empty() {
+            true => String::new(),
+            false => format!("; {} would do, too", others.join(", ")),
+        };
+        out.push_str(&format!("{} is found by {plan}{also}\n", find.problem.position));
+    }
+    if searches == 0 {
+        out.push_str("nothing is searched for\n");
+    }
+    let parallel = planned.statements().iter().any(|s| s.parallel().is_some());
+    out.push_str(if parallel { "runs on several threads\n" } else { "runs on one thread\n" });
+    let accesses = module.accesses();
+    let proved = accesses.iter().filter(|a| a.proved).count();
+    out.push_str(&format!(
+        "{proved} of {} array accesses are proved to be in bounds, {} are checked\n",
+        accesses.len(),
+        accesses.len() - proved
+    ));
+    out
 }
 
 /// What `show` says of each statement, an empty line between two.
@@ -200,6 +255,7 @@ fn as_json(planned: &Planned, module: &Module, stages: &[(&str, Stage)]) -> Valu
     let mut out = serde_json::Map::new();
     for (name, stage) in stages {
         let value = match stage {
+            Stage::Summary => json!(summary(planned, module)),
             Stage::Layout => planned
                 .layouts()
                 .iter()

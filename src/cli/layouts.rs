@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 use siskin::diagnostic::{Code, Diagnostic};
-use siskin::layout::{Layout, LayoutSpec, shipped, shipped_levels};
+use siskin::layout::{Layout, LayoutSpec, shipped, shipped_level, shipped_levels};
 use siskin::packing::Plan;
 
 use super::output::Output;
@@ -20,11 +20,15 @@ pub struct Layouts {
     /// Print one JSON object on stdout
     #[arg(long)]
     json: bool,
+    /// Print the declaration: a file as it is, a list of levels composed
+    #[arg(long, conflicts_with = "json", requires = "name")]
+    toml: bool,
 }
 
 impl Layouts {
     pub fn execute(&self) -> Output {
         match &self.name {
+            Some(name) if self.toml => declaration(name, self.rank),
             Some(name) => self.describe(name),
             None => Ok(self.list()),
         }
@@ -56,6 +60,17 @@ impl Layouts {
             return Ok(text(&layout));
         }
         Ok(json(&layout).to_string())
+    }
+}
+
+/// The text of a declaration.
+fn declaration(name: &str, rank: Option<usize>) -> Output {
+    if let Some(text) = shipped_level(name) {
+        return Ok(text.to_string());
+    }
+    match LayoutSpec::parse(name)?.text() {
+        Some(text) => Ok(text.to_string()),
+        None => Ok(layout(name, rank)?.to_toml()),
     }
 }
 

@@ -7,20 +7,28 @@
 
 mod bench;
 mod check;
+mod completions;
 mod convert;
 mod data;
+mod destination;
 mod emit;
 mod explain;
 mod finds;
+mod generated;
 mod layouts;
 mod log;
 mod loops;
 mod options;
 mod output;
+mod progress;
 mod render;
 mod run;
+mod signals;
 mod smt;
+mod standard;
+mod stories;
 mod tensor_argument;
+mod tensors;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -49,6 +57,7 @@ enum Command {
     Layouts(layouts::Layouts),
     Check(check::Check),
     Convert(convert::Convert),
+    Completions(completions::Completions),
 }
 
 /// Parses the arguments and runs the command.
@@ -69,8 +78,9 @@ pub fn main() -> ExitCode {
         );
         std::process::exit(1);
     }));
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(std::env::args_os().map(tensor_argument::protected));
     log::start(cli.verbose);
+    signals::handle();
     let result = match &cli.command {
         Command::Run(c) => c.execute(),
         Command::Emit(c) => c.execute(),
@@ -79,6 +89,7 @@ pub fn main() -> ExitCode {
         Command::Layouts(c) => c.execute(),
         Command::Check(c) => c.execute(),
         Command::Convert(c) => c.execute(),
+        Command::Completions(c) => c.execute(),
     };
     match result {
         Ok(text) => print(&text),

@@ -52,6 +52,11 @@ pub fn warn(text: &str) {
     let _ = writeln!(io::stderr(), "{}", render::warning(text, io::stderr().is_terminal()));
 }
 
+/// What would have been better, on stderr.
+pub fn hint(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", render::hint(text, io::stderr().is_terminal()));
+}
+
 /// Writes a text file: complete, or the old one is untouched.
 pub fn write_text(path: &Path, text: &str) -> Result<()> {
     files::check_place(path)?;

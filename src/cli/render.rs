@@ -60,6 +60,13 @@ pub fn warning(text: &str, colour: bool) -> String {
     renderer(colour).render(&[group])
 }
 
+/// What would have been better.
+pub fn hint(text: &str, colour: bool) -> String {
+    let group =
+        Level::HELP.primary_title(safe(text)).elements(None::<annotate_snippets::Message<'_>>);
+    renderer(colour).render(&[group])
+}
+
 /// Control characters of a file's content must not reach the terminal.
 fn safe(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()

@@ -1,13 +1,14 @@
 //! `siskin run`: compile a kernel for data, run it, show or write the result.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
+use indexmap::IndexMap;
 use serde_json::{Value, json};
-use siskin::diagnostic::{Code, Diagnostic, Result};
+use siskin::diagnostic::{Code, Result};
 use siskin::files::{self, Loaded};
+use siskin::formula::{Affine, Name};
 use siskin::kernel::{CompiledKernel, Kernel};
 use siskin::layout::Layout;
 use siskin::packing::{self, PackOptions};
@@ -15,10 +16,11 @@ use siskin::program::Program;
 use siskin::tensor::{Tensor, Values};
 
 use super::data::{self, Inputs};
-use super::finds;
+use super::destination::Destination;
 use super::options::KernelOptions;
-use super::output::Output;
-use super::tensor_argument::FileArgument;
+use super::output::{self, Output};
+use super::tensors::{OutputWish, TensorOptions};
+use super::{finds, progress};
 
 /// Results with at most so many elements are printed whole.
 const PRINTED_WHOLE: usize = 20;
@@ -29,12 +31,11 @@ const PRINTED_WHOLE: usize = 20;
 pub struct Run {
     /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]'
     expression: String,
-    /// A tensor's file, and the layout to pack it into
-    #[arg(short = 't', long = "tensor", value_name = "NAME=FILE[:LAYOUT]")]
-    tensors: Vec<String>,
-    /// Write the result instead of showing it; NAME=shares(INPUT) gives it the sparsity of an input
-    /// (both may be given)
-    #[arg(short, long, value_name = "FILE[:LAYOUT] | NAME=shares(INPUT)")]
+    #[command(flatten)]
+    tensors: TensorOptions,
+    /// Write the result instead of showing it (`-:mtx`: to standard output); NAME=shares(INPUT) gives it
+    /// the sparsity of an input (both may be given)
+    #[arg(short, long, value_name = "[NAME=]FILE[:LAYOUT] | NAME=shares(INPUT)")]
     output: Vec<String>,
     #[command(flatten)]
     options: KernelOptions,
@@ -42,51 +43,75 @@ pub struct Run {
 
 impl Run {
     pub fn execute(&self) -> Output {
+        let begin = Instant::now();
         let kernel = self.options.kernel(&self.expression)?;
         let program = Program::parse(&self.expression)?;
         let written = program.output()?;
         let rank = written.rank();
-        // Refused before any work is done.
-        let (wishes, files): (Vec<&String>, Vec<&String>) =
-            self.output.iter().partition(|text| sharing(text).is_some());
-        let shared = one(&wishes)?.and_then(|text| sharing(text));
-        let target = one(&files)?.map(|text| Target::parse(text, rank)).transpose()?;
+        // Refused before any work is done, and before data are asked for.
+        program.product()?;
+        let wish = OutputWish::parse(&self.output, &program)?;
+        let target =
+            wish.file.map(|text| Target::parse(text, rank, self.options.json)).transpose()?;
         let inputs = data::inputs(&program, &self.tensors, &self.options)?;
-        let mut kernel = for_data(kernel, &inputs)?;
-        if let Some((name, layout)) = shared {
-            if *name != *written.tensor {
-                return Err(Diagnostic::new(
-                    Code::Usage,
-                    format!("`-o {name}={layout}`: `{name}` is not the output"),
-                )
-                .help(format!("the output is `{}`", written.tensor)));
-            }
-            kernel = kernel.layout(name, layout);
-        }
+        let mut kernel = wish.apply(for_data(kernel, &inputs)?, &program, &self.tensors)?;
         if let Some(Target { layout: OutputLayout::Shared(layout), .. }) = &target {
             kernel = kernel.layout(&written.tensor, layout);
         }
         let compiled = kernel.compile()?;
         self.options.save(compiled.module().text())?;
-        let mut call = compiled.call(inputs.by_name(), &inputs.extents.indices)?;
-        let seconds = call.run();
+        let sharable = || sharable(&program, &inputs, &compiled);
+        let call = compiled.call(inputs.by_name(), &inputs.extents.indices);
+        let mut call = call.map_err(|e| match (e.code, sharable()) {
+            (Code::Memory, Some(input)) => e.help(format!(
+                "store only what can be nonzero: `-o {0}=shares({input})`",
+                written.tensor
+            )),
+            _ => e,
+        })?;
+        let seconds = progress::during("running the kernel", || call.run());
+        tracing::info!("ran the kernel in {}", time(seconds));
         let mut result = call.into_output();
+        if let Some(input) = sharable().filter(|_| wasteful(&result, &inputs.tensors)) {
+            output::hint(&format!(
+                "`-o {0}=shares({input})` stores only the elements of `{0}` that can be nonzero",
+                written.tensor
+            ));
+        }
+        let start = Instant::now();
         if let Some(target) = &target {
             result = target.convert(result)?;
         }
         let about = Summary::of(&result);
         // What is shown is taken before the result is given away: it may be half of the memory.
         let whole = if target.is_none() { whole(&result)? } else { String::new() };
+        let mut times = Times { kernel: seconds, write: None, total: Duration::ZERO };
         if let Some(target) = &target {
-            target.write(result)?;
+            let name = &target.destination.name;
+            progress::during(&format!("writing {name}"), || target.write(result))?;
+            times.write = Some(start.elapsed());
+            tracing::info!("wrote {name} in {}", time(start.elapsed()));
         }
-        Ok(match self.options.json {
-            true => self.json(&compiled, &inputs, &about, seconds),
-            false => self.summary(&compiled, &inputs, &about, &whole, seconds),
-        })
+        times.total = begin.elapsed();
+        let file = wish.file;
+        let said = match self.options.json {
+            true => self.json(&compiled, &inputs, &about, &times, file),
+            false => self.summary(&compiled, &inputs, &about, &whole, &times, file),
+        };
+        match &target {
+            Some(target) => target.destination.finish(said),
+            None => Ok(said),
+        }
     }
 
-    fn json(&self, k: &CompiledKernel, i: &Inputs, about: &Summary, kernel: Duration) -> String {
+    fn json(
+        &self,
+        k: &CompiledKernel,
+        i: &Inputs,
+        about: &Summary,
+        times: &Times,
+        file: Option<&str>,
+    ) -> String {
         let (rustc, cached) = k.built();
         let (unproved, accesses) = accesses(k);
         let name = &**k.planned().output();
@@ -99,11 +124,14 @@ impl Run {
             "type": k.planned().value_type().as_str(),
             "seconds": {
                 "read": i.read.as_secs_f64(),
+                "plan": i.plan.as_secs_f64(),
                 "pack": i.pack.as_secs_f64(),
                 "validate": i.validate.as_secs_f64(),
                 "generate": k.generated().as_secs_f64(),
                 "rustc": rustc.as_secs_f64(),
-                "kernel": kernel.as_secs_f64(),
+                "kernel": times.kernel.as_secs_f64(),
+                "write": times.write.map(|t| t.as_secs_f64()),
+                "total": times.total.as_secs_f64(),
             },
             "cached": cached,
             "tensors": i.tensors.iter().map(|(n, t)| json!({
@@ -120,7 +148,7 @@ impl Run {
                 "nonzero": about.nonzero,
                 "sum": about.sum,
                 "norm": about.norm,
-                "file": self.output.iter().find(|text| sharing(text).is_none()),
+                "file": file,
             },
         })
         .to_string()
@@ -132,11 +160,12 @@ impl Run {
         i: &Inputs,
         about: &Summary,
         whole: &str,
-        kernel: Duration,
+        times: &Times,
+        written: Option<&str>,
     ) -> String {
         let mut out = format!("{}\n", k.planned().program());
         for (name, t) in &i.tensors {
-            let file = i.files.get(name).map(|p| p.display().to_string()).unwrap_or_default();
+            let file = i.files.get(name).cloned().unwrap_or_default();
             out.push_str(&format!("  {name}: {} from {file}\n", shape(t)));
         }
         out.push_str("proved\n");
@@ -158,21 +187,26 @@ impl Run {
         }
         let (rustc, cached) = k.built();
         out.push_str(&format!(
-            "\ntime\n  read {}, pack {}, validate {}, generate {}, {} {}, kernel {}\n",
+            "\ntime\n  read {}, plan {}, pack {}, validate {}, generate {}, {} {}, kernel {}",
             time(i.read),
+            time(i.plan),
             time(i.pack),
             time(i.validate),
             time(k.generated()),
             if cached { "load from the cache" } else { "rustc" },
             time(rustc),
-            time(kernel),
+            time(times.kernel),
         ));
+        if let Some(write) = times.write {
+            out.push_str(&format!(", write {}", time(write)));
+        }
+        out.push_str(&format!(", total {}\n", time(times.total)));
         let name = k.planned().output();
         out.push_str(&format!(
             "{name}: {}, {} nonzero, sum {}, norm {}\n",
             about.shape, about.nonzero, about.sum, about.norm
         ));
-        match self.output.iter().find(|text| sharing(text).is_none()) {
+        match written {
             Some(file) => out.push_str(&format!("written to {file}\n")),
             None => out.push_str(whole),
         }
@@ -189,9 +223,16 @@ pub fn for_data(kernel: Kernel, inputs: &Inputs) -> Result<Kernel> {
     kernel.measured(inputs.by_name(), &inputs.extents.indices)
 }
 
+/// How long the last stages took, and all of them.
+struct Times {
+    kernel: Duration,
+    write: Option<Duration>,
+    total: Duration,
+}
+
 /// Where the result goes.
 struct Target {
-    path: PathBuf,
+    destination: Destination,
     layout: OutputLayout,
 }
 
@@ -204,40 +245,57 @@ enum OutputLayout {
     Shared(String),
 }
 
-/// The parts of `C=shares(A)`.
-pub fn sharing(text: &str) -> Option<(&str, &str)> {
-    text.split_once('=').filter(|(_, layout)| layout.trim().starts_with("shares("))
+/// Fewer elements are no waste.
+const MANY: usize = 1 << 16;
+
+/// Whether a dense result takes much more than all inputs together.
+fn wasteful(result: &Tensor, inputs: &IndexMap<Name, Tensor>) -> bool {
+    let stored: usize = inputs.values().map(Tensor::stored).sum();
+    result.stored() > MANY && result.stored() / 4 > stored
 }
 
-/// The one option of its kind, if it was given.
-fn one<'a>(texts: &[&'a String]) -> Result<Option<&'a str>> {
-    match texts {
-        [] => Ok(None),
-        [text] => Ok(Some(text.as_str())),
-        [_, second, ..] => Err(Diagnostic::new(Code::Usage, "more than one output is given")
-            .at(0..second.len(), "the second one")
-            .within("--output", second)
-            .help("give one file, and one `NAME=shares(INPUT)`")),
+/// A factor at whose positions every element of the output is that can be nonzero, if the output is dense
+/// and could share them.
+fn sharable(program: &Program, inputs: &Inputs, kernel: &CompiledKernel) -> Option<Name> {
+    let output = program.output().ok()?;
+    if !kernel.planned().layouts().get(&output.tensor)?.arrays.is_empty() {
+        return None;
     }
+    let factors = program.product().ok()?.factors;
+    let found = factors.iter().find(|access| {
+        let place = |s: &Affine| access.subscripts.iter().position(|other| other == s);
+        let shared: Option<Vec<Option<usize>>> = output
+            .subscripts
+            .iter()
+            .map(|s| Some(Some(s.as_var().and_then(|_| place(s))?)))
+            .collect();
+        let layout = inputs.tensors.get(&access.tensor).map(Tensor::layout);
+        match (shared, layout) {
+            (Some(shared), Some(layout)) if !layout.arrays.is_empty() && !shared.is_empty() => {
+                siskin::layout::share(layout, &shared).is_ok()
+            }
+            _ => false,
+        }
+    });
+    found.map(|access| access.tensor.clone())
 }
 
 impl Target {
-    fn parse(text: &str, rank: usize) -> Result<Target> {
-        let file = FileArgument::parse(text)?;
-        files::check_writable(&file.path, Some(rank))?;
-        let layout = match file.layout {
+    fn parse(text: &str, rank: usize, json: bool) -> Result<Target> {
+        let destination = Destination::parse(text, Some(rank), json)?;
+        let layout = match &destination.layout {
             None => OutputLayout::Default,
-            Some(layout) if layout.starts_with("shares(") => OutputLayout::Shared(layout),
-            Some(layout) => OutputLayout::Asked(Arc::new(Layout::named_for_rank(&layout, rank)?)),
+            Some(layout) if layout.starts_with("shares(") => OutputLayout::Shared(layout.clone()),
+            Some(layout) => OutputLayout::Asked(Arc::new(Layout::named_for_rank(layout, rank)?)),
         };
-        Ok(Target { path: file.path, layout })
+        Ok(Target { destination, layout })
     }
 
     /// An archive holds the layout that was asked for; a result without one is entries.
     fn write(&self, result: Tensor) -> Result<()> {
         match self.layout {
-            OutputLayout::Default => files::write(&self.path, &Loaded::of(result)?),
-            _ => files::write_tensor(&self.path, result).map(|_| ()),
+            OutputLayout::Default => files::write(self.destination.path(), &Loaded::of(result)?),
+            _ => files::write_tensor(self.destination.path(), result).map(|_| ()),
         }
     }
 

@@ -17,6 +17,8 @@ use std::time::SystemTime;
 
 use rustc_hash::FxHasher;
 
+use crate::temporary;
+
 /// Entries that are kept, of some hundred kilobytes each.
 pub const MAX_ENTRIES: usize = 256;
 
@@ -109,7 +111,8 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
 }
 
 fn replace(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = tempfile::Builder::new().prefix(".siskin-").tempfile_in(folder)?;
+    let make = || tempfile::Builder::new().prefix(".siskin-").tempfile_in(folder);
+    let (mut file, _in_use) = temporary::create(make, tempfile::NamedTempFile::path)?;
     file.write_all(bytes)?;
     file.persist(path).map_err(|e| e.error)?;
     Ok(())

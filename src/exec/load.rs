@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::invoke::{Arguments, RawArray};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::temporary::InUse;
 
 type Entry = unsafe extern "C" fn(sizes: *const usize, arrays: *const RawArray);
 
@@ -13,12 +14,13 @@ type Entry = unsafe extern "C" fn(sizes: *const usize, arrays: *const RawArray);
 #[derive(Debug)]
 pub struct BuiltFile {
     folder: tempfile::TempDir,
+    in_use: InUse,
     path: PathBuf,
 }
 
 impl BuiltFile {
-    pub(super) fn new(folder: tempfile::TempDir, name: &str) -> BuiltFile {
-        BuiltFile { path: folder.path().join(name), folder }
+    pub(super) fn new(folder: tempfile::TempDir, in_use: InUse, name: &str) -> BuiltFile {
+        BuiltFile { path: folder.path().join(name), folder, in_use }
     }
 
     pub fn path(&self) -> &Path {
@@ -34,7 +36,7 @@ impl BuiltFile {
 pub struct Library {
     entry: Entry,
     _library: ManuallyDrop<libloading::Library>,
-    _folder: Option<tempfile::TempDir>,
+    _folder: Option<(tempfile::TempDir, InUse)>,
 }
 
 impl fmt::Debug for Library {
@@ -66,7 +68,7 @@ impl Library {
     /// Loads a library that is in no cache, and keeps its folder.
     pub(super) fn open_temporary(file: BuiltFile, entry: &str) -> Result<Library> {
         let mut library = Library::open(&file.path, entry)?;
-        library._folder = Some(file.folder);
+        library._folder = Some((file.folder, file.in_use));
         Ok(library)
     }
 

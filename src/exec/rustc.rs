@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 
 use super::load::BuiltFile;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::temporary;
 
 /// What every kernel is compiled with. One codegen unit compiles a single small function fastest
 /// and lets it be optimised as a whole; symbols would only fill the cache.
@@ -84,9 +85,8 @@ impl Rustc {
             Diagnostic::new(Code::Io, format!("cannot {what}: {error}"))
                 .help("check that the folder for temporary files (TMPDIR) has space")
         };
-        let folder = tempfile::Builder::new()
-            .prefix("siskin-")
-            .tempdir()
+        let make = || tempfile::Builder::new().prefix("siskin-").tempdir();
+        let (folder, in_use) = temporary::create(make, tempfile::TempDir::path)
             .map_err(|e| io("make a temporary folder", e))?;
         fs::write(folder.path().join(SOURCE), text)
             .map_err(|e| io("write the module for rustc", e))?;
@@ -123,7 +123,7 @@ impl Rustc {
             return Err(unusable(&self.path, "it succeeds, but makes no library")
                 .help("set RUSTC to the path of a `rustc`, or leave it unset"));
         }
-        Ok(BuiltFile::new(folder, &library))
+        Ok(BuiltFile::new(folder, in_use, &library))
     }
 }
 

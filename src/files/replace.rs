@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::temporary;
 
 /// Bytes that are collected before they are written.
 const BUFFER: usize = 1 << 18;
@@ -50,7 +51,9 @@ pub fn replace<E: From<io::Error>>(
     }
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     // The message of the temporary file's own error has its name in it, which says nothing.
-    let temporary = temporary_file(&target).map_err(|error| io::Error::from(error.kind()))?;
+    let (temporary, _in_use) =
+        temporary::create(|| temporary_file(&target), tempfile::NamedTempFile::path)
+            .map_err(|error| io::Error::from(error.kind()))?;
     let mut out = BufWriter::with_capacity(BUFFER, temporary);
     write(&mut out)?;
     let temporary = out.into_inner().map_err(io::IntoInnerError::into_error)?;

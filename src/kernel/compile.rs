@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::{Kernel, Planned};
 use crate::diagnostic::Result;
 use crate::exec::{Built, Jit};
+use crate::loops::Statement;
 use crate::module::Module;
 
 /// A kernel that is compiled and loaded. It runs on any tensors of its layouts, value type and index
@@ -58,9 +59,26 @@ impl Kernel {
     pub fn compile_with(&self, jit: &Jit) -> Result<CompiledKernel> {
         let start = Instant::now();
         let planned = self.plan()?;
+        tracing::info!("planned {} nest(s) in {:.1?}", planned.statements().len(), start.elapsed());
+        for find in planned.statements().iter().flat_map(Statement::finds) {
+            for attempt in &find.attempts {
+                let (name, word) = (&attempt.template.name, attempt.verdict.word());
+                tracing::debug!("find {}: {name} is {word}", find.problem.position);
+            }
+        }
+        let rendering = Instant::now();
         let module = planned.render()?;
         let generated = start.elapsed();
+        tracing::info!(
+            "generated {} lines of Rust in {:.1?}, {} array accesses",
+            module.text().lines().count(),
+            rendering.elapsed(),
+            module.accesses().len()
+        );
         let built = jit.load(module.text(), module.entry())?;
+        let how =
+            if built.cached { "loaded the kernel from the cache" } else { "compiled the kernel" };
+        tracing::info!("{how} in {:.1?}", built.time);
         Ok(CompiledKernel { planned, module, generated, built, threads: self.request.threads })
     }
 }

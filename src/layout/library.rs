@@ -169,6 +169,14 @@ impl LayoutSpec {
         }
     }
 
+    /// The declaration as it was read; none of a level list.
+    pub fn text(&self) -> Option<&str> {
+        match &self.form {
+            Form::Declared { .. } => Some(&self.source.text),
+            Form::Levels(_) => None,
+        }
+    }
+
     /// The declaration's summary; empty for a level list.
     pub fn summary(&self) -> &str {
         match &self.form {
@@ -383,6 +391,15 @@ pub fn shipped_levels() -> Vec<(String, String)> {
         out.push((stem, Declaration::read(&source).map(|d| d.summary).unwrap_or_default()));
     }
     out
+}
+
+/// The declaration of a shipped level.
+pub fn shipped_level(name: &str) -> Option<&'static str> {
+    let known = stems("layouts/levels").iter().any(|stem| stem == name);
+    let path = format!("layouts/levels/{name}.toml");
+    // A layout of the same name comes first, as everywhere.
+    let taken = || stems("layouts").iter().any(|stem| stem == name);
+    if known && !taken() { embedded::text(&path) } else { None }
 }
 
 /// Names of the declarations directly in a shipped folder.

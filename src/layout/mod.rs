@@ -51,7 +51,7 @@ use indexmap::IndexMap;
 
 pub use self::alike::alike;
 pub use self::defaults::DefaultFor;
-pub use self::library::{LayoutSpec, shipped, shipped_levels};
+pub use self::library::{LayoutSpec, shipped, shipped_level, shipped_levels};
 pub use self::share::share;
 pub use self::size::SizeSource;
 pub use self::suggest::nearest;

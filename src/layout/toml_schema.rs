@@ -23,6 +23,7 @@ use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use toml::Spanned;
 
 use super::source::{Source, Text};
+use super::suggest::nearest;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 #[derive(Debug, Deserialize)]
@@ -118,8 +119,10 @@ impl Declaration {
             if let Some(span) = e.span() {
                 out = out.at(span, message);
             }
-            out.within(&source.name, &source.text)
-                .help("`siskin layouts NAME` shows how a shipped layout is declared")
+            let help = "`siskin layouts NAME --toml` shows how a shipped layout is declared";
+            let near = misspelt(e.message());
+            let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+            out.within(&source.name, &source.text).help(format!("{near}{help}"))
         })
     }
 
@@ -169,6 +172,13 @@ impl Declaration {
         ];
         keys.into_iter().find_map(|(key, place)| Some((key, place?)))
     }
+}
+
+/// The key that was meant by one that does not exist: ``unknown field `x`, expected one of `y`, `z` ``.
+fn misspelt(message: &str) -> Option<&str> {
+    let (given, known) = message.split_once(", expected")?;
+    let given = given.strip_prefix("unknown field `")?.strip_suffix('`')?;
+    nearest(given, known.split('`').skip(1).step_by(2))
 }
 
 fn in_file_order<V>(map: &BTreeMap<Text, V>) -> Vec<(&Text, &V)> {

@@ -277,7 +277,6 @@ fn a_place_that_cannot_be_written_is_refused_before_any_work() {
         ("S0001", ["-o", "missing/y.mtx"]),
         ("S0001", ["-o", "folder.mtx"]),
         ("S0001", ["-o", "m.mtx/y.mtx"]),
-        ("S0202", ["-o", "y.npz"]),
         ("S0001", ["--save-kernel", "missing/k.rs"]),
     ] {
         let all = [&data[..], &option].concat();

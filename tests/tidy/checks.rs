@@ -8,6 +8,7 @@ use super::lexer::Source;
 pub const MAY_USE: &[(&str, &[&str])] = &[
     ("diagnostic", &[]),
     ("embedded", &[]),
+    ("temporary", &[]),
     ("formula", &["diagnostic"]),
     ("isl", &["diagnostic", "formula"]),
     ("prover", &["diagnostic", "formula", "isl"]),
@@ -18,7 +19,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
     ("tensor", &["diagnostic", "formula", "layout", "check"]),
     ("packing", &["diagnostic", "formula", "isl", "layout", "check", "tensor"]),
     // Of `packing` only what `Tensor::read(..).pack(..)` promises.
-    ("files", &["diagnostic", "formula", "layout", "tensor", "packing"]),
+    ("files", &["diagnostic", "temporary", "formula", "layout", "tensor", "packing"]),
     ("program", &["diagnostic", "formula"]),
     // Asks of a declaration what a kernel would: in bounds, single-valued, without duplicates.
     ("check", &["diagnostic", "formula", "isl", "prover", "layout", "theory"]),
@@ -111,7 +112,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
             "code",
         ],
     ),
-    ("exec", &["diagnostic", "formula", "layout", "tensor", "program", "module"]),
+    ("exec", &["diagnostic", "temporary", "formula", "layout", "tensor", "program", "module"]),
     (
         "kernel",
         &[
@@ -138,6 +139,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
         "cli",
         &[
             "diagnostic",
+            "temporary",
             "embedded",
             "formula",
             "isl",
