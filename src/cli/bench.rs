@@ -14,8 +14,8 @@ use siskin::synth::cost;
 use super::data::{self, Inputs};
 use super::options::KernelOptions;
 use super::output::Output;
-use super::run;
 use super::tensors::{OutputWish, TensorOptions};
+use super::{run, shown};
 
 /// Time every strategy that is proved for a statement, on data
 #[derive(Args)]
@@ -199,7 +199,7 @@ fn table(rows: &[Row]) -> String {
     table.load_style(presets::NOTHING);
     table.set_header(["strategy", "median", "least", "runs", "against the fastest", ""]);
     let fastest = rows.iter().filter_map(|r| median(&r.seconds)).fold(f64::INFINITY, f64::min);
-    let time = |s: f64| run::time(Duration::from_secs_f64(s));
+    let time = |s: f64| shown::time(Duration::from_secs_f64(s));
     for row in rows {
         let Some(middle) = median(&row.seconds) else {
             let why = row.skipped.clone().unwrap_or_default();

@@ -13,7 +13,7 @@ use siskin::packing::Plan;
 use siskin::tensor::Tensor;
 
 use super::output::{Output, print};
-use super::{data, layouts, run};
+use super::{data, layouts, shown};
 
 /// Check the declaration of a layout, and data against its properties
 #[derive(Args)]
@@ -58,7 +58,7 @@ impl Check {
             })
             .to_string());
         }
-        let mut out = format!("{}: {}\n", path.display(), run::shape(&packed));
+        let mut out = format!("{}: {}\n", path.display(), shown::shape(&packed));
         for (name, value) in packed.params() {
             out.push_str(&format!("  {name} = {value}\n"));
         }

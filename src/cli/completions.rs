@@ -1,6 +1,6 @@
 //! `siskin completions`: what a shell needs to complete commands and options.
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
 use super::output::Output;
@@ -15,9 +15,10 @@ pub struct Completions {
 }
 
 impl Completions {
-    pub fn execute(&self) -> Output {
+    /// The script for all of `command`.
+    pub fn execute(&self, mut command: Command) -> Output {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut super::Cli::command(), "siskin", &mut script);
+        clap_complete::generate(self.shell, &mut command, "siskin", &mut script);
         Ok(String::from_utf8_lossy(&script).into_owned())
     }
 }

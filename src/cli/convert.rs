@@ -16,7 +16,7 @@ use super::generated::Generated;
 use super::options::numbers_of;
 use super::output::Output;
 use super::tensor_argument::{FileArgument, Place};
-use super::{progress, run};
+use super::{progress, shown};
 
 /// Convert a tensor file, through layouts if given; refuses to lose entries or precision
 #[derive(Args)]
@@ -78,12 +78,12 @@ impl Convert {
                 (None, format!("{}, {stored} stored", dims.join(" × ")), None)
             }
             Given::Stored(tensor) => {
-                let (name, what) = (tensor.layout().name.clone(), run::shape(&tensor));
+                let (name, what) = (tensor.layout().name.clone(), shown::shape(&tensor));
                 let holds = progress::during(&writing, || files::write_tensor(to.path(), tensor))?;
                 (Some(name), what, data::is_archive(to.path()).then_some(holds))
             }
         };
-        tracing::info!("wrote {} in {}", to.name, run::time(start.elapsed()));
+        tracing::info!("wrote {} in {}", to.name, shown::time(start.elapsed()));
         if self.json {
             return Ok(json!({
                 "input": self.input,

@@ -20,7 +20,7 @@ use siskin::tensor::{Tensor, ValueType};
 use super::options::{KernelOptions, StatedExtents};
 use super::output::warn;
 use super::progress;
-use super::run::time as shown;
+use super::shown;
 use super::standard::Standard;
 use super::tensor_argument::{FileArgument, Place};
 use super::tensors::TensorOptions;
@@ -161,7 +161,7 @@ pub fn some_inputs(
         let start = Instant::now();
         packed.validate().map_err(about)?;
         let time = start.elapsed();
-        tracing::info!("checked {name} against its declaration in {}", shown(time));
+        tracing::info!("checked {name} against its declaration in {}", shown::time(time));
         validating += time;
         tensors.insert(name.clone(), packed);
     }
@@ -285,7 +285,7 @@ impl Given {
         };
         let time = start.elapsed();
         *packing += time;
-        tracing::info!("packed {} in {}", super::run::shape(&packed), shown(time));
+        tracing::info!("packed {} in {}", shown::shape(&packed), shown::time(time));
         Ok(packed)
     }
 }
@@ -339,7 +339,7 @@ fn of_file(
         tensor = Tensor::new(tensor.layout().clone(), dims, &params, arrays, values)?;
         tensor.validate().map_err(about)?;
     }
-    tracing::info!("read {name}: {}, as stored", super::run::shape(&tensor));
+    tracing::info!("read {name}: {}, as stored", shown::shape(&tensor));
     Ok(Given::Stored(tensor))
 }
 
@@ -415,7 +415,7 @@ pub fn load(
         "read {name}: {:?}, {} stored in {}",
         file.loaded.dims(),
         file.loaded.stored(),
-        shown(start.elapsed())
+        shown::time(start.elapsed())
     );
     Ok(file.loaded)
 }

@@ -23,6 +23,7 @@ mod output;
 mod progress;
 mod render;
 mod run;
+mod shown;
 mod signals;
 mod smt;
 mod standard;
@@ -33,7 +34,7 @@ mod tensors;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use output::{command_line, print};
 
@@ -89,7 +90,7 @@ pub fn main() -> ExitCode {
         Command::Layouts(c) => c.execute(),
         Command::Check(c) => c.execute(),
         Command::Convert(c) => c.execute(),
-        Command::Completions(c) => c.execute(),
+        Command::Completions(c) => c.execute(Cli::command()),
     };
     match result {
         Ok(text) => print(&text),

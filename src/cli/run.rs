@@ -19,6 +19,7 @@ use super::data::{self, Inputs};
 use super::destination::Destination;
 use super::options::KernelOptions;
 use super::output::{self, Output};
+use super::shown::{shape, time};
 use super::tensors::{OutputWish, TensorOptions};
 use super::{finds, progress};
 
@@ -327,23 +328,6 @@ fn parallel(k: &CompiledKernel) -> Value {
 fn accesses(k: &CompiledKernel) -> (usize, usize) {
     let accesses = k.module().accesses();
     (accesses.iter().filter(|a| !a.proved).count(), accesses.len())
-}
-
-/// `csr, 4 × 5, 7 stored`
-pub fn shape(t: &Tensor) -> String {
-    let dims: Vec<String> = t.dims().iter().map(ToString::to_string).collect();
-    let dims = if dims.is_empty() { "scalar".to_string() } else { dims.join(" × ") };
-    format!("{}, {dims}, {} stored", t.layout().name, t.stored())
-}
-
-/// `1.23 ms`
-pub fn time(t: Duration) -> String {
-    let s = t.as_secs_f64();
-    match s {
-        _ if s >= 1.0 => format!("{s:.2} s"),
-        _ if s >= 1e-3 => format!("{:.2} ms", s * 1e3),
-        _ => format!("{:.2} µs", s * 1e6),
-    }
 }
 
 /// What is said of a result.
