@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::files::Loaded;
-use siskin::tensor::{DenseArray, Entries, IndexData, ValueType, Values, element_count};
+use siskin::tensor::{DenseArray, Entries, IndexData, ValueType, Values, element_count, room};
 
 /// What to generate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,6 +73,13 @@ fn random(dims: &[usize], density: f64, value_type: ValueType, seed: u64) -> Res
         .help("choose a lower density, or smaller extents"));
     }
     let wanted = (wanted as u64).min(n);
+    // A coordinate for each dimension, the value, and the place while it is drawn.
+    let bytes = wanted.saturating_mul(8 * (dims.len() as u64 + 1) + 24);
+    room(
+        bytes,
+        &|| format!("{wanted} random entries"),
+        "choose a lower density, or smaller extents",
+    )?;
     let mut generator = SplitMix64(seed);
     let drawn = wanted.min(n - wanted);
     let mut places: BTreeMap<u64, ()> = BTreeMap::new();

@@ -253,7 +253,7 @@ pub fn write_tensor(path: &Path, tensor: Tensor) -> Result<String> {
         put(path, compressed, |out| scipy::write(out, &tensor, &known))?;
         return Ok(format!("SciPy's {}", known.format));
     }
-    if let Some((known, axes)) = pydata::storage(layout)? {
+    if let Some((known, axes)) = pydata::storage(&tensor)? {
         put(path, compressed, |out| pydata::write(out, &tensor, &known, &axes))?;
         return Ok(format!("PyData's {}", known.format));
     }

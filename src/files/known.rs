@@ -4,11 +4,14 @@
 //! whatever names, is written as SciPy's if it stores what SciPy's does; that it is called like one is
 //! no reason.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 
 use crate::diagnostic::Result;
 use crate::formula::{Arith, Name};
 use crate::layout::{Layout, LayoutSpec, alike};
+use crate::tensor::Tensor;
 
 /// A layout in the terms of a model.
 pub(super) struct Known {
@@ -19,6 +22,20 @@ pub(super) struct Known {
     pub names: IndexMap<Name, Name>,
     /// The values of the model are arranged otherwise: they have to be packed.
     pub rearranged: bool,
+}
+
+impl Known {
+    /// Whether the arrays of `tensor` are what the model declares: of its lengths, within its ranges, in its
+    /// order. A layout may say the same of entries and store more than is needed, or promise less.
+    pub fn holds(&self, tensor: &Tensor) -> bool {
+        let name = |member: &Name| &self.names[member];
+        let arrays = self.model.arrays.keys();
+        let arrays = arrays.map(|m| (m.clone(), tensor.arrays()[name(m)].clone())).collect();
+        let (dims, values) = (tensor.dims().to_vec(), tensor.values().clone());
+        let model = Arc::new(self.model.clone());
+        Tensor::new(model, dims, &IndexMap::new(), arrays, values)
+            .is_ok_and(|mut tensor| tensor.validate().is_ok())
+    }
 }
 
 /// A model: the other program's name, and its declaration.

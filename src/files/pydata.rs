@@ -143,17 +143,35 @@ fn compressed(rank: usize, along: usize) -> String {
     )
 }
 
-/// The compressed array, and the axes that are its rows, that holds what `layout` stores.
+/// Whether there is one pointer for each row, and one behind, and the segments between them are all that
+/// is stored.
+fn spans(tensor: &Tensor, known: &Known, along: usize) -> bool {
+    let (pointers, indices) =
+        (&tensor.arrays()[&known.names["indptr"]], &tensor.arrays()[&known.names["indices"]]);
+    let rows = tensor.dims().iter().enumerate().filter(|(d, _)| *d != along);
+    let rows = rows.fold(1usize, |n, (_, extent)| n.saturating_mul(*extent));
+    let (n, stored) = (pointers.len(), tensor.stored());
+    n == rows.saturating_add(1)
+        && indices.len() == stored
+        && pointers.get(0) == 0
+        && pointers.get(n - 1) == stored as i64
+        && (1..n).all(|k| pointers.get(k - 1) <= pointers.get(k))
+}
+
+/// The compressed array, and the axes that are its rows, that holds what `tensor` stores.
 ///
 /// # Errors
 /// Those of the models, which is a defect.
-pub(super) fn storage(layout: &Layout) -> Result<Option<(Known, Vec<usize>)>> {
+pub(super) fn storage(tensor: &Tensor) -> Result<Option<(Known, Vec<usize>)>> {
+    let layout = tensor.layout();
     let rank = layout.rank();
     if rank < 3 || layout.arrays.len() != 2 {
         return Ok(None);
     }
     for along in (0..rank).rev() {
-        if let Some(known) = named(layout, "GCXS", &compressed(rank, along))? {
+        if let Some(known) = named(layout, "GCXS", &compressed(rank, along))?
+            && spans(tensor, &known, along)
+        {
             return Ok(Some((known, (0..rank).filter(|&d| d != along).collect())));
         }
     }

@@ -47,6 +47,11 @@ domain = "0 <= p < N"
 range = "0 <= indices(p) < J"
 [params]
 N = "indptr(I)"
+[[property]]
+kind = "monotonic"
+array = "indptr"
+[[property]]
+formula = "indptr(0) = 0"
 "#;
 
 const COLUMNS: &str = r#"
@@ -62,6 +67,11 @@ domain = "0 <= p < N"
 range = "0 <= indices(p) < I"
 [params]
 N = "indptr(J)"
+[[property]]
+kind = "monotonic"
+array = "indptr"
+[[property]]
+formula = "indptr(0) = 0"
 "#;
 
 const BLOCKS: &str = r#"
@@ -78,6 +88,11 @@ domain = "0 <= p < N"
 range = "0 <= indices(p) < ceil(J/$2)"
 [params]
 N = "indptr(ceil(I/$1))"
+[[property]]
+kind = "monotonic"
+array = "indptr"
+[[property]]
+formula = "indptr(0) = 0"
 "#;
 
 /// Element `c` of a diagonal is in column `c`.
@@ -126,6 +141,10 @@ pub(super) fn storage(tensor: &Tensor) -> Result<Option<Known>> {
         let model = LayoutSpec::from_toml("<storage>", DIAGONALS)?.instantiate(2)?;
         found = Some(Known { model, rearranged: true, ..by_rows });
     }
+    let found = match found {
+        Some(known) if known.rearranged || known.holds(tensor) => Some(known),
+        _ => None,
+    };
     // SciPy's blocks fill the matrix.
     Ok(found.filter(|known| {
         let shape = &known.model.value.shape;

@@ -21,7 +21,7 @@ const SMALL: u64 = 16 << 20;
 ///
 /// # Errors
 /// [`Code::Memory`].
-pub(crate) fn room(bytes: u64, what: &dyn Fn() -> String, remedy: &str) -> Result<()> {
+pub fn room(bytes: u64, what: &dyn Fn() -> String, remedy: &str) -> Result<()> {
     if bytes < SMALL {
         return Ok(());
     }

@@ -55,7 +55,8 @@ pub use validate::Violation;
 pub use values::{Element, Position, ValueType, Values};
 
 pub(crate) use dense::{array_room, for_each_nonzero, nonzeros};
-pub(crate) use memory::room;
+#[doc(hidden)]
+pub use memory::room;
 pub(crate) use points::Scope;
 pub(crate) use strided::Strides;
 pub(crate) use tensor::{extents, known_sizes, rank_differs, shape};

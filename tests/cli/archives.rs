@@ -90,6 +90,24 @@ formula = "start(0) = 0"
 }
 
 #[test]
+fn arrays_that_are_longer_than_scipys_are_none_of_scipys() {
+    let sandbox = sandbox();
+    let shipped = sandbox.done(&["layouts", "csr", "--toml"]);
+    // One pointer more than there are ends of rows.
+    let longer = shipped.replace("\"0 <= p0 <= I\"", "\"0 <= p0 <= I + 1\"");
+    sandbox.file(
+        "longer.toml",
+        &format!("{longer}\n[[property]]\nformula = \"pos(I + 1) = pos(I)\"\n"),
+    );
+    let out = sandbox.run(&["convert", "b.mtx", "a.npz:longer.toml"]);
+    match out.status {
+        0 => assert!(out.stdout.contains("the arrays of the layout"), "{}", out.stdout),
+        // Packing may also refuse what it cannot fill.
+        _ => assert!(out.stderr.starts_with("error[S01"), "{}", out.stderr),
+    }
+}
+
+#[test]
 fn blocks_that_do_not_fill_the_matrix_are_no_blocks_of_scipy() {
     let sandbox = sandbox();
     let said = holds(&sandbox, "b.mtx", "a.npz:bcsr(3,3)");
