@@ -564,7 +564,9 @@ fn indices_are_as_wide_as_asked_or_as_needed() {
     assert_eq!(pack(&layout, &given, &narrow).unwrap_err().code, Code::Data);
     // A row pointer for each of 2^60 rows does not fit; stored rows do.
     let given = Entries::from_points(&[1 << 60, 2], &[(&[1 << 59, 1], 1.0)]).unwrap();
-    assert_eq!(pack(&layout, &given, &PackOptions::default()).unwrap_err().code, Code::Shape);
+    let code = pack(&layout, &given, &PackOptions::default()).unwrap_err().code;
+    // `Shape` where it is not known how much memory is free.
+    assert!(matches!(code, Code::Memory | Code::Shape), "{code:?}");
     check_entries(&Arc::new(Layout::named("dcsr").unwrap()), &given);
 }
 
