@@ -11,6 +11,12 @@ const MOST: usize = 256;
 /// Answers to one question, by layout.
 pub struct Memory<T>(Mutex<Option<HashMap<String, (Layout, T)>>>);
 
+impl<T: Clone> Default for Memory<T> {
+    fn default() -> Self {
+        Memory::new()
+    }
+}
+
 impl<T: Clone> Memory<T> {
     /// No answers yet.
     pub const fn new() -> Self {
