@@ -202,6 +202,7 @@ fn a_sound_declaration_reads_as_a_list_of_answers() {
     single-valued  yes, a position has one coordinate
     injective      yes, no coordinate is stored twice
     ordered        yes, by (i, j), strictly
+    extents        yes, every position has its coordinates within the extents
     value bounds   yes, val(p1) is inside the value array
     value slots    yes, every position has a value of its own
     regions        lookup of i by p0; points of j by (p0, p1); fill elsewhere
@@ -517,4 +518,29 @@ fn hostile_declarations_end() {
     let many = Layout::named_for_rank("coo-unsorted", 12).unwrap();
     let report = check(&many).unwrap();
     assert!(report.is_sound(), "{report}");
+}
+
+#[test]
+fn positions_beyond_the_extents_are_shown() {
+    let text = std::fs::read_to_string("layouts/dia.toml").unwrap().replace(" and 0 <= j < J", "");
+    let spec = LayoutSpec::from_toml("dia.toml", &text).unwrap();
+    let report = check(&spec.instantiate(2).unwrap()).unwrap();
+    let found = report.about(Question::WithinExtents).next().unwrap();
+    assert!(matches!(found.verdict, Verdict::Refuted { .. }), "{report}");
+    assert!(report.is_sound(), "{report}");
+}
+
+#[test]
+fn sizes_that_are_unused_or_undeclared_are_remarked_on() {
+    let text = std::fs::read_to_string("layouts/ell.toml").unwrap();
+    let remarks = |text: &str| -> Vec<String> {
+        let spec = LayoutSpec::from_toml("ell.toml", text).unwrap();
+        let layout = spec.instantiate(2).unwrap();
+        layout.remarks.iter().map(|r| r.message.clone()).collect()
+    };
+    assert!(remarks(&text).is_empty());
+    let more = text.replace("[params]", "[params]\nLEFTOVER = 3");
+    assert_eq!(remarks(&more), ["the size `LEFTOVER` is never used"]);
+    let undeclared = text.replace("W = \"count\"", "");
+    assert_eq!(remarks(&undeclared), ["the size `W` is counted, but [params] does not declare it"]);
 }
