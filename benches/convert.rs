@@ -1,6 +1,7 @@
-//! Packing 10 million entries, coordinate list to CSR: `cargo bench --bench convert`.
+//! Packing 10 million entries, coordinate list to CSR and to ten layouts: `cargo bench --bench convert`.
 //!
-//! Competitors take turns in one run: Siskin, the textbook conversion written by hand (count, deal,
+//! First random entries to CSR, then ten diagonals in random order to ten layouts, beside what SciPy has of
+//! them. Competitors take turns in one run: Siskin, the textbook conversion written by hand (count, deal,
 //! sort each row), and SciPy's `coo_matrix.tocsr` on the same arrays if the interpreter named by
 //! `SISKIN_PYTHON` (or `python3`) has SciPy. All deliver sorted rows and add duplicates up.
 
@@ -30,12 +31,17 @@ import numpy as np, scipy.sparse as sp
 folder, n = sys.argv[1], int(sys.argv[2])
 load = lambda name, kind: np.fromfile(f'{folder}/{name}', dtype=kind)
 r, c, v = load('rows', 'int32'), load('columns', 'int32'), load('values', 'float64')
+def summed(a):
+    a = a.copy()
+    a.sum_duplicates()
+    return a
 print('ready', flush=True)
 for line in sys.stdin:
     a = sp.coo_matrix((v, (r, c)), shape=(n, n))
     start = time.perf_counter()
-    a = a.tocsr()
-    print(time.perf_counter() - start, a.nnz, flush=True)
+    b = eval(line)
+    print(time.perf_counter() - start, b.nnz, flush=True)
+    del a, b
 ";
 
 /// SciPy in a process of its own, which converts whenever it is told to.
@@ -68,8 +74,8 @@ impl SciPy {
     }
 
     /// Seconds, and the number of entries of the result.
-    fn convert(&mut self) -> Option<(f64, usize)> {
-        writeln!(self.process.stdin.as_mut()?, "go").ok()?;
+    fn convert(&mut self, expression: &str) -> Option<(f64, usize)> {
+        writeln!(self.process.stdin.as_mut()?, "{expression}").ok()?;
         let mut line = String::new();
         self.answers.read_line(&mut line).ok()?;
         let (seconds, stored) = line.trim().split_once(' ')?;
@@ -124,6 +130,67 @@ fn quartile(mut seconds: Vec<f64>) -> f64 {
     seconds[seconds.len() / 4]
 }
 
+/// Layouts, with SciPy's conversion to the same or to the nearest that it has.
+const LAYOUTS: [(&str, &str); 10] = [
+    ("csr", "a.tocsr()"),
+    ("csc", "a.tocsc()"),
+    ("coo", "summed(a)"),
+    ("dia", "a.todia()"),
+    ("bcsr(2,2)", "a.tobsr((2, 2))"),
+    ("dcsr", "a.tocsr()"),
+    ("ell", "a.tocsr()"),
+    ("csb(1024)", "a.tocsr()"),
+    ("examples/formats/sell.toml(8)", "a.tocsr()"),
+    ("examples/formats/jds.toml", "a.tocsr()"),
+];
+
+/// Ten diagonals, in random order, to every layout.
+fn layouts() {
+    let offsets: [i64; 10] = [-1000, -999, -1, 0, 1, 2, 500, 501, 999, 1000];
+    let mut points: Vec<(u32, u32)> = Vec::new();
+    for row in 0..EXTENT as i64 {
+        let inside = |c: &i64| (0..EXTENT as i64).contains(c);
+        let columns = offsets.iter().map(|offset| row + offset).filter(inside);
+        points.extend(columns.map(|c| (row as u32, c as u32)));
+    }
+    let mut random = Random::new(11);
+    for k in (1..points.len()).rev() {
+        points.swap(k, random.below(k + 1));
+    }
+    let (rows, columns): (Vec<u32>, Vec<u32>) = points.into_iter().unzip();
+    let values: Vec<f64> = rows.iter().map(|_| random.value()).collect();
+    let mut scipy = SciPy::start(&rows, &columns, &values);
+    let coords = vec![IndexData::U32(rows), IndexData::U32(columns)];
+    let entries = Entries::new(vec![EXTENT, EXTENT], coords, Values::F64(values))
+        .expect("entries within the extents");
+    println!("\n{} entries on ten diagonals, first quartile of 3 turns", entries.len());
+    for (name, expression) in LAYOUTS {
+        let layout = Arc::new(Layout::named_for_rank(name, 2).expect("a layout"));
+        let mut seconds = [Vec::new(), Vec::new()];
+        for _ in 0..3 {
+            let start = Instant::now();
+            let packed = pack(&layout, &entries, &PackOptions::default()).expect("it packs");
+            seconds[0].push(start.elapsed().as_secs_f64());
+            drop(packed);
+            if let Some((answer, _)) = scipy.as_mut().and_then(|(s, _)| s.convert(expression)) {
+                seconds[1].push(answer);
+            }
+        }
+        let [own, other] = seconds;
+        let own = quartile(own);
+        match other.is_empty() {
+            true => println!("{name:<30} {own:.3} s"),
+            false => {
+                let other = quartile(other);
+                println!(
+                    "{name:<30} {own:.3} s   {expression:<16} {other:.3} s   ratio {:.2}",
+                    own / other
+                );
+            }
+        }
+    }
+}
+
 fn main() {
     if common::is_test_run() {
         return;
@@ -152,7 +219,9 @@ fn main() {
         let found = by_hand(&rows, &columns, &values);
         seconds[1].push(start.elapsed().as_secs_f64());
         drop(found);
-        if let Some((answer, stored)) = scipy.as_mut().and_then(|(scipy, _)| scipy.convert()) {
+        if let Some((answer, stored)) =
+            scipy.as_mut().and_then(|(scipy, _)| scipy.convert("a.tocsr()"))
+        {
             assert_eq!(stored, crd.len(), "SciPy stores as many entries");
             seconds[2].push(answer);
         }
@@ -170,4 +239,5 @@ fn main() {
             }
         }
     }
+    layouts();
 }

@@ -18,8 +18,9 @@ use super::part::{
 };
 use super::probing;
 use super::refusal::refused;
+use super::ties::ties;
 use crate::diagnostic::{Diagnostic, Result};
-use crate::formula::{Affine, Atom, Call, Constraint, Name, Relop};
+use crate::formula::{Affine, Atom, Call, Constraint, Name};
 use crate::layout::Layout;
 
 impl Part {
@@ -78,9 +79,16 @@ impl<'a> Derivation<'a> {
 
         let (mut determined, mut open) = (IndexMap::new(), IndexMap::new());
         for position in layout.relation.positions.iter().filter(|p| !ties.contains_key(*p)) {
+            // A rank that can only be the first (`p1 < len(p0)` and `p1 < 1`) is a rank all the same.
+            let is_rank = || {
+                let bounds = of_position(layout, &pieces[0], position);
+                bounds.is_ok_and(|bounds| !bounds.calls().is_empty())
+            };
             match in_every_piece(&Atom::Var(position.clone())) {
-                Some(forms) => drop(determined.insert(position.clone(), forms)),
-                None => {
+                Some(forms) if !forms.iter().all(is_constant) || !is_rank() => {
+                    determined.insert(position.clone(), forms);
+                }
+                _ => {
                     open.insert(position.clone(), of_position(layout, &pieces[0], position)?);
                 }
             }
@@ -364,9 +372,7 @@ impl<'a> Derivation<'a> {
     /// The position that a determined call tells apart, if any: one that is the same at every
     /// position (`bit(p, r) = 1`) tells none.
     fn level_of(&self, (call, forms): &Key) -> Option<&Name> {
-        let constant =
-            |form: &Form| matches!(form.as_slice(), [(_, e)] if e.as_constant().is_some());
-        let same = forms.iter().all(|form| constant(form) && form == &forms[0]);
+        let same = forms.iter().all(|form| is_constant(form) && form == &forms[0]);
         if same { None } else { self.owner(call) }
     }
 
@@ -528,6 +534,11 @@ impl<'a> Derivation<'a> {
     }
 }
 
+/// Whether the function is the same number everywhere.
+fn is_constant(form: &Form) -> bool {
+    matches!(form.as_slice(), [(_, e)] if e.as_constant().is_some())
+}
+
 /// Whether a constant argument tells the elements of two roles apart.
 fn apart(a: &Role, b: &Role) -> bool {
     let args = |role: &'_ Role| match role {
@@ -539,44 +550,6 @@ fn apart(a: &Role, b: &Role) -> bool {
         _ => false,
     };
     args(a).into_iter().zip(args(b)).any(differ)
-}
-
-/// Positions that are functions of other undetermined ones, e.g. `p1 = p0`.
-fn ties(layout: &Layout, piece: &[Constraint]) -> IndexMap<Name, Affine> {
-    let inverse = Inverse::new(layout, piece);
-    let mut free: Vec<Name> = layout.relation.positions.clone();
-    free.retain(|p| inverse.of_coordinates(&Atom::Var(p.clone())).is_none());
-    let mut ties: IndexMap<Name, Affine> = IndexMap::new();
-    // `p = NNZ`, the number of what an earlier part stores.
-    for position in free.clone() {
-        let sized = |c: &Constraint| {
-            let k = c.affine.coefficient_of_var(&position);
-            let rest = c.affine.clone() - Affine::var(position.clone()) * k;
-            let mut sizes = c.relop == Relop::Eq && k.abs() == 1 && !rest.has_calls();
-            rest.visit_vars(&mut |n| sizes &= layout.params.contains_key(n));
-            sizes.then(|| rest * -k)
-        };
-        if let Some(size) = piece.iter().find_map(sized) {
-            ties.insert(position.clone(), size);
-            free.retain(|p| *p != position);
-        }
-    }
-    for position in free.clone().iter().rev() {
-        let coordinates = layout.relation.coordinates.iter();
-        let others = free.iter().filter(|p| *p != position);
-        let inputs: Vec<Atom> = coordinates.chain(others).cloned().map(Atom::Var).collect();
-        let Some(form) = inverse.function(&inputs, &Atom::Var(position.clone())) else { continue };
-        if let [(_, value)] = form.as_slice() {
-            ties.insert(position.clone(), value.clone());
-            free.retain(|p| p != position);
-        }
-    }
-    // Without each other.
-    for _ in 0..ties.len() {
-        let plain = |e: &Affine| e.substitute(&|n| ties.get(n).cloned());
-        ties = ties.iter().map(|(n, e)| (n.clone(), plain(e))).collect();
-    }
-    ties
 }
 
 fn undetermined(layout: &Layout, call: &Call) -> Box<Diagnostic> {

@@ -44,6 +44,7 @@ mod room;
 mod run;
 mod sort;
 mod store;
+mod ties;
 
 pub use convert::convert;
 pub use elements::pack_array;
