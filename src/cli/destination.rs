@@ -47,6 +47,10 @@ impl Destination {
         Ok(Destination { path, standard, layout, name })
     }
 
+    pub fn is_standard(&self) -> bool {
+        self.standard.is_some()
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

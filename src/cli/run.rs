@@ -94,7 +94,10 @@ impl Run {
             tracing::info!("wrote {name} in {}", time(start.elapsed()));
         }
         times.total = begin.elapsed();
-        let file = wish.file;
+        let file = match &target {
+            Some(target) if target.destination.is_standard() => Some("standard output"),
+            _ => wish.file,
+        };
         let said = match self.options.json {
             true => self.json(&compiled, &inputs, &about, &times, file),
             false => self.summary(&compiled, &inputs, &about, &whole, &times, file),

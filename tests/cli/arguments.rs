@@ -36,6 +36,7 @@ fn standard_input_is_any_file_and_standard_output_is_one_of_a_type() {
     let vector = "%%MatrixMarket matrix coordinate real general\n3 1 2\n1 1 12.0\n3 1 40.0\n";
     assert_eq!((out.status, out.stdout.as_str()), (0, vector));
     assert!(out.stderr.contains("y: coo, 3"), "what is said goes elsewhere: {}", out.stderr);
+    assert!(out.stderr.ends_with("written to standard output\n"), "{}", out.stderr);
     // Every type is recognised by its beginning.
     for name in ["a.tns", "a.npy", "a.npz", "a.mtx.gz", "a.npz.gz", "a.tns.gz"] {
         sandbox.done(&["convert", "m.mtx", name]);
