@@ -80,3 +80,23 @@ fn nothing_is_searched_where_nothing_can_match() {
     assert_eq!(plan_finds("y[i] = L[i,j] * x[j] if i < j", &layouts).unwrap(), 0);
     assert!(plan_finds("y[i] = L[i,j] * x[j] if i > j", &layouts).unwrap() > 0);
 }
+
+#[test]
+fn what_a_read_element_says_does_not_show_that_it_is_there() {
+    // `perm(0) < I` would imply that there is a row; without one nothing is read.
+    let layout = "tests/layouts/first-row.toml";
+    let kernel = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", layout).compile().unwrap();
+    for rows in [0, 1] {
+        let entries: &[(&[usize], f64)] = if rows > 0 { &[(&[0, 1], 3.0)] } else { &[] };
+        let a = tensor_of(layout, &[rows, 2], entries);
+        let x = tensor_of("dense", &[2], &[(&[0], 5.0), (&[1], 7.0)]);
+        let y = kernel.run([("A", &a), ("x", &x)]).unwrap();
+        assert_eq!(y.values().as_slice(), Some(&[21.0][..rows]));
+    }
+}
+
+fn tensor_of(layout: &str, dims: &[usize], entries: &[(&[usize], f64)]) -> Tensor {
+    let layout = Arc::new(Layout::named_for_rank(layout, dims.len()).unwrap());
+    let entries = Entries::from_points(dims, entries).unwrap();
+    pack(&layout, &entries, &PackOptions::default()).unwrap()
+}

@@ -37,6 +37,21 @@ pub(super) struct Scanner<'a> {
     full: OnceCell<Set>,
 }
 
+/// Once so many dimensions are bound, before or after the calls that the last of them allows are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Before(usize),
+    After(usize),
+}
+
+impl Stage {
+    fn depth(self) -> usize {
+        match self {
+            Stage::Before(depth) | Stage::After(depth) => depth,
+        }
+    }
+}
+
 /// Once dimension `d` is bound, before its calls are read.
 const fn bare(d: usize) -> usize {
     2 * d + 1
@@ -138,7 +153,8 @@ impl<'a> Scanner<'a> {
             levels: Vec::new(),
             assumptions: self.assumptions.facts.clone(),
         };
-        nest.guards = self.unmet(0, &mut known, |_| true);
+        nest.guards = self.unmet(Stage::Before(0), &mut known, <[usize]>::is_empty);
+        nest.guards.extend(self.unmet(Stage::After(0), &mut known, |reads| !reads.is_empty()));
         let mut unplaced: Vec<&Formula> = self.space.guards.iter().collect();
         for d in 0..self.dims.len() {
             let var = &self.dims[d];
@@ -152,8 +168,9 @@ impl<'a> Scanner<'a> {
                 conditions: Vec::new(),
             };
             known.extend(level.bound_constraints());
-            level.guards = self.unmet(d + 1, &mut known, |reads| !reads.contains(&(d + 1)));
-            level.conditions = self.unmet(d + 1, &mut known, |reads| reads.contains(&(d + 1)));
+            let (before, after) = (Stage::Before(d + 1), Stage::After(d + 1));
+            level.guards = self.unmet(before, &mut known, |reads| !reads.contains(&(d + 1)));
+            level.conditions = self.unmet(after, &mut known, |reads| reads.contains(&(d + 1)));
             if level.is_loop() {
                 self.find_ahead(d, &mut known, &mut level.conditions);
             }
@@ -381,24 +398,26 @@ impl<'a> Scanner<'a> {
         about_var.iter().filter(keep).cloned().collect()
     }
 
-    /// Original constraints complete at `depth` that what is known does not imply. They are added
-    /// to `known`. Only *original* ones: projected ones merely state that inner loops are not empty.
+    /// Original constraints complete at the depth of `stage` that what is known then does not imply.
+    /// They are added to `known`. Only *original* ones: projected ones merely state that inner loops
+    /// are not empty. What holds of calls is not known before these are read: it may hold only because
+    /// of the condition that is asked for.
     fn unmet(
         &self,
-        depth: usize,
+        stage: Stage,
         known: &mut Vec<Constraint>,
         select: impl Fn(&[usize]) -> bool,
     ) -> Vec<Constraint> {
         let constraints = self.space.constraints.iter().zip(&self.depths);
         let candidates: Vec<&Constraint> = constraints
-            .filter(|(_, (at, reads))| *at == depth && select(reads))
+            .filter(|(_, (at, reads))| *at == stage.depth() && select(reads))
             .map(|(c, _)| c)
             .collect();
         if candidates.is_empty() {
             return Vec::new();
         }
         let mut out = Vec::new();
-        let mut context = self.context(depth, known);
+        let mut context = self.context(stage, known);
         for c in candidates {
             if !context.implies(c) {
                 out.push(c.clone());
@@ -409,9 +428,15 @@ impl<'a> Scanner<'a> {
         out
     }
 
-    fn context(&self, depth: usize, known: &[Constraint]) -> Context {
-        let known = self.established(after(depth), known).into_iter().cloned().collect();
-        Context::new(&self.frames[depth], known, self.is_large())
+    fn context(&self, stage: Stage, known: &[Constraint]) -> Context {
+        let (frame, by) = match stage {
+            Stage::Before(0) | Stage::After(0) => (&self.frames[0], after(0)),
+            Stage::Before(depth) => (&self.bare[depth - 1], bare(depth - 1)),
+            Stage::After(depth) => (&self.frames[depth], after(depth)),
+        };
+        let known = self.established(by, known).into_iter();
+        let sizes = |c: &&Constraint| stage != Stage::Before(0) || !c.affine.has_calls();
+        Context::new(frame, known.filter(sizes).cloned().collect(), self.is_large())
     }
 
     /// Dimensions after `d` whose value is determined by what is known by then.
@@ -461,7 +486,7 @@ impl<'a> Scanner<'a> {
             if !reads || !relates || !self.fits(after(d + 1), &here.affine) {
                 continue;
             }
-            if !self.context(d + 1, known).implies(&here) {
+            if !self.context(Stage::After(d + 1), known).implies(&here) {
                 known.push(here.clone());
                 out.push(here);
             }
