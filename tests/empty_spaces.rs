@@ -95,6 +95,37 @@ fn what_a_read_element_says_does_not_show_that_it_is_there() {
     }
 }
 
+#[test]
+fn a_loop_keeps_the_bounds_that_an_array_needs() {
+    // `2*p0 < I` follows from inner dimensions only, but `pos(p0 + 1)` is read before they are known.
+    let layout = "tests/layouts/few-columns.toml";
+    let kernel = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", layout).compile().unwrap();
+    for (rows, expected) in [(0, &[][..]), (1, &[21.0][..]), (3, &[21.0, 0.0, 0.0])] {
+        let entries: &[(&[usize], f64)] = if rows > 0 { &[(&[0, 1], 3.0)] } else { &[] };
+        let a = tensor_of(layout, &[rows, 2], entries);
+        let x = tensor_of("dense", &[2], &[(&[0], 5.0), (&[1], 7.0)]);
+        let y = kernel.run([("A", &a), ("x", &x)]).unwrap();
+        assert_eq!(y.values().as_slice(), Some(expected));
+    }
+}
+
+#[test]
+fn a_property_of_an_element_does_not_show_that_it_is_there() {
+    let layout = "tests/layouts/first-start.toml";
+    let kernel = Kernel::new("y[i] += A[i,j,k] * x[j]").layout("A", layout).compile().unwrap();
+    let y = |dims: &[usize; 3], entries: &[(&[usize], f64)]| -> Vec<f64> {
+        let a = tensor_of(layout, dims, entries);
+        let x: Vec<_> = (0..dims[1]).map(|j| ([j], 1.0 + j as f64)).collect();
+        let x: Vec<(&[usize], f64)> = x.iter().map(|(j, v)| (&j[..], *v)).collect();
+        let y = kernel.run([("A", &a), ("x", &tensor_of("dense", &[dims[1]], &x))]).unwrap();
+        let values: &[f64] = y.values().as_slice().unwrap();
+        values.to_vec()
+    };
+    assert_eq!(y(&[0, 0, 0], &[]), [0.0; 0]);
+    assert_eq!(y(&[0, 0, 2], &[]), [0.0; 0]);
+    assert_eq!(y(&[2, 2, 2], &[]), [0.0; 2]);
+}
+
 fn tensor_of(layout: &str, dims: &[usize], entries: &[(&[usize], f64)]) -> Tensor {
     let layout = Arc::new(Layout::named_for_rank(layout, dims.len()).unwrap());
     let entries = Entries::from_points(dims, entries).unwrap();

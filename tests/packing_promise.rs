@@ -108,6 +108,18 @@ fn entries_that_share_a_value_are_compared() {
     assert!(refused.message.contains("entry (1, 1)"), "{refused:?}");
 }
 
+/// People know their entries, not the arrays made of them.
+#[test]
+fn a_property_that_data_break_is_refused_with_their_entries() {
+    let layout = changed("csr", "array = \"pos\"", "array = \"pos\"\nstrict = true");
+    let gap = matrix(&[3, 4], &[(&[0, 1], 1.0), (&[0, 3], 1.0), (&[2, 2], 1.0)]);
+    let packed = pack(&layout, &gap, &PackOptions::default()).expect("room");
+    let refused = packed.check_properties().expect_err("an empty row");
+    assert!(refused.message.contains("pos(1) = 2, pos(2) = 2"), "{refused:?}");
+    let owners = ["pos(1) belongs to entry (0, 1)", "pos(2) belongs to entry (2, 2)"];
+    assert_eq!(refused.notes, owners);
+}
+
 /// A group without an entry stores a zero at the least column that it may hold.
 #[test]
 fn groups_without_an_entry_are_padded() {

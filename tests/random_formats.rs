@@ -208,6 +208,8 @@ impl Tally {
     fn take(&mut self, number: u64, verdict: Verdict) {
         self.cases += 1;
         if let Some(failure) = verdict.failure {
+            // Long runs should not keep it to themselves until they end.
+            eprintln!("declaration {number}: {failure}");
             self.failures.push((number, failure));
             return;
         }

@@ -39,12 +39,7 @@ pub(super) fn findings(
             [one] => format!("{one} is read inside its domain"),
             all => format!("{} are read inside their domains", all.join(", ")),
         };
-        out.push(Finding {
-            question: Question::Access,
-            verdict: Verdict::Proved,
-            says,
-            example: None,
-        });
+        out.push(Finding::new(Question::Access, Verdict::Proved, says));
     }
     out
 }
@@ -132,24 +127,21 @@ fn established(constraints: &[Constraint], done: &IndexSet<Call>) -> Vec<Formula
 }
 
 fn domain(declared: &Declared<'_>, call: &Call) -> Vec<Constraint> {
-    let Some(array) = declared.layout.arrays.get(&call.array) else { return Vec::new() };
-    let at = |c: &Constraint| {
-        c.substitute(&|n| {
-            array.args.iter().position(|a| a == n).and_then(|k| call.args.get(k).cloned())
-        })
-    };
-    array.domain.iter().map(at).collect()
+    let array = declared.layout.arrays.get(&call.array);
+    array.map_or_else(Vec::new, |array| array.domain_at(&call.args))
 }
 
 fn failure(declared: &Declared<'_>, read: &Read, small: &mut SmallTensors<'_>) -> Finding {
-    let question = Question::Access;
+    let places = &declared.layout.places;
+    let at = places.relation.iter().chain(places.arrays.get(&read.call.array));
+    let finding = |verdict, says: String| Finding::new(Question::Access, verdict, says).at(at);
     let shown = call_text(&read.call);
     let mut facts = read.before.clone();
     facts.push(Formula::and(read.domain.iter().cloned().map(Formula::Constraint)).not());
     let Some(found) = small.find(&facts) else {
         let reason = small.describe();
         let says = format!("is {shown} read inside {}?", conjunction(&read.domain));
-        return Finding { question, verdict: Verdict::Unknown { reason }, says, example: None };
+        return finding(Verdict::Unknown { reason }, says);
     };
     let entry = found.entry(Which::First);
     let positions = &declared.layout.relation.positions;
@@ -160,14 +152,7 @@ fn failure(declared: &Declared<'_>, read: &Read, small: &mut SmallTensors<'_>) -
     let counterexample =
         found.showing(vec![entry], format!("{at}{} is read", found.call(&read.call)));
     let array = &declared.layout.arrays[&read.call.array];
-    Finding {
-        question,
-        verdict: Verdict::Refuted { counterexample },
-        says: format!(
-            "{shown} is read outside the domain of {}, {}",
-            array.name,
-            conjunction(&array.domain)
-        ),
-        example: None,
-    }
+    let domain = conjunction(&array.domain);
+    let says = format!("{shown} is read outside the domain of {}, {domain}", array.name);
+    finding(Verdict::Refuted { counterexample }, says)
 }

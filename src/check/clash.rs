@@ -9,6 +9,9 @@ use crate::diagnostic::{Code, Diagnostic};
 pub struct Clash {
     /// Each as `kind of arrays: formula`.
     pub properties: Vec<String>,
+    /// Their numbers among the properties of the layout.
+    #[serde(skip)]
+    pub numbers: Vec<usize>,
     /// How many entries a tensor must store for them to clash: 1 or 2.
     pub entries: usize,
 }

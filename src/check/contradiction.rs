@@ -5,22 +5,16 @@
 //! with one entry (or no tensor with two) keeps the properties; a smallest clashing set of them is
 //! found by leaving out one after the other.
 
-use std::cell::RefCell;
-
 use super::clash::Clash;
 use super::declared::{Declared, Which};
 use super::report::{Finding, Question, Verdict, tuple};
+use super::shared_prover::with_prover;
 use super::small::SmallTensors;
 use crate::diagnostic::Result;
 use crate::formula::Formula;
 use crate::layout::memory::Memory;
 use crate::layout::{Layout, PropertyKind};
-use crate::prover::{Prover, Z3Prover};
-
-thread_local! {
-    // Making a solver takes longer than most of these questions.
-    static PROVER: RefCell<Z3Prover> = RefCell::new(Z3Prover::new().with_any_model());
-}
+use crate::prover::Prover;
 
 static KNOWN: Memory<Option<Clash>> = Memory::new();
 
@@ -32,7 +26,7 @@ static KNOWN: Memory<Option<Clash>> = Memory::new();
 pub fn refuse_contradiction(layout: &Layout) -> Result<()> {
     let clash = KNOWN.answer(layout, || {
         let declared = Declared::new(layout);
-        PROVER.with_borrow_mut(|prover| find_clash(&declared, prover))
+        with_prover(|prover| find_clash(&declared, prover))
     });
     match clash {
         None => Ok(()),
@@ -47,14 +41,20 @@ pub(super) fn finding(
     prover: &mut dyn Prover,
 ) -> Finding {
     let question = Question::Consistent;
+    let places = &declared.layout.places;
     if let Some(clash) = find_clash(declared, prover) {
+        let mut at: Vec<String> = places.relation.iter().cloned().collect();
+        if !clash.numbers.is_empty() {
+            let lines = clash.numbers.iter().filter_map(|&k| places.properties.get(k));
+            at = lines.flatten().cloned().collect();
+        }
         let stores = clash.stored();
         let says = match clash.properties.len() {
             0 => "the relation holds no position, whatever the extents".to_string(),
             1 => format!("no tensor that stores {stores} has this property"),
             _ => format!("no tensor that stores {stores} has all of these properties"),
         };
-        return Finding { question, verdict: Verdict::Vacuous(clash), says, example: None };
+        return Finding::new(question, Verdict::Vacuous(clash), says).at(&at);
     }
     for facts in [two_entries(declared), vec![stored(declared, Which::First)]] {
         let Some(found) = small.find(&facts) else { continue };
@@ -67,21 +67,13 @@ pub(super) fn finding(
             [one] => format!("position {one} is stored"),
             _ => format!("positions {} are stored", positions.join(" and ")),
         };
-        return Finding {
-            question,
-            verdict: Verdict::Proved,
-            says: "the properties hold together".to_string(),
-            example: Some(found.showing(stored, shows)),
-        };
+        let mut finding = Finding::new(question, Verdict::Proved, "the properties hold together");
+        finding.example = Some(found.showing(stored, shows));
+        return finding;
     }
-    Finding {
-        question,
-        verdict: Verdict::Unknown {
-            reason: "no contradiction was found, and no small tensor that stores an entry".into(),
-        },
-        says: "do the properties hold together?".to_string(),
-        example: None,
-    }
+    let reason = "no contradiction was found, and no small tensor that stores an entry".into();
+    Finding::new(question, Verdict::Unknown { reason }, "do the properties hold together?")
+        .at(&places.relation)
 }
 
 /// Two entries are stored, at different positions.
@@ -131,7 +123,7 @@ fn clash(declared: &Declared<'_>, core: &[usize], entries: usize) -> Clash {
         let p = &declared.layout.properties[k];
         format!("{} of {}: {}", p.kind, p.arrays.join(", "), p.formula)
     };
-    Clash { properties: core.iter().map(shown).collect(), entries }
+    Clash { properties: core.iter().map(shown).collect(), numbers: core.to_vec(), entries }
 }
 
 /// A smallest part of `suspects` that excludes `facts` together with the properties `given`.

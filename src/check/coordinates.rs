@@ -114,7 +114,7 @@ fn single_valued(
             (Verdict::Unknown { reason }, "has a position one coordinate?".to_string())
         }
     };
-    Finding { question, verdict, says, example: None }
+    Finding::new(question, verdict, says).at(&declared.layout.places.relation)
 }
 
 fn injective(
@@ -138,7 +138,7 @@ fn injective(
             (Verdict::Unknown { reason }, "is a coordinate stored at most once?")
         }
     };
-    Finding { question, verdict, says: says.to_string(), example: None }
+    Finding::new(question, verdict, says).at(&declared.layout.places.relation)
 }
 
 /// An order of the dimensions.
@@ -183,7 +183,7 @@ fn ordered(
             let direction = if decreasing { "descending " } else { "" };
             let manner = if strict { "strictly" } else { "equal coordinates side by side" };
             let says = format!("by {direction}({}), {manner}", by.join(", "));
-            return Finding { question, verdict: Verdict::Proved, says, example: None };
+            return Finding::new(question, Verdict::Proved, says);
         }
     }
     let shows = |a: &Entry, b: &Entry| {
@@ -207,7 +207,7 @@ fn ordered(
         }
         Decision::Proved => (Verdict::Proved, format!("by ({})", dims.join(", "))),
     };
-    Finding { question, verdict, says, example: None }
+    Finding::new(question, verdict, says).at(&declared.layout.places.relation)
 }
 
 /// All orders of `n` dimensions, the given one first; only that one when there are many.

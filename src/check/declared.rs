@@ -35,14 +35,8 @@ impl<'l> Declared<'l> {
     pub fn new(layout: &'l Layout) -> Declared<'l> {
         let mut sizes = layout.extents();
         sizes.extend(layout.params.keys().cloned());
-        let mut base: Vec<Formula> =
-            layout.assumptions.iter().cloned().map(Formula::Constraint).collect();
-        for (name, definition) in &layout.params {
-            if let Some(Ok(value)) = definition.as_ref().map(|d| d.to_affine()) {
-                base.push(Formula::eq(Affine::var(name.clone()), value));
-            }
-        }
-        let mut theory = Theory::new(sizes, base);
+        let known = layout.known_of_sizes().into_iter().map(Formula::Constraint).collect();
+        let mut theory = Theory::new(sizes, known);
         for (k, property) in layout.properties.iter().enumerate() {
             theory.add(&property.formula, Some(k));
         }
@@ -68,11 +62,8 @@ impl<'l> Declared<'l> {
     pub fn entry(&self, piece: usize, which: Which) -> Vec<Formula> {
         let mut out: Vec<Formula> =
             self.piece(piece, which).into_iter().map(Formula::Constraint).collect();
-        for dim in &self.layout.relation.coordinates {
-            let at = Affine::var(which.name(dim));
-            out.push(Formula::le(Affine::zero(), at.clone()));
-            out.push(Formula::lt(at, Affine::var(Layout::extent_name(dim))));
-        }
+        let within = self.layout.within_extents().into_iter();
+        out.extend(within.map(|c| Formula::Constraint(c.map(|a| self.of(which, a)))));
         out
     }
 

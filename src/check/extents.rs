@@ -6,8 +6,7 @@
 use super::declared::{Declared, Which};
 use super::report::{Finding, Question, Verdict, tuple};
 use super::small::SmallTensors;
-use crate::formula::{Affine, Formula};
-use crate::layout::Layout;
+use crate::formula::Formula;
 use crate::prover::Prover;
 
 pub(super) fn finding(
@@ -15,21 +14,13 @@ pub(super) fn finding(
     small: &mut SmallTensors<'_>,
     prover: &mut dyn Prover,
 ) -> Finding {
-    let coordinates = &declared.layout.relation.coordinates;
-    let within = |dim: &crate::formula::Name| {
-        let at = Affine::var(dim.clone());
-        let below = Formula::lt(at.clone(), Affine::var(Layout::extent_name(dim)));
-        Formula::and([Formula::le(Affine::zero(), at), below])
-    };
-    let claim = Formula::and(coordinates.iter().map(within));
-    let finding = |verdict, says: &str| Finding {
-        question: Question::WithinExtents,
-        verdict,
-        says: says.to_string(),
-        example: None,
+    let layout = declared.layout;
+    let claim = Formula::and(layout.within_extents().into_iter().map(Formula::Constraint));
+    let finding = |verdict, says: &str| {
+        Finding::new(Question::WithinExtents, verdict, says).at(&layout.places.relation)
     };
     let mut open = false;
-    for piece in 0..declared.layout.relation.pieces.len() {
+    for piece in 0..layout.relation.pieces.len() {
         let piece = declared.piece(piece, Which::First).into_iter();
         let mut facts: Vec<Formula> = piece.map(Formula::Constraint).collect();
         if claim.is_true() || declared.proves(&facts, &claim, prover) {

@@ -3,15 +3,9 @@
 //! In: facts and claims, without properties of index arrays: their calls may be anything. Out: for each
 //! claim, whether it is proved.
 
-use std::cell::RefCell;
-
+use super::shared_prover::with_prover;
 use crate::formula::{Constraint, Formula, Relop};
-use crate::prover::{Prover, Z3Prover};
-
-thread_local! {
-    // Making a solver takes longer than most of these questions.
-    static PROVER: RefCell<Z3Prover> = RefCell::new(Z3Prover::new());
-}
+use crate::prover::Prover;
 
 /// For each claim, whether `facts` imply it. Those that are facts themselves cost nothing.
 pub fn follow(facts: &[Formula], claims: &[Constraint]) -> Vec<bool> {
@@ -25,7 +19,7 @@ pub fn follow(facts: &[Formula], claims: &[Constraint]) -> Vec<bool> {
     };
     let mut out: Vec<bool> = claims.iter().map(is_stated).collect();
     if out.contains(&false) {
-        PROVER.with_borrow_mut(|prover| {
+        with_prover(|prover| {
             prover.push(facts);
             for (shown, claim) in out.iter_mut().zip(claims).filter(|(shown, _)| !**shown) {
                 *shown = prover.is_unsat(&[Formula::Constraint(claim.clone()).not()]);

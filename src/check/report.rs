@@ -112,9 +112,26 @@ pub struct Finding {
     /// A tensor that illustrates a positive answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub example: Option<Box<Counterexample>>,
+    /// The lines of the declaration that it is about, as `csr.toml:4`, unless all is well.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<String>,
 }
 
 impl Finding {
+    /// An answer without an example.
+    pub(super) fn new(question: Question, verdict: Verdict, says: impl Into<String>) -> Finding {
+        Finding { question, verdict, says: says.into(), example: None, places: Vec::new() }
+    }
+
+    /// About these lines.
+    pub(super) fn at<'p>(mut self, places: impl IntoIterator<Item = &'p String>) -> Finding {
+        if self.verdict != Verdict::Proved {
+            self.places.extend(places.into_iter().cloned());
+            self.places.dedup();
+        }
+        self
+    }
+
     /// Whether the declaration is unusable for this reason.
     pub fn is_fault(&self) -> bool {
         self.question.is_required()
@@ -126,11 +143,20 @@ impl Finding {
         match &self.verdict {
             _ if !self.is_fault() => None,
             Verdict::Vacuous(clash) => Some(clash.refusal(layout)),
-            Verdict::Refuted { counterexample } => Some(
-                Diagnostic::new(Code::OutOfDomain, format!("layout `{layout}`: {}", self.says))
-                    .note(format!("for example {counterexample}"))
-                    .help("narrow the relation, widen the domain, or declare what rules this out"),
-            ),
+            Verdict::Refuted { counterexample } => {
+                let message = format!("layout `{layout}`: {}", self.says);
+                let fault = Diagnostic::new(Code::OutOfDomain, message);
+                let declared = (!self.places.is_empty()).then(|| self.places.join(", "));
+                Some(
+                    declared
+                        .into_iter()
+                        .fold(fault, |fault, lines| fault.note(format!("declared in {lines}")))
+                        .note(format!("for example {counterexample}"))
+                        .help(
+                            "narrow the relation, widen the domain, or declare what rules this out",
+                        ),
+                )
+            }
             Verdict::Proved | Verdict::Unknown { .. } => None,
         }
     }
@@ -252,6 +278,9 @@ impl fmt::Display for Report {
                 Verdict::Vacuous(clash) => clash.properties.clone(),
             };
             below.iter().try_for_each(|line| writeln!(f, "{:TITLE$}{line}", ""))?;
+            if !finding.places.is_empty() {
+                writeln!(f, "{:TITLE$}see {}", "", finding.places.join(", "))?;
+            }
         }
         if !self.regions.is_empty() {
             writeln!(f, "{:TITLE$}{}", "regions", regions::describe(&self.regions))?;

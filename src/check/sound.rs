@@ -4,23 +4,16 @@
 //! legal tensor for which the relation reads an index array outside its domain, or has a value outside the
 //! value array.
 
-use std::cell::RefCell;
-
 use super::access;
 use super::declared::Declared;
 use super::refuse_contradiction;
 use super::report::Finding;
+use super::shared_prover::with_prover;
 use super::small::SmallTensors;
 use super::value;
 use crate::diagnostic::Result;
 use crate::layout::Layout;
 use crate::layout::memory::Memory;
-use crate::prover::Z3Prover;
-
-thread_local! {
-    // Making a solver takes longer than most of these questions.
-    static PROVER: RefCell<Z3Prover> = RefCell::new(Z3Prover::new().with_any_model());
-}
 
 static KNOWN: Memory<Result<()>> = Memory::new();
 
@@ -34,7 +27,7 @@ pub fn refuse_unsound(layout: &Layout) -> Result<()> {
     KNOWN.answer(layout, || {
         let declared = Declared::new(layout);
         let mut small = SmallTensors::new(&declared);
-        PROVER.with_borrow_mut(|prover| {
+        with_prover(|prover| {
             let mut findings = access::findings(&declared, &mut small, prover);
             // After a read that may be anything, values may be anywhere.
             if !findings.iter().any(Finding::is_fault) {

@@ -13,13 +13,17 @@ pub(super) fn inside(
     small: &mut SmallTensors<'_>,
     prover: &mut dyn Prover,
 ) -> Option<Finding> {
+    let (index, shape) = linear(declared)?;
+    Some(in_bounds(declared, &index, &shape, small, prover))
+}
+
+/// Subscripts and extents of the value array, products being unknowns.
+fn linear(declared: &Declared<'_>) -> Option<(Vec<Affine>, Vec<Affine>)> {
     let value = &declared.layout.value;
     let mut products = Products::default();
-    let mut linear = |arith: &Vec<Arith>| -> Option<Vec<Affine>> {
-        arith.iter().map(|a| products.linear(a)).collect()
-    };
-    let (index, shape) = (linear(&value.index)?, linear(&value.shape)?);
-    Some(in_bounds(declared, &index, &shape, small, prover))
+    let mut linear =
+        |all: &[Arith]| -> Option<Vec<Affine>> { all.iter().map(|a| products.linear(a)).collect() };
+    Some((linear(&value.index)?, linear(&value.shape)?))
 }
 
 pub(super) fn findings(
@@ -27,21 +31,13 @@ pub(super) fn findings(
     small: &mut SmallTensors<'_>,
     prover: &mut dyn Prover,
 ) -> Vec<Finding> {
-    let value = &declared.layout.value;
-    let mut products = Products::default();
-    let mut linear = |arith: &Vec<Arith>| -> Option<Vec<Affine>> {
-        arith.iter().map(|a| products.linear(a)).collect()
-    };
-    let (Some(index), Some(shape)) = (linear(&value.index), linear(&value.shape)) else {
-        let unknown = |question, says: &str| Finding {
-            question,
-            verdict: Verdict::Unknown {
-                reason:
-                    "a subscript divides by an unknown, uses `min` or `max`, or has huge numbers"
-                        .into(),
-            },
-            says: says.to_string(),
-            example: None,
+    let Some((index, shape)) = linear(declared) else {
+        let unknown = |question, says: &str| {
+            let reason =
+                "a subscript divides by an unknown, uses `min` or `max`, or has huge numbers"
+                    .into();
+            let finding = Finding::new(question, Verdict::Unknown { reason }, says);
+            finding.at(&declared.layout.places.value)
         };
         return vec![
             unknown(Question::ValueInBounds, "are values inside the value array?"),
@@ -81,7 +77,8 @@ fn in_bounds(
     let shown = shown(declared);
     let terms: Vec<&Affine> = index.iter().chain(shape).collect();
     let (lemmas, table) = arithmetic(&terms, small);
-    let finding = |verdict, says| Finding { question, verdict, says, example: None };
+    let finding =
+        |verdict, says| Finding::new(question, verdict, says).at(&declared.layout.places.value);
     let mut open = false;
     for piece in 0..declared.layout.relation.pieces.len() {
         let entry = declared.entry(piece, Which::First);
@@ -128,8 +125,9 @@ fn distinct(
     prover: &mut dyn Prover,
 ) -> Finding {
     let question = Question::ValueDistinct;
-    let finding =
-        |verdict, says: &str| Finding { question, verdict, says: says.into(), example: None };
+    let finding = |verdict, says: &str| {
+        Finding::new(question, verdict, says).at(&declared.layout.places.value)
+    };
     let of = |which| index.iter().map(|a| declared.of(which, a)).collect::<Vec<Affine>>();
     let (first, second) = (of(Which::First), of(Which::Second));
     let equal = |a: &[Affine], b: &[Affine]| {

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use super::{Names, Operand, Points};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::formula::{Affine, Constraint, Formula, Name};
+use crate::formula::{Affine, Call, Constraint, Formula, Name};
 use crate::layout::Property;
 use crate::program::{AssignOp, Product};
 use crate::theory::Theory;
@@ -98,6 +98,12 @@ impl Space {
     /// The operand that owns a position.
     pub fn owner(&self, position: &str) -> Option<&Operand> {
         self.operands.iter().find(|o| o.positions.iter().any(|p| &**p == position))
+    }
+
+    /// That an index array may be read there.
+    pub fn domain_of(&self, call: &Call) -> Vec<Constraint> {
+        let array = self.operands.iter().find_map(|o| o.arrays.get(&call.array));
+        array.map_or_else(Vec::new, |array| array.domain_at(&call.args))
     }
 
     /// The points, dimensions in the given order.

@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use super::bounds::{extent_of, product};
 use super::property::{self, Statement};
 use super::source::Origin;
-use super::{IndexArray, Layout, PropertyKind, Relation, ValueArray};
+use super::{IndexArray, Layout, Places, PropertyKind, Relation, ValueArray};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Constraint, Name};
 
@@ -33,6 +33,8 @@ pub(super) struct Parts {
     pub value: Name,
     pub value_index: Vec<Arith>,
     pub value_shape: Option<Vec<Arith>>,
+    /// Of the relation, or of the list of levels.
+    pub origin: Origin,
     pub value_origin: Origin,
     pub arrays: IndexMap<Name, ArrayParts>,
     pub params: IndexMap<Name, Option<Arith>>,
@@ -51,18 +53,28 @@ pub(super) fn assemble(parts: Parts) -> Result<Layout> {
     }
     let value = value_array(&parts, &is_size)?;
 
-    let mut properties = Vec::new();
+    let (mut properties, mut places) = (Vec::new(), Vec::new());
     for (name, _) in arrays.iter().filter(|(_, a)| !a.range.is_empty()) {
         let range = Statement::new(PropertyKind::Range, name, &parts.arrays[name].origin);
         properties.push(property::close(&range, &arrays, &is_size)?);
+        places.push(range.origin.line());
     }
     for statement in &parts.properties {
         let property = property::close(statement, &arrays, &is_size)?;
         if !properties.contains(&property) {
             properties.push(property);
+            places.push(statement.origin.line());
         }
     }
     let assumptions = assumptions(&extents, &parts.params);
+    let array_line =
+        |(name, array): (&Name, &ArrayParts)| Some((name.clone(), array.origin.line()?));
+    let places = Places {
+        relation: parts.origin.line(),
+        value: parts.value_origin.line(),
+        arrays: parts.arrays.iter().filter_map(array_line).collect(),
+        properties: places,
+    };
     Ok(Layout {
         name: parts.name,
         summary: parts.summary,
@@ -74,6 +86,7 @@ pub(super) fn assemble(parts: Parts) -> Result<Layout> {
         properties,
         assumptions,
         remarks: parts.remarks,
+        places,
     })
 }
 

@@ -95,6 +95,7 @@ pub(super) fn compose(
         parent = level.child;
     }
     let span = uses.first().map_or(0..0, |(u, _)| u.span.clone());
+    let origin = list.source.origin(span);
     assemble(Parts {
         name: name.to_string(),
         summary: summary.to_string(),
@@ -103,7 +104,8 @@ pub(super) fn compose(
         value: Name::from(VALUE),
         value_index: parent.names().into_iter().map(Arith::Var).collect(),
         value_shape: Some(parent.extents()),
-        value_origin: list.source.origin(span),
+        value_origin: origin.clone(),
+        origin,
         arrays,
         params,
         properties,

@@ -31,6 +31,7 @@ mod levels;
 mod library;
 pub mod memory;
 mod parent;
+mod places;
 pub mod probing;
 mod property;
 mod relation;
@@ -52,11 +53,12 @@ use indexmap::IndexMap;
 pub use self::alike::alike;
 pub use self::defaults::DefaultFor;
 pub use self::library::{LayoutSpec, shipped, shipped_level, shipped_levels};
+pub use self::places::Places;
 pub use self::share::share;
 pub use self::size::SizeSource;
 pub use self::suggest::nearest;
 use crate::diagnostic::Diagnostic;
-use crate::formula::{Arith, Constraint, Formula, Name};
+use crate::formula::{Affine, Arith, Constraint, Formula, Name};
 
 /// The relation of a layout: a union of conjunctions over positions and coordinates.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +89,16 @@ pub struct IndexArray {
     pub len: Arith,
     /// Value of elements that no stored entry defines (padding), if the declaration gives one.
     pub fill: Option<i64>,
+}
+
+impl IndexArray {
+    /// That it may be read at these arguments.
+    pub fn domain_at(&self, args: &[Affine]) -> Vec<Constraint> {
+        let at = |n: &Name| {
+            self.args.iter().position(|formal| formal == n).and_then(|k| args.get(k).cloned())
+        };
+        self.domain.iter().map(|c| c.substitute(&at)).collect()
+    }
 }
 
 /// Where the value of a position tuple is stored: `val(p1, p2, p3)`.
@@ -170,6 +182,8 @@ pub struct Layout {
     /// What the designer may not have meant: sizes that nothing uses, or that are counted without
     /// being declared.
     pub remarks: Vec<Diagnostic>,
+    /// Where all this is written.
+    pub places: Places,
 }
 
 impl Layout {
@@ -181,6 +195,27 @@ impl Layout {
     /// Number of logical dimensions.
     pub fn rank(&self) -> usize {
         self.dims.len()
+    }
+
+    /// That coordinates are within their extents.
+    pub fn within_extents(&self) -> Vec<Constraint> {
+        let coordinates = self.relation.coordinates.iter().zip(self.extents());
+        let within = |(coordinate, extent): (&Name, Name)| {
+            let at = Affine::var(coordinate.clone());
+            [Constraint::le(Affine::zero(), at.clone()), Constraint::lt(at, Affine::var(extent))]
+        };
+        coordinates.flat_map(within).collect()
+    }
+
+    /// What is assumed of sizes, and what their definitions say.
+    pub fn known_of_sizes(&self) -> Vec<Constraint> {
+        let mut out = self.assumptions.clone();
+        for (name, definition) in &self.params {
+            if let Some(Ok(value)) = definition.as_ref().map(Arith::to_affine) {
+                out.push(Constraint::eq(Affine::var(name.clone()), value));
+            }
+        }
+        out
     }
 
     /// Extent parameters in subscript order.

@@ -10,7 +10,7 @@
 
 use indexmap::IndexMap;
 
-use super::{Layout, Relation, ValueArray};
+use super::{Layout, Places, Relation, ValueArray};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Atom, Constraint, Name, Relop};
 
@@ -153,6 +153,7 @@ pub fn share(input: &Layout, shared: &[Option<usize>]) -> Result<Layout> {
         properties,
         assumptions,
         remarks: Vec::new(),
+        places: Places::default(),
     })
 }
 

@@ -77,6 +77,12 @@ impl Source {
         self.text.lines().map(|line| words(code(line))).sum()
     }
 
+    /// The line of a place, as `csr.toml:4`; none in texts that are not files.
+    pub fn line(&self, at: usize) -> Option<String> {
+        let before = self.text.get(..at).filter(|_| self.name.ends_with(".toml"))?;
+        Some(format!("{}:{}", self.name, before.matches('\n').count() + 1))
+    }
+
     pub fn origin(self: &Arc<Self>, span: Range<usize>) -> Origin {
         Origin { source: self.clone(), span }
     }
@@ -90,6 +96,10 @@ pub(super) struct Origin {
 }
 
 impl Origin {
+    pub fn line(&self) -> Option<String> {
+        self.source.line(self.span.start)
+    }
+
     pub fn error(
         &self,
         code: Code,

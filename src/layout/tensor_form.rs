@@ -106,6 +106,7 @@ pub(super) fn layout(
         value,
         value_index,
         value_shape,
+        origin: source.origin(relation_text.span()),
         value_origin: source.origin(value_text.span()),
         arrays,
         params,

@@ -18,7 +18,7 @@ use super::inverse::Form;
 use super::part::{Count, Measured, Part, Position};
 use crate::check::follow;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Affine, Atom, Constraint, Formula, Name};
+use crate::formula::{Affine, Atom, Call, Constraint, Formula, Name};
 use crate::layout::Layout;
 use crate::tensor::Scope;
 
@@ -26,7 +26,7 @@ use crate::tensor::Scope;
 pub(super) struct Made<'a> {
     pub bounds: &'a [(Name, Bounds)],
     /// Calls, with their functions of the coordinates for each piece.
-    pub keys: &'a [(crate::formula::Call, Vec<Form>)],
+    pub keys: &'a [(Call, Vec<Form>)],
 }
 
 /// The conditions of each piece that packing does not keep by itself.
@@ -42,7 +42,8 @@ pub(super) fn open_conditions(
             // conditions are what is known already.
             let solved = solved(plan, k);
             let known = |a: &Affine| a.substitute(&|n| solved.get(n).cloned());
-            let mut facts = sizes(layout);
+            let mut facts: Vec<Formula> =
+                layout.known_of_sizes().into_iter().map(Formula::Constraint).collect();
             facts.extend(kept(layout, plan, made, k));
             let facts: Vec<Formula> = facts.iter().map(|f| f.map_affine(&known)).collect();
             let claims: Vec<Constraint> = piece.iter().map(|c| c.map(known)).collect();
@@ -65,26 +66,10 @@ fn solved(plan: &Part, k: usize) -> IndexMap<Name, Affine> {
     positions.filter_map(of).collect()
 }
 
-/// What holds of sizes.
-fn sizes(layout: &Layout) -> Vec<Formula> {
-    let mut out: Vec<Formula> =
-        layout.assumptions.iter().cloned().map(Formula::Constraint).collect();
-    for (name, definition) in &layout.params {
-        if let Some(Ok(value)) = definition.as_ref().map(|d| d.to_affine()) {
-            out.push(Formula::eq(Affine::var(name.clone()), value));
-        }
-    }
-    out
-}
-
 /// What holds of an entry of piece `k` once it is packed.
 fn kept(layout: &Layout, plan: &Part, made: &Made<'_>, k: usize) -> Vec<Formula> {
-    let mut out = Vec::new();
-    for dim in &layout.relation.coordinates {
-        let at = Affine::var(dim.clone());
-        out.push(Formula::le(Affine::zero(), at.clone()));
-        out.push(Formula::lt(at, Affine::var(Layout::extent_name(dim))));
-    }
+    let mut out: Vec<Formula> =
+        layout.within_extents().into_iter().map(Formula::Constraint).collect();
     let forms = &plan.pieces[k];
     if let Some(domain) = &forms.domain {
         let conjunctions =
@@ -98,12 +83,11 @@ fn kept(layout: &Layout, plan: &Part, made: &Made<'_>, k: usize) -> Vec<Formula>
             Position::Tied(e) | Position::Aligned(e) => out.push(Formula::eq(p, e.clone())),
             Position::Cut(k) => {
                 let cut = &plan.cuts[*k];
-                let call = |call: &crate::formula::Call| Affine::atom(Atom::Call(call.clone()));
                 out.push(Formula::le(Affine::zero(), p.clone()));
                 out.push(Formula::lt(p, Affine::var(cut.count.clone())));
                 for e in &cut.along {
-                    out.push(Formula::le(call(&cut.start), e.clone()));
-                    out.push(Formula::lt(e.clone(), call(&cut.end)));
+                    out.push(Formula::le(element(&cut.start), e.clone()));
+                    out.push(Formula::lt(e.clone(), element(&cut.end)));
                 }
             }
             Position::Numbered(level) => {
@@ -114,13 +98,13 @@ fn kept(layout: &Layout, plan: &Part, made: &Made<'_>, k: usize) -> Vec<Formula>
         }
     }
     for (call, forms) in made.keys {
-        out.push(equals(&Affine::atom(Atom::Call(call.clone())), &forms[k]));
+        out.push(equals(&element(call), &forms[k]));
     }
     // An extreme is one of all pieces' forms.
     if plan.pieces.len() == 1 {
         for m in &plan.measures {
             let extreme = match &m.what {
-                Measured::Element(call) => Affine::atom(Atom::Call(call.clone())),
+                Measured::Element(call) => element(call),
                 Measured::Size(name) => Affine::var(name.clone()),
                 Measured::Length(_) => continue,
             };
@@ -131,6 +115,11 @@ fn kept(layout: &Layout, plan: &Part, made: &Made<'_>, k: usize) -> Vec<Formula>
         }
     }
     out
+}
+
+/// `crd(p0, p1)`
+fn element(call: &Call) -> Affine {
+    Affine::atom(Atom::Call(call.clone()))
 }
 
 /// `x` is the value of the first case that applies, else that of the last.
@@ -151,15 +140,17 @@ fn equals(x: &Affine, form: &Form) -> Formula {
 
 /// Numbers lie in their segment; the first is as declared.
 fn within(p: &Affine, bounds: &Bounds) -> Vec<Formula> {
-    let call = |call: &crate::formula::Call| Affine::atom(Atom::Call(call.clone()));
     match bounds {
         Bounds::Segments(_) | Bounds::Between { .. } => {
             let ends = bounds.calls();
-            vec![Formula::le(call(&ends[0]), p.clone()), Formula::lt(p.clone(), call(&ends[1]))]
+            vec![
+                Formula::le(element(&ends[0]), p.clone()),
+                Formula::lt(p.clone(), element(&ends[1])),
+            ]
         }
         Bounds::Counted { first, count, offset } => vec![
             Formula::le(Affine::constant(*first), p.clone()),
-            Formula::lt(p.clone(), call(count) + Affine::constant(*offset)),
+            Formula::lt(p.clone(), element(count) + Affine::constant(*offset)),
         ],
         Bounds::Sized { first, .. } => {
             vec![Formula::le(Affine::constant(*first), p.clone())]

@@ -17,6 +17,12 @@ pub(super) struct Choice {
     pub unique: bool,
 }
 
+/// Whether the property says that values rise or fall.
+fn orders(p: &Property) -> bool {
+    use PropertyKind::{Lexicographic, Monotonic, PeriodicLexicographic, PeriodicMonotonic};
+    matches!(p.kind, Monotonic | PeriodicMonotonic | Lexicographic | PeriodicLexicographic)
+}
+
 /// Decides from the properties that hold within the groups of a level; `segments` is the array
 /// that bounds the groups.
 pub(super) fn of_keys(layout: &Layout, keys: &[(Call, Name)], segments: Option<&Name>) -> Choice {
@@ -27,13 +33,9 @@ pub(super) fn of_keys(layout: &Layout, keys: &[(Call, Name)], segments: Option<&
         .filter(|p| p.segments.is_none() || p.segments.as_ref() == segments)
         .filter(|p| !p.arrays.is_empty() && p.arrays.iter().all(|a| at(a).is_some()))
         .collect();
-    let orders = |p: &&&Property| {
-        use PropertyKind::{Lexicographic, Monotonic, PeriodicLexicographic, PeriodicMonotonic};
-        matches!(p.kind, Monotonic | PeriodicMonotonic | Lexicographic | PeriodicLexicographic)
-    };
     // The property that speaks of most arrays refines the others.
-    let longest = within.iter().filter(orders).max_by_key(|p| p.arrays.len());
-    let strict = within.iter().filter(orders).any(|p| p.strict);
+    let longest = within.iter().filter(|p| orders(p)).max_by_key(|p| p.arrays.len());
+    let strict = within.iter().any(|p| orders(p) && p.strict);
     use PropertyKind::{Injective, Permutation, Probing};
     let distinct = within.iter().any(|p| matches!(p.kind, Injective | Permutation | Probing));
     // A formula may ask for any order: increasing and distinct is the one that most have in mind.
@@ -64,12 +66,6 @@ pub(super) fn by_count(
     arrays: &IndexMap<Name, Vec<Role>>,
 ) -> Option<usize> {
     let this = &levels[level];
-    use PropertyKind::{
-        Formula, Lexicographic, Monotonic, PeriodicLexicographic, PeriodicMonotonic,
-    };
-    let orders = |p: &Property| {
-        matches!(p.kind, Monotonic | PeriodicMonotonic | Lexicographic | PeriodicLexicographic)
-    };
     let about = |p: &Property, name: &Name| p.arrays.contains(name);
     let is_ordered =
         layout.properties.iter().any(|p| orders(p) && this.keys.iter().any(|k| about(p, &k.array)));
@@ -88,7 +84,8 @@ pub(super) fn by_count(
         // A formula about counts may ask for any order: falling is the one that most have in mind.
         let falls = |p: &Property| {
             about(p, name)
-                && (orders(p) && p.decreasing || p.kind == Formula && p.arrays.len() == 1)
+                && (orders(p) && p.decreasing
+                    || p.kind == PropertyKind::Formula && p.arrays.len() == 1)
         };
         layout.properties.iter().any(falls).then_some(counted)
     })

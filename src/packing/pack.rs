@@ -180,7 +180,7 @@ impl Plan {
                 let share = entries.gather(&shares[part]);
                 let Some(spilled) = self.spilled(part, &share, options)? else { break };
                 let (mut stay, mut moved) = (Vec::new(), false);
-                for (k, &entry) in shares[part].clone().iter().enumerate() {
+                for (k, entry) in std::mem::take(&mut shares[part]).into_iter().enumerate() {
                     match spilled[k] {
                         Some(next) => {
                             shares[next].push(entry);
@@ -236,8 +236,10 @@ impl Plan {
         let len = scope.value(&layout.value.len).and_then(|n| usize::try_from(n).ok());
         let shape: Option<Vec<i64>> = layout.value.shape.iter().map(|e| scope.value(e)).collect();
         let (Some(len), Some(shape)) = (len, shape) else { return Err(unsized_values(layout)) };
-        if let [place] = places {
-            let offsets = place.offsets(layout, scope, &shape)?;
+        let offsets: Result<Vec<Column<'_>>> =
+            places.iter().map(|place| place.offsets(layout, scope, &shape)).collect();
+        let offsets = offsets?;
+        if let ([place], [offsets]) = (places, offsets.as_slice()) {
             let whole = matches!(offsets.data, Data::Counting) && len == place.columns.len;
             if whole && place.pieces.is_none() {
                 let given = place.entries.values();
@@ -255,9 +257,8 @@ impl Plan {
             )
             .help("choose a sparser layout"));
         };
-        for place in places {
-            let offsets = place.offsets(layout, scope, &shape)?;
-            place.store(layout, &mut values, &offsets, self.has_equal_values())?;
+        for (place, offsets) in places.iter().zip(&offsets) {
+            place.store(layout, &mut values, offsets, self.has_equal_values())?;
         }
         Ok(values)
     }

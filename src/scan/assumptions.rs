@@ -76,7 +76,35 @@ impl<'a> Derivation<'a> {
             established[from].push(c.clone());
         }
         let calls = collect_calls(space, dims);
-        Derivation { space, dims, prover, calls, established, facts: Vec::new() }
+        let mut out = Derivation { space, dims, prover, calls, established, facts: Vec::new() };
+        out.closed_properties();
+        out
+    }
+
+    /// The calls of closed properties, which may be read before any loop: those that are in the domain
+    /// whatever the sizes.
+    fn closed_properties(&mut self) {
+        let mut more: Vec<(Call, usize)> = Vec::new();
+        for law in self.space.theory.laws.iter().filter(|law| law.is_ground()) {
+            law.formula.visit_calls(&mut |call| {
+                let call = (call.clone(), call_depth(call, self.dims));
+                if !self.calls.contains(&call) && !more.contains(&call) {
+                    more.push(call);
+                }
+            });
+        }
+        let facts: Vec<Formula> =
+            self.space.facts.iter().cloned().map(Formula::Constraint).collect();
+        more.retain(|(call, _)| {
+            self.space.domain_of(call).iter().all(|c| {
+                c.as_bool() == Some(true) || self.space.facts.contains(c) || {
+                    let mut all = facts.clone();
+                    all.push(Formula::Constraint(c.clone()).not());
+                    self.prover.is_unsat(&all)
+                }
+            })
+        });
+        self.calls.extend(more);
     }
 
     /// Equal calls: two calls of one array whose arguments are provably equal.
@@ -235,7 +263,7 @@ pub(super) fn call_depth(call: &Call, dims: &[Name]) -> usize {
     depth
 }
 
-/// Every distinct call of the space's constraints, definitions and closed properties; inner calls
+/// Every distinct call of the space's constraints and definitions; inner calls
 /// come before the calls whose arguments they are.
 fn collect_calls(space: &Space, dims: &[Name]) -> Vec<(Call, usize)> {
     let mut out: Vec<(Call, usize)> = Vec::new();
@@ -253,9 +281,6 @@ fn collect_calls(space: &Space, dims: &[Name]) -> Vec<(Call, usize)> {
                 affine.visit_calls(&mut add);
             }
         }
-    }
-    for law in space.theory.laws.iter().filter(|law| law.is_ground()) {
-        law.formula.visit_calls(&mut add);
     }
     out
 }

@@ -347,7 +347,11 @@ impl<'a> Scanner<'a> {
             return Some(Bind::Let(value));
         }
         let meaningful = self.without_emptiness(d, &about_var, &context);
-        for constraints in [&meaningful, &about_var] {
+        let choices = match self.protects(d, &about_var, &meaningful, &context) {
+            true => vec![&about_var],
+            false => vec![&meaningful, &about_var],
+        };
+        for constraints in choices {
             let (lower, upper) = bounds(constraints, var);
             if !lower.is_empty() && !upper.is_empty() {
                 return Some(Bind::Loop(Range { lower, upper }));
@@ -367,6 +371,21 @@ impl<'a> Scanner<'a> {
         let upper = if upper.is_empty() { more_upper } else { upper };
         let bounded = !lower.is_empty() && !upper.is_empty();
         bounded.then_some(Bind::Loop(Range { lower, upper }))
+    }
+
+    /// Whether the bounds that `all` has and `some` lacks are needed where an index array is read: its
+    /// domain may end before the positions do.
+    fn protects(&self, d: usize, all: &[Constraint], some: &[Constraint], context: &Set) -> bool {
+        if all.len() == some.len() {
+            return false;
+        }
+        let frame = context.frame();
+        let within = |bounds: &[Constraint]| framed(frame, bounds).intersect(context);
+        let (all, some) = (within(all), within(some));
+        let calls = self.calls_at(d + 1);
+        let domains = calls.iter().flat_map(|call| self.space.domain_of(call));
+        let mut domains = domains.filter(|c| fits(frame, &c.affine));
+        domains.any(|c| all.implies(&c) && !some.implies(&c))
     }
 
     /// `about_var` without bounds by parameters alone that only say that inner loops are not empty:

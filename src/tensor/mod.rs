@@ -38,6 +38,7 @@ mod entries;
 mod huge_pages;
 mod index_data;
 mod memory;
+mod owners;
 mod points;
 mod strided;
 #[allow(clippy::module_inception)]

@@ -24,6 +24,18 @@ struct ArrayView<'a> {
     shape: Vec<i64>,
 }
 
+impl ArrayView<'_> {
+    fn offset(&self, args: impl Iterator<Item = Result<i64, Fault>>) -> Result<i64, Fault> {
+        let mut at = 0i64;
+        for (k, arg) in args.enumerate() {
+            let extent = self.shape.get(k).copied().unwrap_or(1);
+            let row = at.checked_mul(if k == 0 { 1 } else { extent });
+            at = row.and_then(|row| row.checked_add(arg.ok()?)).ok_or(Fault::Overflow)?;
+        }
+        Ok(at)
+    }
+}
+
 /// What names mean: sizes have values, index arrays have elements.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope<'a> {
@@ -72,6 +84,12 @@ impl<'a> Scope<'a> {
         e.value(self, slots)
     }
 
+    /// The number of the element of `array` at these arguments; `None` if there is no such number.
+    pub fn offset(&self, array: &str, args: &[i64]) -> Option<i64> {
+        let view = &self.arrays[self.array(array)?];
+        view.offset(args.iter().map(|&arg| Ok(arg))).ok()
+    }
+
     /// The fault in words.
     pub fn diagnose(&self, fault: Fault) -> Box<Diagnostic> {
         match fault {
@@ -109,14 +127,7 @@ impl Arrays for Scope<'_> {
         array: usize,
         args: impl Iterator<Item = Result<i64, Fault>>,
     ) -> Result<i64, Fault> {
-        let view = &self.arrays[array];
-        let mut at = 0i64;
-        for (k, arg) in args.enumerate() {
-            let extent = view.shape.get(k).copied().unwrap_or(1);
-            let row = at.checked_mul(if k == 0 { 1 } else { extent });
-            at = row.and_then(|row| row.checked_add(arg.ok()?)).ok_or(Fault::Overflow)?;
-        }
-        self.element(array, at)
+        self.element(array, self.arrays[array].offset(args)?)
     }
 }
 
@@ -177,6 +188,8 @@ pub(crate) enum Stop<B> {
     /// With the values of the variables so far.
     Fault(Fault, Vec<i64>),
     Asked(B),
+    /// After as many rounds of loops as were allowed.
+    Rounds,
 }
 
 impl<B> Stop<B> {
@@ -221,8 +234,18 @@ impl Points {
         scope: &Scope<'_>,
         visit: &mut impl FnMut(&[i64]) -> ControlFlow<B>,
     ) -> Result<(), Stop<B>> {
+        self.visit_some(scope, u64::MAX, visit)
+    }
+
+    /// [`Points::visit`], for at most so many rounds of loops.
+    pub fn visit_some<B>(
+        &self,
+        scope: &Scope<'_>,
+        mut rounds: u64,
+        visit: &mut impl FnMut(&[i64]) -> ControlFlow<B>,
+    ) -> Result<(), Stop<B>> {
         let mut slots = vec![0; self.variables];
-        match self.run(scope, &self.steps, &mut slots, visit) {
+        match self.run(scope, &self.steps, &mut slots, &mut rounds, visit) {
             Err(Stop::Fault(fault, _)) => Err(Stop::Fault(fault, slots)),
             end => end,
         }
@@ -233,6 +256,7 @@ impl Points {
         scope: &Scope<'_>,
         steps: &[CompiledStep],
         slots: &mut [i64],
+        rounds: &mut u64,
         visit: &mut impl FnMut(&[i64]) -> ControlFlow<B>,
     ) -> Result<(), Stop<B>> {
         for (at, step) in steps.iter().enumerate() {
@@ -260,7 +284,8 @@ impl Points {
                     let mut x = first;
                     while x <= last {
                         slots[*slot] = x;
-                        self.run(scope, &steps[at + 1..], slots, visit)?;
+                        *rounds = rounds.checked_sub(1).ok_or(Stop::Rounds)?;
+                        self.run(scope, &steps[at + 1..], slots, rounds, visit)?;
                         let Some(next) = x.checked_add(1) else { break };
                         x = next;
                     }

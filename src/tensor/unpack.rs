@@ -39,7 +39,8 @@ impl Tensor {
         let mut coords: Vec<Vec<u64>> = vec![Vec::new(); layout.rank()];
         let mut values = Values::empty(self.value_type());
         for piece in &layout.relation.pieces {
-            let constraints = with_extents(layout, piece);
+            let mut constraints = piece.clone();
+            constraints.extend(layout.within_extents());
             let variables = variables(layout);
             let steps = visit::steps(&variables, &constraints)
                 .map_err(|variable| unbounded(layout, &variable))?;
@@ -68,7 +69,7 @@ impl Tensor {
                 ControlFlow::Continue(())
             });
             match end {
-                Ok(()) => {}
+                Ok(()) | Err(Stop::Rounds) => {}
                 Err(Stop::Fault(fault, _)) => return Err(scope.diagnose(fault)),
                 Err(Stop::Asked(e)) => return Err(e),
             }
@@ -93,19 +94,8 @@ impl Tensor {
 }
 
 /// Positions in storage order, then coordinates.
-fn variables(layout: &Layout) -> Vec<Name> {
+pub(super) fn variables(layout: &Layout) -> Vec<Name> {
     layout.relation.positions.iter().chain(&layout.relation.coordinates).cloned().collect()
-}
-
-/// A piece of the relation, its coordinates within their extents.
-fn with_extents(layout: &Layout, piece: &[Constraint]) -> Vec<Constraint> {
-    let mut out = piece.to_vec();
-    for (coordinate, extent) in layout.relation.coordinates.iter().zip(layout.extents()) {
-        let coordinate = Affine::var(coordinate.clone());
-        out.push(Constraint::le(Affine::zero(), coordinate.clone()));
-        out.push(Constraint::lt(coordinate, Affine::var(extent)));
-    }
-    out
 }
 
 fn unbounded(layout: &Layout, variable: &Name) -> Box<Diagnostic> {

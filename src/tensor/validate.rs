@@ -10,6 +10,7 @@ use std::ops::{ControlFlow, Range};
 
 use super::disorder;
 use super::index_data::{IndexData, with_index};
+use super::owners;
 use super::points::{Points, Scope, Stop};
 use super::tensor::{Tensor, shape};
 use crate::check::validation::{Pass, Side, Span, Test, Validation, Wrong};
@@ -92,7 +93,10 @@ impl Tensor {
     fn check(&self, scope: &Scope<'_>, test: &Test) -> Result<()> {
         match self.find(scope, test)? {
             None => Ok(()),
-            Some(place) => Err(self.refusal(scope, test, &place)),
+            Some(place) => {
+                let owners = owners::of(self, scope, &self.elements_at(test, &place));
+                Err(owners.into_iter().fold(self.refusal(scope, test, &place), Diagnostic::note))
+            }
         }
     }
 
@@ -254,12 +258,26 @@ impl Tensor {
             Err(fault) => ControlFlow::Break((Some(fault), point.to_vec())),
         });
         let (fault, point) = match end {
-            Ok(()) => return Ok(None),
+            Ok(()) | Err(Stop::Rounds) => return Ok(None),
             Err(Stop::Fault(fault, point)) => (Some(fault), point),
             Err(Stop::Asked(asked)) => asked,
         };
         let at = point.first().and_then(|&x| usize::try_from(x).ok()).unwrap_or(0);
         Ok(Some(Place { at, point, fault, ..Place::default() }))
+    }
+
+    /// The elements of index arrays that the test compares at the place.
+    fn elements_at(&self, test: &Test, place: &Place) -> Vec<(Name, usize)> {
+        let Pass::None { span, wrong } = &test.pass else { return Vec::new() };
+        let side = |side: &Side| {
+            let at = place.at + usize::from(side.ahead);
+            side.arrays.iter().map(move |name| (name.clone(), at)).collect::<Vec<_>>()
+        };
+        match wrong {
+            Wrong::Compared { left, right, .. } => [side(left), side(right)].concat(),
+            Wrong::Repeated => [place.at, place.twin].map(|at| (span.array.clone(), at)).to_vec(),
+            _ => vec![(span.array.clone(), place.at)],
+        }
     }
 
     /// What is wrong at the place, with the values there.
@@ -399,7 +417,7 @@ impl Tensor {
     }
 
     /// `crd(17) = 5`
-    fn element(&self, name: &Name, at: usize) -> String {
+    pub(super) fn element(&self, name: &Name, at: usize) -> String {
         match self.arrays().get(name).filter(|data| at < data.len()) {
             Some(data) => format!("{name}({}) = {}", self.arguments(name, at), data.get(at)),
             None => format!("{name}({at})"),
@@ -407,7 +425,7 @@ impl Tensor {
     }
 
     /// The arguments of element `at`.
-    fn arguments(&self, name: &Name, at: usize) -> String {
+    pub(super) fn arguments(&self, name: &Name, at: usize) -> String {
         let array = self.scope().ok().zip(self.layout().arrays.get(name));
         let shape = array.and_then(|(scope, array)| shape(&scope, array)).unwrap_or_default();
         let mut rest = at as i64;

@@ -170,6 +170,17 @@ fn convert_keeps_every_entry_in_every_format() {
 fn check_describes_a_layout_and_validates_data() {
     let sandbox = Sandbox::new();
     assert!(sandbox.done(&["check", "csr"]).contains("csr"));
+    // A finding is about lines of the file: here the relation, and the index array that it reads.
+    let toml =
+        std::fs::read_to_string("layouts/csr.toml").unwrap().replace("pos(p0 + 1)", "pos(p0 + 2)");
+    sandbox.file("far.toml", &toml);
+    let line = |start: &str| 1 + toml.lines().position(|l| l.starts_with(start)).unwrap();
+    let (relation, domain) = (line("relation"), line("[index.pos]") + 1);
+    let stderr = sandbox.refused("S0107", &["check", "far.toml"]);
+    assert!(
+        stderr.contains(&format!("declared in far.toml:{relation}, far.toml:{domain}")),
+        "{stderr}"
+    );
     assert!(sandbox.json(&["check", "csr", "--json"])["layout"].is_object());
     let json = sandbox.json(&["check", "csr", "--data", "m.mtx", "--json"]);
     assert_eq!(json["data"]["stored"], 5);
