@@ -222,6 +222,7 @@ fn a_read_past_the_domain_is_refuted_and_stops_the_report() {
     consistent     yes, the properties hold together
     accesses       NO, pos(p0 + 2) is read outside the domain of pos, 0 <= p0 <= I
                    e.g. I = 1, J = 0, N = 0, pos = [0, 0], crd = []: at (p0, p1) = (0, 0), pos(2) is read
+                   see test.toml:4, test.toml:8
     32-bit indices while I + 1, N and J are below 2^32
     ");
 }
@@ -294,6 +295,7 @@ fn properties_that_exclude_every_entry_are_vacuous() {
     consistent     NO, no tensor that stores an entry has all of these properties
                    range of crd: 0 <= p < N => 0 <= crd(p) < I
                    formula of crd: 0 <= p < N => I < crd(p)
+                   see test.toml:7, test.toml:10
     32-bit indices while N and I are below 2^32
     ");
     assert_eq!(refuse_contradiction(&layout).unwrap_err().code, Code::Contradiction);
