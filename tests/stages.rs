@@ -62,6 +62,8 @@ fn each_stage_reads_back_what_it_prints() {
             ("y[i] = -2.5 * A[i,j] * A[i,j] * x[2*j + 1] if i != j", ("x", "sparse")),
             ("C[i,j] += A[i,k] * B[k,j]", ("B", "csr")),
             ("s += A[i,j] * B[i,j] if i < j", ("B", "coo")),
+            ("C[i,j] = A[i,j] - 2 * B[j,i]", ("B", "csr")),
+            ("s += max(A[i,j], B[i,j]) * (A[j,i] + 0.5)", ("B", "dcsr")),
         ] {
             let kernel = Kernel::new(expression).layout("A", layout).layout(other.0, other.1);
             for (wish, kernel) in [

@@ -71,7 +71,7 @@ impl Bench {
         }
         let kernel = self.options.kernel(&self.expression)?;
         let program = Program::parse(&self.expression)?;
-        program.product()?;
+        program.compiled()?;
         let wish = OutputWish::parse(&self.output, &program)?;
         wish.without_file("bench")?;
         let inputs = data::inputs(&program, &self.tensors, &self.options)?;
@@ -137,9 +137,12 @@ impl Bench {
 fn strategies(planned: &Planned, kernel: &Kernel) -> Result<Vec<Strategy>> {
     let mut out = vec![Strategy { name: "auto".to_string(), forced: Vec::new(), estimate: 0.0 }];
     let searched = |s: &&siskin::synth::Find| s.plans().count() > 1;
-    let finds = planned.statements().iter().flat_map(|s| s.finds().iter().map(move |f| (s, f)));
+    let finds = planned
+        .statements()
+        .iter()
+        .flat_map(|s| s.finds().iter().enumerate().map(move |(k, f)| (s.nest_of(k), f)));
     let finds: Vec<_> = finds.filter(|(_, f)| searched(f)).collect();
-    for (statement, find) in &finds {
+    for (nest, find) in &finds {
         let position = find.problem.position.to_string();
         for plan in find.plans() {
             let template = plan.template.name.clone();
@@ -150,7 +153,7 @@ fn strategies(planned: &Planned, kernel: &Kernel) -> Result<Vec<Strategy>> {
             if out.iter().any(|s| s.name == name) {
                 continue;
             }
-            let nanoseconds = cost(plan, find, statement.nest(), kernel.known_sizes())?;
+            let nanoseconds = cost(plan, find, nest, kernel.known_sizes())?;
             let forced = vec![(position.clone(), template)];
             out.push(Strategy { name, forced, estimate: nanoseconds * 1e-9 });
         }

@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use siskin::code::AccessProof;
 use siskin::diagnostic::{Code, Diagnostic, Result};
+use siskin::iterspace::Region;
 use siskin::kernel::Planned;
 use siskin::loops::Statement;
 use siskin::module::Module;
@@ -137,7 +138,7 @@ fn text(planned: &Planned, module: &Module, stage: Stage) -> String {
             spaces.map(|s| format!("{}\n", s.space().points(&s.schedule().dims()))).collect()
         }
         Stage::Schedule => lines(planned, |s| s.schedule().to_string()),
-        Stage::Nest => lines(planned, |s| s.nest().to_string()),
+        Stage::Nest => lines(planned, |s| s.nests()),
         Stage::Proofs => {
             let mut out: String =
                 finds::chosen(planned).map(|(_, find, plan)| proofs(find, plan)).collect();
@@ -163,7 +164,18 @@ fn summary(planned: &Planned, module: &Module) -> String {
     for statement in planned.statements() {
         let dims: Vec<String> =
             statement.schedule().dims().iter().map(ToString::to_string).collect();
-        out.push_str(&format!("loops over {}\n", dims.join(", ")));
+        let space = statement.space();
+        let label = |k: &usize| space.operands[*k].label.clone();
+        let looked: Vec<String> = space.lookups.iter().map(label).collect();
+        let looked = match looked.is_empty() {
+            true => String::new(),
+            false => format!(", looking up {}", looked.join(", ")),
+        };
+        let only = match &space.rest {
+            Region::All => String::new(),
+            rest => format!(", only where {}", rest.map(&label)),
+        };
+        out.push_str(&format!("loops over {}{looked}{only}\n", dims.join(", ")));
     }
     let mut searches = 0;
     for (_, find, plan) in finds::chosen(planned) {
@@ -270,9 +282,7 @@ fn as_json(planned: &Planned, module: &Module, stages: &[(&str, Stage)]) -> Valu
             Stage::Schedule => {
                 planned.statements().iter().map(|s| json!(s.schedule().to_string())).collect()
             }
-            Stage::Nest => {
-                planned.statements().iter().map(|s| json!(s.nest().to_string())).collect()
-            }
+            Stage::Nest => planned.statements().iter().map(|s| json!(s.nests())).collect(),
             Stage::Proofs => json!({
                 "finds": finds::chosen(planned)
                     .map(|(_, find, plan)| finds::detailed(find, plan))

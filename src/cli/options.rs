@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use siskin::code::IndexWidth;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
+use siskin::iterspace::Union;
 use siskin::kernel::Kernel;
 use siskin::program::Program;
 use siskin::tensor::ValueType;
@@ -30,6 +31,10 @@ pub struct KernelOptions {
     /// Visit consecutive positions of one tensor as one loop
     #[arg(long, value_name = "pX0,pX1,…")]
     pub fuse: Vec<String>,
+    /// How sums are computed: each term by itself (distribute), or in one pass for each tensor, looking up
+    /// the others (passes) [default: distribute where the statement adds]
+    #[arg(long, value_name = "distribute|passes")]
+    pub union: Option<String>,
     /// Run the outermost loop on several threads; refused unless it is proved to be safe
     #[arg(long, value_name = "N")]
     pub threads: Option<String>,
@@ -99,6 +104,14 @@ impl KernelOptions {
                     .help("e.g. `--tile i=32`"));
             };
             kernel = kernel.tile(of.trim(), size);
+        }
+        if let Some(text) = &self.union {
+            let Some(union) = Union::ALL.into_iter().find(|u| u.word() == text.trim()) else {
+                let known = Union::ALL.map(Union::word).join(" and ");
+                return Err(wrong("--union", text, 0, format!("`{text}` is no way to unite"))
+                    .help(format!("the ways are {known}")));
+            };
+            kernel = kernel.union(union);
         }
         for text in &self.fuse {
             let positions: Vec<&str> =

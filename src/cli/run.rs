@@ -50,7 +50,7 @@ impl Run {
         let written = program.output()?;
         let rank = written.rank();
         // Refused before any work is done, and before data are asked for.
-        program.product()?;
+        program.compiled()?;
         let wish = OutputWish::parse(&self.output, &program)?;
         let target =
             wish.file.map(|text| Target::parse(text, rank, self.options.json)).transpose()?;
@@ -265,8 +265,15 @@ fn sharable(program: &Program, inputs: &Inputs, kernel: &CompiledKernel) -> Opti
     if !kernel.planned().layouts().get(&output.tensor)?.arrays.is_empty() {
         return None;
     }
-    let factors = program.product().ok()?.factors;
-    let found = factors.iter().find(|access| {
+    let statements = kernel.planned().statements();
+    let found = program.accesses().into_iter().find(|access| {
+        // Where something is computed without it, its positions are too few.
+        let everywhere = statements
+            .iter()
+            .all(|s| s.space().present().any(|operand| operand.tensor == access.tensor));
+        if !everywhere {
+            return false;
+        }
         let place = |s: &Affine| access.subscripts.iter().position(|other| other == s);
         let shared: Option<Vec<Option<usize>>> = output
             .subscripts

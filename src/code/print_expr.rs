@@ -140,13 +140,17 @@ impl Printer<'_> {
             (BinaryOp::SaturatingSub, _) => Some("saturating_sub"),
             (BinaryOp::Add, Some(ValueType::I64 | ValueType::I32)) => Some("wrapping_add"),
             (BinaryOp::Mul, Some(ValueType::I64 | ValueType::I32)) => Some("wrapping_mul"),
+            (BinaryOp::Sub, Some(ValueType::I64 | ValueType::I32)) => Some("wrapping_sub"),
             (BinaryOp::Div, None) if ty == Ok(Type::Signed) => Some("div_euclid"),
             (BinaryOp::Rem, None) if ty == Ok(Type::Signed) => Some("rem_euclid"),
             _ => None,
         };
         if let Some(method) = method {
             // A literal cannot be the receiver: its type would be ambiguous.
-            let commutes = !matches!(op, BinaryOp::SaturatingSub | BinaryOp::Div | BinaryOp::Rem);
+            let commutes = !matches!(
+                op,
+                BinaryOp::SaturatingSub | BinaryOp::Sub | BinaryOp::Div | BinaryOp::Rem
+            );
             let (left, right) = if commutes && is_literal(left) && !is_literal(right) {
                 (right, left)
             } else {

@@ -193,6 +193,7 @@ impl Parser<'_> {
                     "saturating_sub" => BinaryOp::SaturatingSub,
                     "wrapping_add" => BinaryOp::Add,
                     "wrapping_mul" => BinaryOp::Mul,
+                    "wrapping_sub" => BinaryOp::Sub,
                     "div_euclid" => BinaryOp::Div,
                     "rem_euclid" => BinaryOp::Rem,
                     _ => return Ok(None),
@@ -215,7 +216,9 @@ impl Parser<'_> {
         let ty = ty.ok_or_else(|| self.wrong(span, "a value without an array of values"))?;
         // As it is written: `1e16` stays so.
         let text = match literal {
-            syn::Lit::Float(n) => n.to_string(),
+            syn::Lit::Float(n) => {
+                n.to_string().trim_end_matches(n.suffix()).trim_end_matches('_').to_string()
+            }
             _ => digits.to_string(),
         };
         Ok(Expr::number(&text, ty))

@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use super::ir::Hole;
 use super::ir::{BinaryOp, Block, Body, Element, Expr, LabelId, Load, Origin, Stmt, Type, VarId};
 use crate::diagnostic::{Diagnostic, Result};
+use crate::tensor::ValueType;
 
 impl Body {
     /// The type of `e`, or what is wrong with it.
@@ -26,11 +27,11 @@ impl Body {
                 self.expect(right, ty)?;
                 let (fits, out) = match op {
                     BinaryOp::Add | BinaryOp::Mul => (is_number(ty), ty),
-                    BinaryOp::Sub
-                    | BinaryOp::Div
-                    | BinaryOp::Rem
-                    | BinaryOp::Min
-                    | BinaryOp::Max => (is_integer(ty), ty),
+                    BinaryOp::Sub | BinaryOp::Min | BinaryOp::Max => {
+                        (is_number(ty) && ty != Type::Value(ValueType::Bool), ty)
+                    }
+                    BinaryOp::Div => (is_integer(ty) || is_float(ty), ty),
+                    BinaryOp::Rem => (is_integer(ty), ty),
                     BinaryOp::SaturatingSub => (ty == Type::Unsigned, ty),
                     BinaryOp::Eq
                     | BinaryOp::Ne
@@ -337,6 +338,10 @@ fn integer(signed: bool) -> Type {
 
 fn is_integer(ty: Type) -> bool {
     matches!(ty, Type::Unsigned | Type::Signed)
+}
+
+fn is_float(ty: Type) -> bool {
+    matches!(ty, Type::Value(ValueType::F64 | ValueType::F32))
 }
 
 fn is_number(ty: Type) -> bool {

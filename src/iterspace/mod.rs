@@ -16,6 +16,7 @@
 //! An operand whose positions are affine functions of its subscripts (a dense array) is *direct*: it
 //! adds no dimension, only bounds.
 
+mod cases;
 mod compose;
 mod dependence;
 mod empty;
@@ -23,12 +24,17 @@ mod names;
 mod operand;
 mod place;
 mod points;
+mod region;
 mod space;
 mod transform;
+mod value;
 
-pub use compose::{MOST_CHOICES, compose};
+pub use cases::{Case, cases};
+pub use compose::{MOST_CHOICES, Union, compose, compose_by};
 pub use dependence::{Conflict, LoopKind, loop_kind};
 pub use names::Names;
 pub use operand::{Operand, Role};
 pub use points::Points;
+pub use region::Region;
 pub use space::{Space, Tile};
+pub use value::{Apply, Value};

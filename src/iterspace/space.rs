@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::{Names, Operand, Points};
+use super::{Names, Operand, Points, Region, Value};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Call, Constraint, Formula, Name};
 use crate::layout::Property;
-use crate::program::{AssignOp, Product};
+use crate::program::AssignOp;
 use crate::theory::Theory;
 
 /// A tile dimension: `size * tile <= of < size * tile + size`.
@@ -28,8 +28,12 @@ pub struct Space {
     pub extents: IndexMap<Name, Name>,
     /// The output first, then what is read, each access once.
     pub operands: Vec<Operand>,
-    /// The factors of the product, as numbers of operands: `x[i] * x[i]` reads one twice.
-    pub factors: Vec<usize>,
+    /// The operands whose positions are dimensions here: what is stored at every point.
+    pub stored: Vec<usize>,
+    /// The operands of which a lookup tells, at each point, whether and what they store.
+    pub lookups: Vec<usize>,
+    /// Which lookups must succeed or fail for the point to count.
+    pub rest: Region,
     /// The conjunction over indices, positions and index-array calls.
     pub constraints: Vec<Constraint>,
     /// Those of them that do not come from the layout of the output.
@@ -43,8 +47,8 @@ pub struct Space {
     /// Facts and properties, and what holds of all index arrays, ready for proofs.
     pub theory: Arc<Theory>,
     pub op: AssignOp,
-    /// The literal factor, by the type of the values: see [`Product::fold`].
-    pub coefficient: Arc<Product>,
+    /// What is combined into the output, over numbers of operands.
+    pub value: Arc<Value<usize>>,
     /// What was parsed, for places of literals.
     pub text: Arc<str>,
     /// Index of this space among those of the statement, and which piece of each operand it takes.
@@ -66,9 +70,9 @@ impl Space {
         &self.operands[1..]
     }
 
-    /// The operands of the product, in order; one that is a factor twice is there twice.
-    pub fn factors(&self) -> impl Iterator<Item = &Operand> {
-        self.factors.iter().map(|&k| &self.operands[k])
+    /// The output and what is stored at every point.
+    pub fn present(&self) -> impl Iterator<Item = &Operand> {
+        self.stored.iter().map(|&k| &self.operands[k])
     }
 
     /// Parameters: everything constant during the kernel.
@@ -78,7 +82,7 @@ impl Space {
 
     /// All dimensions, indices first; a schedule decides their order.
     pub fn dimensions(&self) -> Vec<Name> {
-        let positions = self.operands.iter().flat_map(|o| o.positions.iter());
+        let positions = self.present().flat_map(|o| o.positions.iter());
         let tiles = self.tiles.iter().map(|t| &t.tile);
         tiles.chain(&self.indices).chain(positions).cloned().collect()
     }
@@ -106,6 +110,31 @@ impl Space {
         array.map_or_else(Vec::new, |array| array.domain_at(&call.args))
     }
 
+    /// The space of a lookup of operand `k`, by one of its pieces: `known` holds already, and only its
+    /// positions are to be found.
+    pub fn of_lookup(&self, k: usize, piece: usize, known: Vec<Constraint>) -> Space {
+        let mut constraints = known;
+        for c in &self.operands[k].pieces[piece] {
+            if !constraints.contains(c) && c.as_bool() != Some(true) {
+                constraints.push(c.clone());
+            }
+        }
+        let mut stored = self.stored.clone();
+        stored.push(k);
+        let mut pieces = self.pieces.clone();
+        pieces[k] = piece;
+        Space {
+            stored,
+            pieces,
+            demanded: constraints.clone(),
+            constraints,
+            guards: Vec::new(),
+            lookups: Vec::new(),
+            rest: Region::All,
+            ..self.clone()
+        }
+    }
+
     /// The points, dimensions in the given order.
     pub fn points(&self, dims: &[Name]) -> Points {
         Points {
@@ -116,7 +145,7 @@ impl Space {
     }
 
     /// Checks that every name in a constraint is a dimension or a parameter, every dimension there
-    /// once, and every factor an operand that is read.
+    /// once, and every operand of the value read or looked up.
     ///
     /// # Errors
     /// An internal diagnostic; nothing a user writes can cause it.
@@ -132,8 +161,10 @@ impl Space {
         if let Some((_, twice)) = dims.iter().enumerate().find(|(k, d)| dims[..*k].contains(d)) {
             return Err(format!("`{twice}` is there twice"));
         }
-        if let Some(k) = self.factors.iter().find(|&&k| k == 0 || k >= self.operands.len()) {
-            return Err(format!("factor {k} is not read"));
+        let read = self.value.leaves().into_iter().copied().chain(self.rest.operands());
+        let known = |k: usize| self.stored.contains(&k) || self.lookups.contains(&k);
+        if let Some(k) = read.into_iter().find(|&k| k == 0 || !known(k)) {
+            return Err(format!("operand {k} is not read"));
         }
         let known = |n: &Name| dims.contains(n) || self.theory.parameters.contains(n);
         let mut unknown = None;

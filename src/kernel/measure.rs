@@ -6,7 +6,7 @@ use super::Kernel;
 use crate::code::IndexWidth;
 use crate::diagnostic::Result;
 use crate::formula::Name;
-use crate::iterspace::compose;
+use crate::iterspace::compose_by;
 use crate::program::{Program, resolve};
 use crate::synth::Sizes;
 use crate::tensor::{IndexData, Tensor};
@@ -33,11 +33,8 @@ impl Kernel {
         let dims = tensors.iter().map(|(n, t)| (n.clone(), t.dims().to_vec())).collect();
         let extents = resolve(&program, &dims, index_extents)?;
         let layouts = super::plan::layouts(&self.request, &program)?;
-        let spaces = compose(
-            &program,
-            &layouts,
-            super::plan::shares(&self.request, &program.output()?.tensor).as_ref(),
-        )?;
+        let shares = super::plan::shares(&self.request, &program.output()?.tensor);
+        let spaces = compose_by(&program, &layouts, shares.as_ref(), self.request.union)?;
         let mut sizes = Sizes::default();
         for space in &spaces {
             for (index, name) in &space.extents {

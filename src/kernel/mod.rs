@@ -47,6 +47,7 @@ use std::sync::Arc;
 
 use crate::code::IndexWidth;
 use crate::diagnostic::Result;
+use crate::iterspace::Union;
 use crate::layout::Layout;
 use crate::prover::Prover;
 use crate::synth::Sizes;
@@ -126,6 +127,13 @@ impl Kernel {
     #[must_use]
     pub fn fuse(mut self, positions: &[&str]) -> Kernel {
         self.request.fused.push(positions.iter().map(|p| (*p).into()).collect());
+        self
+    }
+
+    /// How the points of a sum are visited.
+    #[must_use]
+    pub fn union(mut self, union: Union) -> Kernel {
+        self.request.union = union;
         self
     }
 

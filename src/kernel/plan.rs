@@ -9,7 +9,7 @@ use crate::check::{has_one_coordinate, refuse_unsound, stores_coordinates_once};
 use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
-use crate::iterspace::compose;
+use crate::iterspace::{Union, compose_by};
 use crate::layout::{DefaultFor, Layout, share};
 use crate::loops::Statement;
 use crate::module::{KernelSpec, Module, render};
@@ -40,6 +40,8 @@ pub struct Request {
     pub sizes: Sizes,
     /// More than one: the outermost loop runs in parallel.
     pub threads: usize,
+    /// How the points of a sum are visited.
+    pub union: Union,
     /// `(index or position, size)`.
     pub tiles: Vec<(Name, i64)>,
     /// Groups of consecutive positions to visit as one loop.
@@ -59,6 +61,7 @@ impl Request {
             index_width: IndexWidth::U32,
             sizes: Sizes::default(),
             threads: 1,
+            union: Union::default(),
             tiles: Vec::new(),
             fused: Vec::new(),
         }
@@ -73,6 +76,9 @@ impl Request {
         if !self.order.is_empty() {
             let order: Vec<&str> = self.order.iter().map(|n| &**n).collect();
             out.push_str(&format!(" --order {}", order.join(",")));
+        }
+        if self.union != Union::default() {
+            out.push_str(&format!(" --union {}", self.union.word()));
         }
         for (of, size) in &self.tiles {
             out.push_str(&format!(" --tile {of}={size}"));
@@ -172,16 +178,15 @@ fn sharing_layout(
     input: &Name,
 ) -> Result<Layout> {
     let output = program.output()?;
-    let factors = program.product()?.factors;
-    let access = factors.iter().find(|a| a.tensor == *input);
+    let access = program.accesses().into_iter().find(|a| a.tensor == *input);
     let (Some(access), Some(layout)) = (access, layouts.get(input)) else {
         return Err(Diagnostic::new(
             Code::Space,
-            format!("`shares({input})`: `{input}` is not a factor of the expression"),
+            format!("`shares({input})`: `{input}` is not read by the expression"),
         )
         .at(output.span.clone(), "this output")
         .within("<expression>", &program.text)
-        .help("name a factor of the product"));
+        .help("name a tensor that the expression reads"));
     };
     let shared: Vec<Option<usize>> = output
         .subscripts
@@ -203,7 +208,7 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
     let program = Program::parse(&request.expression)?;
     let output = program.output()?.tensor.clone();
     let layouts = layouts(request, &program)?;
-    let spaces = compose(&program, &layouts, shares(request, &output).as_ref())?;
+    let spaces = compose_by(&program, &layouts, shares(request, &output).as_ref(), request.union)?;
     let templates = templates()?;
     // Also when there is nothing to force it on: it is a slip.
     for (_, name) in &request.forced {

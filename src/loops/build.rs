@@ -4,9 +4,13 @@ use std::rc::Rc;
 
 use super::join;
 use super::statement::Statement;
-use super::tree::{Among, Block, Find, Loop, Loops, Node, Place, Search, SearchId, Skip, Update};
+use super::tree::{
+    Among, Block, Find, Lookup, Loop, Loops, Node, Place, Search, SearchId, Skip, Take, Term,
+    Update,
+};
+use crate::check::stores_coordinates_once;
 use crate::formula::{Constraint, Formula, Name};
-use crate::iterspace::Operand;
+use crate::iterspace::{Operand, Region};
 use crate::scan::{Bind, Level, Nest};
 use crate::synth::{self, Placement, Plan};
 
@@ -35,38 +39,61 @@ struct Builder<'a> {
     loops: &'a mut Loops,
 }
 
-impl Builder<'_> {
+/// The levels that are made into nodes: those of the statement's nest, or those of a lookup.
+#[derive(Clone, Copy)]
+struct Levels<'a> {
+    nest: &'a Nest,
+    /// Where the lookup begins; 0 for the statement's own.
+    from: usize,
+    /// Its finds.
+    finds: (usize, usize),
+    /// The lookup's name, and its operand.
+    lookup: Option<(&'a Name, usize)>,
+}
+
+impl<'a> Builder<'a> {
     fn piece(&mut self) -> Block {
         let s = self.statement;
         if s.nest.is_nothing() {
             return Vec::new();
         }
-        for (find, plan) in s.finds.iter().zip(&s.chosen) {
+        let own = s.own_finds();
+        for (k, (find, plan)) in s.finds.iter().zip(&s.chosen).enumerate() {
             self.loops.finds.push(Find {
-                leave: may_leave(&s.nest, find, plan),
+                // What misses is as much wanted as what is found.
+                leave: own.contains(&k) && s.lookups.is_empty() && may_leave(&s.nest, find, plan),
                 find: Rc::new(find.clone()),
                 plan: plan.clone(),
                 params: self.params.clone(),
                 renamed: Vec::new(),
             });
         }
-        let inner = self.level(0);
+        let levels = Levels { nest: &s.nest, from: 0, finds: (own.start, own.end), lookup: None };
+        let inner = self.level(levels, 0);
         guarded(&s.nest.guards, &[], inner)
     }
 
-    fn level(&mut self, d: usize) -> Block {
+    fn level(&mut self, levels: Levels<'a>, d: usize) -> Block {
         let s = self.statement;
-        let Some(level) = s.nest.levels.get(d) else { return vec![self.update()] };
-        let parallel = s.parallel.filter(|p| p.level == d);
+        let mut out = match levels.lookup {
+            None => self.lookups(d),
+            Some(_) => Vec::new(),
+        };
+        let Some(level) = levels.nest.levels.get(d) else {
+            out.extend(self.leaf(levels));
+            return out;
+        };
+        let parallel = s.parallel.filter(|p| p.level == d && levels.lookup.is_none());
         let is_ours = |plan: &Plan| parallel.is_none() || is_shared(plan);
-        let mut out = self.states_before(d, is_ours);
-        if let Some(k) = s.finds.iter().position(|f| f.problem.level == d) {
+        out.extend(self.states_before(levels, d, is_ours));
+        let (first, last) = levels.finds;
+        if let Some(k) = (first..last).find(|&k| s.finds[k].problem.level == d) {
             let id = SearchId((self.first + k) as u32);
             let among = match &level.bind {
                 Bind::Let(e) => Among::One(e.clone()),
                 Bind::Loop(range) => Among::Range(range.clone()),
             };
-            let inner = self.level(d + 1);
+            let inner = self.level(levels, d + 1);
             // A position that is known without a search was not compared with anything.
             let (found, conditions) = match among {
                 Among::One(_) => (self.tested(level, inner), Vec::new()),
@@ -81,7 +108,7 @@ impl Builder<'_> {
         match &level.bind {
             Bind::Let(e) => {
                 out.push(Node::Let { var: level.var.clone(), value: e.clone() });
-                let inner = self.level(d + 1);
+                let inner = self.level(levels, d + 1);
                 out.extend(self.tested(level, inner));
             }
             Bind::Loop(range) => {
@@ -90,21 +117,61 @@ impl Builder<'_> {
                     // Each thread meets its iterations in order: what holds between any two of
                     // them, earlier and later, holds between its own, so its state may live as long
                     // as it does.
-                    Some(_) => self.states_before(d, |plan| !is_shared(plan)),
+                    Some(_) => self.states_before(levels, d, |plan| !is_shared(plan)),
                 };
-                let inner = self.level(d + 1);
+                let inner = self.level(levels, d + 1);
                 let body = self.tested(level, inner);
                 out.push(Node::For(Box::new(Loop {
                     var: level.var.clone(),
                     range: range.clone(),
                     parallel: parallel.map(|p| p.private),
                     setup,
-                    skip: self.skip(d),
+                    skip: if levels.lookup.is_none() { self.skip(d) } else { None },
                     body,
                 })));
             }
         }
         out
+    }
+
+    /// The lookups that need just the levels before `d`.
+    fn lookups(&mut self, d: usize) -> Block {
+        let s = self.statement;
+        let asked = s.space.rest.operands();
+        let mut out = Vec::new();
+        for looked in s.lookups.iter().filter(|l| l.depth == d) {
+            let name = self.lookup_name(looked.operand);
+            let mut body = Vec::new();
+            for piece in &looked.pieces {
+                let levels = Levels {
+                    nest: &piece.nest,
+                    from: d,
+                    finds: (piece.finds.start, piece.finds.end),
+                    lookup: Some((&name, looked.operand)),
+                };
+                // The name lives as long as this call; what is built owns its copy.
+                let inner = Builder {
+                    statement: s,
+                    first: self.first,
+                    params: self.params.clone(),
+                    loops: self.loops,
+                }
+                .level(levels, d);
+                let inner = guarded(&piece.guards, &[], inner);
+                match looked.pieces.len() {
+                    1 => body = inner,
+                    _ => body.push(Node::Piece(inner)),
+                }
+            }
+            let asked = asked.contains(&looked.operand);
+            let read = s.space.value.leaves().contains(&&looked.operand);
+            out.push(Node::Lookup(Box::new(Lookup { name, read, asked, body })));
+        }
+        out
+    }
+
+    fn lookup_name(&self, operand: usize) -> Name {
+        Name::from(format!("found_{}", self.statement.space.operands[operand].label))
     }
 
     fn tested(&self, level: &Level, inner: Block) -> Block {
@@ -113,10 +180,14 @@ impl Builder<'_> {
         guarded(&tests, &level.restrictions, inner)
     }
 
-    fn states_before(&self, d: usize, select: impl Fn(&Plan) -> bool) -> Block {
+    /// The states that are set up right before level `d`: of the finds of these levels, and at the levels
+    /// of the statement also of its lookups.
+    fn states_before(&self, levels: Levels<'_>, d: usize, select: impl Fn(&Plan) -> bool) -> Block {
         let s = self.statement;
         let mut out = Vec::new();
         for (k, (find, plan)) in s.finds.iter().zip(&s.chosen).enumerate() {
+            let looked = s.lookups.iter().find(|l| l.pieces.iter().any(|p| p.finds.contains(&k)));
+            let begins = looked.map_or(0, |l| l.depth);
             let place = match &plan.placement {
                 Some(
                     Placement::Prefix { before }
@@ -126,11 +197,21 @@ impl Builder<'_> {
                 None => continue,
             };
             // Private state of a parallel loop is set up by each thread.
+            let inside = |level: usize| match looked {
+                Some(_) => begins > level,
+                None => find.problem.level > level,
+            };
             let place = match s.parallel {
-                Some(p) if !is_shared(plan) && find.problem.level > p.level => place.max(p.level),
+                Some(p) if !is_shared(plan) && inside(p.level) => place.max(p.level),
                 _ => place,
             };
-            if place == d && select(plan) {
+            let (first, last) = levels.finds;
+            let ours = match levels.lookup {
+                // Around a lookup, its states belong to the statement's own levels.
+                Some(_) => (first..last).contains(&k) && place >= levels.from,
+                None => looked.is_none() || place < begins,
+            };
+            if ours && place == d && select(plan) {
                 out.push(Node::State(SearchId((self.first + k) as u32)));
             }
         }
@@ -150,16 +231,32 @@ impl Builder<'_> {
         })
     }
 
-    fn update(&self) -> Node {
+    /// What is done once all levels are visited.
+    fn leaf(&self, levels: Levels<'_>) -> Block {
         let space = &self.statement.space;
         let place =
             |o: &Operand| Place { array: o.value_array.clone(), index: o.value_index.clone() };
-        Node::Update(Box::new(Update {
+        if let Some((name, operand)) = levels.lookup {
+            let o = &space.operands[operand];
+            let sums = !stores_coordinates_once(&o.layout);
+            return vec![Node::Take(Box::new(Take { name: name.clone(), place: place(o), sums }))];
+        }
+        let term = |&k: &usize| match space.stored.contains(&k) {
+            true => Term::Element(place(&space.operands[k])),
+            false => Term::Found(self.lookup_name(k)),
+        };
+        let update = Node::Update(Box::new(Update {
             target: place(space.output()),
-            factors: space.factors().map(place).collect(),
-            coefficient: space.coefficient.clone(),
+            value: space.value.map(&term),
             text: space.text.clone(),
-        }))
+        }));
+        match space.rest {
+            Region::All => vec![update],
+            _ => {
+                let region = space.rest.map(&|&k| self.lookup_name(k));
+                vec![Node::When { region, body: vec![update] }]
+            }
+        }
     }
 }
 

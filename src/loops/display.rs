@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::outline::Outline;
-use super::tree::{Among, Block, Loops, Node, Place};
+use super::tree::{Among, Block, Loops, Node, Place, Term};
 use crate::formula::conjunction;
 
 impl fmt::Display for Loops {
@@ -64,16 +64,24 @@ impl Outline {
                     writeln!(f, " : {}", self.search(s.id).plan)?;
                     self.block(&s.found, depth + 1, f)?;
                 }
-                Node::Update(u) => {
-                    let mut factors: Vec<String> = Vec::new();
-                    factors.extend(u.coefficient.literals.iter().map(ToString::to_string));
-                    if factors.is_empty() && u.factors.is_empty() {
-                        factors.push("1".to_string());
-                    }
-                    factors.extend(u.factors.iter().map(ToString::to_string));
-                    let minus = if u.coefficient.is_negative() { "-" } else { "" };
-                    writeln!(f, "{pad}{} += {minus}{}", u.target, factors.join(" * "))?;
+                Node::Lookup(l) => {
+                    let (whether, too) = match (l.read, l.asked) {
+                        (false, _) => ("whether ", ""),
+                        (true, true) => ("", " and whether"),
+                        (true, false) => ("", ""),
+                    };
+                    writeln!(f, "{pad}lookup {whether}{}{too}", l.name)?;
+                    self.block(&l.body, depth + 1, f)?;
                 }
+                Node::Take(take) => {
+                    let how = if take.sums { "add" } else { "take" };
+                    writeln!(f, "{pad}{how} {} from {}", take.name, take.place)?;
+                }
+                Node::When { region, body } => {
+                    writeln!(f, "{pad}when {region}")?;
+                    self.block(body, depth + 1, f)?;
+                }
+                Node::Update(u) => writeln!(f, "{pad}{} += {}", u.target, u.value)?,
                 Node::Piece(body) => {
                     writeln!(f, "{pad}piece")?;
                     self.block(body, depth + 1, f)?;
@@ -81,6 +89,15 @@ impl Outline {
             }
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Term::Element(place) => place.fmt(f),
+            Term::Found(name) => f.write_str(name),
+        }
     }
 }
 

@@ -6,7 +6,9 @@
 use rustc_hash::FxHashSet;
 
 use super::statement::Statement;
-use super::tree::{Among, Block, Loop, Loops, Node, Place, Search, Skip, Update, binds};
+use super::tree::{
+    Among, Block, Lookup, Loop, Loops, Node, Place, Search, Skip, Take, Term, Update, binds,
+};
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
 use crate::scan::Range;
 
@@ -254,10 +256,26 @@ fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) ->
             }
             Node::Update(u) => Node::Update(Box::new(Update {
                 target: place(&u.target),
-                factors: u.factors.iter().map(place).collect(),
-                coefficient: u.coefficient.clone(),
+                value: u.value.map(&|term| match term {
+                    Term::Element(p) => Term::Element(place(p)),
+                    Term::Found(found) => Term::Found(name(found)),
+                }),
                 text: u.text.clone(),
             })),
+            Node::Lookup(l) => Node::Lookup(Box::new(Lookup {
+                name: name(&l.name),
+                read: l.read,
+                asked: l.asked,
+                body: renamed_block(loops, &l.body, renaming),
+            })),
+            Node::Take(take) => Node::Take(Box::new(Take {
+                name: name(&take.name),
+                place: place(&take.place),
+                sums: take.sums,
+            })),
+            Node::When { region, body } => {
+                Node::When { region: region.map(&name), body: renamed_block(loops, body, renaming) }
+            }
             Node::Piece(body) => Node::Piece(renamed_block(loops, body, renaming)),
         })
         .collect()

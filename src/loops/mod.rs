@@ -13,9 +13,13 @@
 //!         | 'if' tests (';' restriction)* block
 //!         | 'state' v                                      of the search for v, set up here
 //!         | 'search' v ('in' range | '=' e) ['where' tests] ':' plan block
-//!         | a[e, …] '+=' ['-'] [number '*'] a[e, …] '*' …
+//!         | 'lookup' (l ['and whether'] | 'whether' l) block   what an operand stores here, zero if nothing
+//!         | ('take' | 'add') l 'from' a[e, …]              found by that lookup
+//!         | 'when' region block                            by what lookups have found
+//!         | a[e, …] '+=' value
 //!         | 'piece' block
 //! range  := end..end                                       the upper end exclusive
+//! value  := an expression over elements a[e, …], lookups and numbers
 //! end    := e | 'max(' e (',' e)* ')' | 'min(' e (',' e)* ')'
 //! ```
 //!
@@ -46,7 +50,8 @@ mod tree;
 
 pub use build::build;
 pub use outline::{Outline, Sought};
-pub use statement::{Parallelism, Statement};
+pub use statement::{Looked, Parallelism, Statement};
 pub use tree::{
-    Among, Block, Find, Loop, Loops, Node, Place, Search, SearchId, Skip, Update, updates,
+    Among, Block, Find, Lookup, Loop, Loops, Node, Place, Search, SearchId, Skip, Take, Term,
+    Update, updates,
 };

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use super::tree::{Block, Loops, Node, SearchId};
 use crate::formula::Name;
-use crate::program::Product;
 
 /// The tree, its searches numbered in the order in which they are printed.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,7 +63,6 @@ fn seen_node(node: &Node, ids: &mut Vec<SearchId>) -> Node {
         Node::State(id) => *id = number(*id, ids),
         Node::Search(s) => s.id = number(s.id, ids),
         Node::Update(u) => {
-            u.coefficient = Arc::new(coefficient(&u.coefficient));
             u.text = Arc::from("");
         }
         _ => {}
@@ -73,10 +71,4 @@ fn seen_node(node: &Node, ids: &mut Vec<SearchId>) -> Node {
         *inner = seen(inner, ids);
     }
     node
-}
-
-/// The literals and one sign, without their places in the text.
-fn coefficient(product: &Product) -> Product {
-    let minuses = product.is_negative().then_some(0..0).into_iter().collect();
-    Product { literals: product.literals.clone(), minuses, factors: Vec::new() }
 }

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::outline::{Outline, Sought};
-use super::tree::{Among, Block, Loop, Node, Place, Search, SearchId, Skip, Update};
+use super::tree::{
+    Among, Block, Lookup, Loop, Node, Place, Search, SearchId, Skip, Take, Term, Update,
+};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::split::split;
 use crate::formula::{Constraint, Formula, Name, parse};
-use crate::program::{Literal, Product};
+use crate::iterspace::{Region, Value};
 use crate::scan::Range;
 
 impl Outline {
@@ -91,7 +93,26 @@ impl<'a> Reader<'a> {
             let restrictions = parts.map(parse::formula).collect::<Result<Vec<Formula>>>()?;
             return Ok(Some(Node::If { tests, restrictions, body: self.block(depth + 1)? }));
         }
-        update(line)
+        if let Some(rest) = line.strip_prefix("lookup ") {
+            let (name, read, asked) =
+                match (rest.strip_prefix("whether "), rest.strip_suffix(" and whether")) {
+                    (Some(name), _) => (name, false, true),
+                    (None, Some(name)) => (name, true, true),
+                    (None, None) => (rest, true, false),
+                };
+            let (name, body) = (Name::from(name), self.block(depth + 1)?);
+            return Ok(Some(Node::Lookup(Box::new(Lookup { name, read, asked, body }))));
+        }
+        if let Some(rest) = line.strip_prefix("when ") {
+            let Some(region) = Region::parse(rest, &|name| Some(Name::from(name))) else {
+                return Ok(None);
+            };
+            return Ok(Some(Node::When { region, body: self.block(depth + 1)? }));
+        }
+        match take(line)? {
+            Some(node) => Ok(Some(node)),
+            None => update(line),
+        }
     }
 
     fn state(&mut self, position: &str) -> Node {
@@ -180,29 +201,29 @@ fn tests(text: &str) -> Result<Vec<Constraint>> {
     formula.as_conjunction().ok_or_else(|| wrong(text, "no conjunction of constraints"))
 }
 
-/// `a[e] += -2.5 * b[e] * c[]`
+/// `a[e] += -2.5 * b[e] * c[] + found`
 fn update(line: &str) -> Result<Option<Node>> {
     let Some((target, value)) = line.split_once(" += ") else { return Ok(None) };
     let Some(target) = place(target)? else { return Ok(None) };
-    let positive = value.strip_prefix('-');
-    let minuses = positive.map(|_| 0..0).into_iter().collect();
-    let value = positive.unwrap_or(value);
-    let (mut literals, mut factors) = (Vec::new(), Vec::new());
-    for part in split(value, " * ") {
-        match place(part)? {
-            Some(place) => factors.push(place),
-            None => match part.parse::<f64>() {
-                Ok(value) => literals.push(Literal { value, text: part.to_string(), span: 0..0 }),
-                Err(_) => return Ok(None),
-            },
-        }
-    }
-    // A product of nothing is printed as one.
-    if factors.is_empty() && literals.len() == 1 && literals[0].text == "1" {
-        literals.clear();
-    }
-    let coefficient = Arc::new(Product { literals, minuses, factors: Vec::new() });
-    Ok(Some(Node::Update(Box::new(Update { target, factors, coefficient, text: Arc::from("") }))))
+    let term = |text: &str| match place(text) {
+        Ok(Some(place)) => Some(Term::Element(place)),
+        Ok(None) => Some(Term::Found(Name::from(text))),
+        Err(_) => None,
+    };
+    let Some(value) = Value::parse(value, &term) else { return Ok(None) };
+    Ok(Some(Node::Update(Box::new(Update { target, value, text: Arc::from("") }))))
+}
+
+/// `take l from a[e]`
+fn take(line: &str) -> Result<Option<Node>> {
+    let (rest, sums) = match (line.strip_prefix("take "), line.strip_prefix("add ")) {
+        (Some(rest), _) => (rest, false),
+        (None, Some(rest)) => (rest, true),
+        (None, None) => return Ok(None),
+    };
+    let Some((name, from)) = rest.split_once(" from ") else { return Ok(None) };
+    let Some(place) = place(from)? else { return Ok(None) };
+    Ok(Some(Node::Take(Box::new(Take { name: name.into(), place, sums }))))
 }
 
 fn place(text: &str) -> Result<Option<Place>> {

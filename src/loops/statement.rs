@@ -1,12 +1,13 @@
 //! What the tree is made from: one scanned space with its plans.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Formula, Name};
+use crate::formula::{Constraint, Formula, Name};
 use crate::iterspace::{LoopKind, Space, loop_kind};
 use crate::prover::Prover;
-use crate::scan::{Nest, scan};
+use crate::scan::{Nest, scan, scan_within};
 use crate::schedule::Schedule;
 use crate::synth::{self, Plan, Proved, Sizes, Template, TileGuard};
 use crate::synth::{cheapest, synthesize, tile_guards};
@@ -19,12 +20,37 @@ pub struct Statement {
     pub(crate) space: Space,
     pub(crate) schedule: Schedule,
     pub(crate) nest: Nest,
+    /// Of the nest, then of the lookups.
     pub(crate) finds: Vec<synth::Find>,
     /// The plan for each find, in the order of `finds`.
     pub(crate) chosen: Vec<Proved<Plan>>,
+    /// What is looked up, in the order of depth.
+    pub(crate) lookups: Vec<Looked>,
     /// Guards that skip tiles without a match.
     pub(super) tile_guards: Vec<TileGuard>,
     pub(crate) parallel: Option<Parallelism>,
+}
+
+/// A lookup of an operand within the first levels of a nest.
+#[derive(Clone, Debug)]
+pub struct Looked {
+    /// Number of the operand in the space.
+    pub operand: usize,
+    /// The levels that it needs.
+    pub depth: usize,
+    /// For each piece of its relation that may hold something.
+    pub pieces: Vec<LookedPiece>,
+}
+
+/// A piece of the relation of what is looked up.
+#[derive(Clone, Debug)]
+pub struct LookedPiece {
+    /// What must hold before its positions are visited.
+    pub guards: Vec<Constraint>,
+    /// The levels around the lookup, then its own.
+    pub nest: Nest,
+    /// Its finds among those of the statement.
+    pub finds: Range<usize>,
 }
 
 /// How a statement runs on several threads: chunks of one loop, handed out dynamically.
@@ -49,11 +75,37 @@ impl Statement {
         prover: &mut dyn Prover,
     ) -> Result<Statement> {
         let nest = scan(&space, &schedule, prover)?;
-        let finds = synthesize(&space, &nest, templates, prover)?;
-        let cheapest = |find| Ok(cheapest(find, &nest, sizes)?.clone());
-        let chosen = finds.iter().map(cheapest).collect::<Result<Vec<_>>>()?;
+        let mut finds = synthesize(&space, &nest, templates, prover)?;
+        let best = |find: &synth::Find, nest: &Nest| -> Result<Proved<Plan>> {
+            Ok(cheapest(find, nest, sizes)?.clone())
+        };
+        let mut chosen = finds.iter().map(|f| best(f, &nest)).collect::<Result<Vec<_>>>()?;
         let tile_guards = tile_guards(&space, &nest, &finds);
-        Ok(Statement { space, schedule, nest, finds, chosen, tile_guards, parallel: None })
+        let mut lookups = Vec::new();
+        for &operand in space.lookups.iter().filter(|_| !nest.is_nothing()) {
+            let o = &space.operands[operand];
+            let mut depth = 0;
+            let mut needs = |n: &Name| depth = depth.max(nest.level_of(n).map_or(0, |at| at + 1));
+            o.subscripts.iter().for_each(|s| s.visit_vars(&mut needs));
+            let mut dims: Vec<Name> = nest.levels[..depth].iter().map(|l| l.var.clone()).collect();
+            dims.extend(o.positions.iter().cloned());
+            let mut pieces = Vec::new();
+            for piece in 0..o.pieces.len() {
+                let inner = space.of_lookup(operand, piece, nest.known_before(depth));
+                let found = scan_within(&inner, &dims, &nest, depth, prover)?;
+                let Some((nest, guards)) = found else { continue };
+                let start = finds.len();
+                let all = synthesize(&inner, &nest, templates, prover)?;
+                for find in all.into_iter().filter(|f| f.problem.level >= depth) {
+                    chosen.push(best(&find, &nest)?);
+                    finds.push(find);
+                }
+                pieces.push(LookedPiece { guards, nest, finds: start..finds.len() });
+            }
+            lookups.push(Looked { operand, depth, pieces });
+        }
+        let parallel = None;
+        Ok(Statement { space, schedule, nest, finds, chosen, lookups, tile_guards, parallel })
     }
 
     /// The statement of a space without points: it visits nothing.
@@ -64,9 +116,40 @@ impl Statement {
             schedule,
             finds: Vec::new(),
             chosen: Vec::new(),
+            lookups: Vec::new(),
             tile_guards: Vec::new(),
             parallel: None,
         }
+    }
+
+    /// The nest that a find is a level of: that of the statement, or of a lookup with the levels around it.
+    pub fn nest_of(&self, find: usize) -> &Nest {
+        let pieces = self.lookups.iter().flat_map(|l| &l.pieces);
+        let mut own = pieces.filter(|piece| piece.finds.contains(&find));
+        own.next().map_or(&self.nest, |piece| &piece.nest)
+    }
+
+    /// The nest, and those of its lookups, each with the levels around it.
+    pub fn nests(&self) -> String {
+        let mut out = self.nest.to_string();
+        for looked in &self.lookups {
+            let label = &self.space.operands[looked.operand].label;
+            for piece in &looked.pieces {
+                out.push_str(&format!("\nlookup of {label}:\n{}", piece.nest));
+            }
+        }
+        out
+    }
+
+    /// The finds of the statement's own nest.
+    pub(super) fn own_finds(&self) -> Range<usize> {
+        let pieces = self.lookups.iter().flat_map(|l| &l.pieces);
+        0..pieces.map(|piece| piece.finds.start).min().unwrap_or(self.finds.len())
+    }
+
+    /// What is looked up, in the order of depth.
+    pub fn lookups(&self) -> &[Looked] {
+        &self.lookups
     }
 
     /// Takes another template for find number `find`; false if it is not proved there.

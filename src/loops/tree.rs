@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
-use crate::program::Product;
+use crate::iterspace::{Region, Value};
 use crate::scan::Range;
 use crate::synth::{self, Plan, Proved};
 
@@ -54,6 +54,15 @@ pub enum Node {
     /// The state of a search is set up here.
     State(SearchId),
     Search(Box<Search>),
+    /// What an operand stores at this point, if anything.
+    Lookup(Box<Lookup>),
+    /// Found by the lookup of that name.
+    Take(Box<Take>),
+    /// Where these lookups have found something.
+    When {
+        region: Region<Name>,
+        body: Block,
+    },
     Update(Box<Update>),
     /// One of several pieces; what it binds stays inside.
     Piece(Block),
@@ -93,6 +102,34 @@ pub struct Search {
     pub found: Block,
 }
 
+/// A value that starts at zero, and that what is found replaces.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lookup {
+    pub name: Name,
+    /// Something reads the value.
+    pub read: bool,
+    /// Something asks whether anything was found.
+    pub asked: bool,
+    pub body: Block,
+}
+
+/// `name` becomes an element, or more by it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Take {
+    pub name: Name,
+    pub place: Place,
+    /// Several may be found: they are summed.
+    pub sums: bool,
+}
+
+/// A leaf of what is computed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Term {
+    Element(Place),
+    /// What the lookup of that name has found.
+    Found(Name),
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Among {
     Range(Range),
@@ -106,15 +143,23 @@ pub struct Place {
     pub index: Vec<Arith>,
 }
 
-/// `target += coefficient * factors`.
+/// `target += value`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
     pub target: Place,
-    pub factors: Vec<Place>,
-    /// The literal factor, by the type of the values.
-    pub coefficient: Arc<Product>,
+    pub value: Value<Term>,
     /// The text that its places are in.
     pub text: Arc<str>,
+}
+
+impl Update {
+    /// The elements that it reads.
+    pub fn elements(&self) -> impl Iterator<Item = &Place> {
+        self.value.leaves().into_iter().filter_map(|term| match term {
+            Term::Element(place) => Some(place),
+            Term::Found(_) => None,
+        })
+    }
 }
 
 impl Find {
@@ -151,19 +196,21 @@ impl Node {
     /// The blocks inside, in the order in which they run.
     pub fn blocks(&self) -> Vec<&Block> {
         match self {
-            Node::Let { .. } | Node::State(_) | Node::Update(_) => Vec::new(),
+            Node::Let { .. } | Node::State(_) | Node::Update(_) | Node::Take(_) => Vec::new(),
             Node::For(l) => vec![&l.setup, &l.body],
-            Node::If { body, .. } | Node::Piece(body) => vec![body],
+            Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body) => vec![body],
             Node::Search(s) => vec![&s.found],
+            Node::Lookup(l) => vec![&l.body],
         }
     }
 
     pub fn blocks_mut(&mut self) -> Vec<&mut Block> {
         match self {
-            Node::Let { .. } | Node::State(_) | Node::Update(_) => Vec::new(),
+            Node::Let { .. } | Node::State(_) | Node::Update(_) | Node::Take(_) => Vec::new(),
             Node::For(l) => vec![&mut l.setup, &mut l.body],
-            Node::If { body, .. } | Node::Piece(body) => vec![body],
+            Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body) => vec![body],
             Node::Search(s) => vec![&mut s.found],
+            Node::Lookup(l) => vec![&mut l.body],
         }
     }
 }
@@ -180,7 +227,7 @@ pub fn updates(block: &Block) -> Vec<&Update> {
     out
 }
 
-/// Every dimension that something inside a block binds.
+/// Every dimension and lookup that something inside a block binds.
 pub fn binds(block: &Block) -> FxHashSet<Name> {
     let mut out = FxHashSet::default();
     for node in block {
@@ -188,6 +235,7 @@ pub fn binds(block: &Block) -> FxHashSet<Name> {
             Node::Let { var, .. } => out.extend([var.clone()]),
             Node::For(l) => out.extend([l.var.clone()]),
             Node::Search(s) => out.extend([s.var.clone()]),
+            Node::Lookup(l) => out.extend([l.name.clone()]),
             _ => {}
         }
         node.blocks().into_iter().for_each(|b| out.extend(binds(b)));
@@ -258,12 +306,24 @@ impl Loops {
                     self.check(&s.found, bound, states)?;
                     bound.pop();
                 }
+                Node::Lookup(l) => {
+                    bound.push(l.name.clone());
+                    self.check(&l.body, bound, states)?;
+                }
+                Node::Take(take) => {
+                    place_known(bound, &take.place)?;
+                    found_known(bound, &take.name)?;
+                }
+                Node::When { region, body } => {
+                    region.operands().iter().try_for_each(|name| found_known(bound, name))?;
+                    self.check(body, bound, states)?;
+                }
                 Node::Update(u) => {
-                    for place in u.factors.iter().chain([&u.target]) {
-                        if place.depends_on(&|n| !bound.contains(n)) {
-                            return Err(format!("a subscript of `{}` is not bound", place.array));
-                        }
-                    }
+                    place_known(bound, &u.target)?;
+                    u.value.leaves().into_iter().try_for_each(|term| match term {
+                        Term::Element(place) => place_known(bound, place),
+                        Term::Found(name) => found_known(bound, name),
+                    })?;
                 }
                 Node::Piece(body) => self.check(body, bound, states)?,
             }
@@ -287,6 +347,20 @@ impl Loops {
             }
         }
         Ok(())
+    }
+}
+
+fn place_known(bound: &[Name], place: &Place) -> std::result::Result<(), String> {
+    match place.depends_on(&|n| !bound.contains(n)) {
+        true => Err(format!("a subscript of `{}` is not bound", place.array)),
+        false => Ok(()),
+    }
+}
+
+fn found_known(bound: &[Name], lookup: &Name) -> std::result::Result<(), String> {
+    match bound.contains(lookup) {
+        true => Ok(()),
+        false => Err(format!("nothing looks `{lookup}` up")),
     }
 }
 

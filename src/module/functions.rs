@@ -69,7 +69,7 @@ impl<'a> Functions<'a> {
             line("");
             line("Loop nest:");
             line("```text");
-            line(&statement.nest.to_string());
+            line(&statement.nests());
             line("```");
             if let Some(p) = statement.parallel {
                 let how = if p.private {

@@ -2,7 +2,9 @@
 
 use super::spec::KernelSpec;
 use super::{probing, validate};
-use crate::code::{Access, Assign, Body, Element, Expr, Load, Origin, Part, Stmt, template, visit};
+use crate::code::{
+    Access, Assign, Block, Body, Element, Expr, Load, Origin, Part, Stmt, template, visit,
+};
 use crate::diagnostic::Result;
 use crate::tensor::ValueType;
 
@@ -20,8 +22,28 @@ struct Calls {
 }
 
 impl Calls {
-    fn place(&mut self, body: &Body, load: &Load, stored: bool) {
-        let shared = self.shared && body.arr(load.array).origin == Origin::Output;
+    /// What a block calls; `together` if threads that share the output run it.
+    fn block(&mut self, body: &Body, block: &Block, together: bool) {
+        visit(block, &mut |part| match part {
+            Part::Stmt(Stmt::Store { place, op, .. }) => {
+                self.place(body, place, true, together);
+                let wraps = Element::Value(ValueType::I64);
+                let element = body.arr(place.array).element;
+                if *op == Assign::Add
+                    && (element == wraps || element == Element::Value(ValueType::I32))
+                {
+                    self.place(body, place, false, together);
+                }
+            }
+            Part::Expr(Expr::Load(load)) => self.place(body, load, false, together),
+            Part::Expr(Expr::Sum(_)) => self.sum = true,
+            Part::Expr(Expr::HomeSlot { .. }) => self.home = true,
+            _ => {}
+        });
+    }
+
+    fn place(&mut self, body: &Body, load: &Load, stored: bool, together: bool) {
+        let shared = together && body.arr(load.array).origin == Origin::Output;
         match load.access {
             Access::Proved(_) if stored => self.at_mut |= !shared,
             Access::Proved(_) => self.at |= !shared,
@@ -32,30 +54,33 @@ impl Calls {
     }
 }
 
+/// Moves what threads run that share the output from `block` to `together`.
+fn set_apart(block: &mut Block, together: &mut Block) {
+    for stmt in block {
+        match stmt {
+            Stmt::Parallel(p) if !p.private => {
+                together.append(&mut p.setup);
+                together.append(&mut p.body);
+            }
+            stmt => stmt.parts_mut(&mut |_| {}, &mut |inner| set_apart(inner, together)),
+        }
+    }
+}
+
 /// The items that the code and the validation call, each with an empty line before it.
 pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) -> Result<String> {
     let mut calls = Calls::default();
-    // Before the accesses, which differ. Pieces whose loops were joined sum privately if one does.
     visit(&body.block, &mut |part| {
         if let Part::Stmt(Stmt::Parallel(p)) = part {
             calls.private |= p.private;
             calls.shared |= !p.private;
         }
     });
-    let wraps = matches!(spec.value_type, ValueType::I64 | ValueType::I32);
-    visit(&body.block, &mut |part| match part {
-        Part::Stmt(Stmt::Store { place, op, .. }) => {
-            calls.place(body, place, true);
-            let value = matches!(body.arr(place.array).element, Element::Value(_));
-            if *op == Assign::Add && wraps && value {
-                calls.place(body, place, false);
-            }
-        }
-        Part::Expr(Expr::Load(load)) => calls.place(body, load, false),
-        Part::Expr(Expr::Sum(_)) => calls.sum = true,
-        Part::Expr(Expr::HomeSlot { .. }) => calls.home = true,
-        _ => {}
-    });
+    // Where threads share the output, they write it in another way than elsewhere.
+    let (mut outside, mut together) = (body.block.clone(), Vec::new());
+    set_apart(&mut outside, &mut together);
+    calls.block(body, &outside, false);
+    calls.block(body, &together, true);
     let mut out = String::new();
     if calls.at {
         out.push_str(AT);

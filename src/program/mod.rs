@@ -62,14 +62,13 @@
 //!   }
 //! }"
 //! );
-//! let product = program.product()?;
-//! assert_eq!((product.fold::<i32>()?, product.factors.len()), (2, 2));
 //! let reduced = program.assignment()?.reduced();
 //! assert_eq!(reduced.iter().map(|i| &**i).collect::<Vec<_>>(), ["j"]);
 //! # Ok::<(), Box<siskin::diagnostic::Diagnostic>>(())
 //! ```
 
 mod bind;
+mod coefficient;
 mod display;
 pub mod extents;
 mod independence;
@@ -78,7 +77,6 @@ mod ir;
 mod notation;
 mod parse;
 mod point;
-mod product;
 mod reach;
 mod scalar;
 mod scope;
@@ -87,6 +85,7 @@ mod subscript;
 mod token;
 mod verify;
 
+pub use coefficient::Coefficient;
 pub use extents::{Extents, resolve};
 pub use interpret::{OracleTensor, interpret, interpret_all};
 pub use ir::{
@@ -94,7 +93,6 @@ pub use ir::{
     Program, Span, Stmt,
 };
 pub use notation::Assignment;
-pub use product::Product;
 pub use scalar::Scalar;
 
 /// What diagnostics call the text of a program.

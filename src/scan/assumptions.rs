@@ -7,6 +7,7 @@
 
 use super::differences::Differences;
 use super::near;
+use super::nest::Nest;
 use crate::formula::{Affine, Call, Constraint, Formula, Name, Relop};
 use crate::iterspace::Space;
 use crate::prover::{Model, Prover};
@@ -26,10 +27,24 @@ const ROUNDS: usize = 4;
 impl Assumptions {
     /// Collects the calls of `space` and derives the conjunctive consequences of its properties.
     pub fn derive(space: &Space, dims: &[Name], prover: &mut dyn Prover) -> Assumptions {
-        let mut derivation = Derivation::new(space, dims, prover);
-        derivation.congruences();
-        derivation.property_instances();
-        Assumptions { calls: derivation.calls, facts: derivation.facts }
+        Derivation::new(space, dims, &|_, depth| depth, prover).run()
+    }
+
+    /// The same for a space within the first `depth` levels of `outer`: until all of these are visited,
+    /// only what they establish is known.
+    pub fn derive_within(
+        space: &Space,
+        dims: &[Name],
+        outer: &Nest,
+        depth: usize,
+        prover: &mut dyn Prover,
+    ) -> Assumptions {
+        let established = outer.known_before(depth);
+        let from = |c: &Constraint, at: usize| match established.contains(c) {
+            true => at,
+            false => at.max(depth + 1),
+        };
+        Derivation::new(space, dims, &from, prover).run()
     }
 }
 
@@ -65,15 +80,21 @@ struct Derivation<'a> {
 }
 
 impl<'a> Derivation<'a> {
-    fn new(space: &'a Space, dims: &'a [Name], prover: &'a mut dyn Prover) -> Self {
+    /// `from` says from which depth on a constraint that is complete at a depth is established.
+    fn new(
+        space: &'a Space,
+        dims: &'a [Name],
+        from: &dyn Fn(&Constraint, usize) -> usize,
+        prover: &'a mut dyn Prover,
+    ) -> Self {
         let mut established = vec![Vec::new(); dims.len() + 2];
         established[0].extend(space.facts.iter().cloned());
         for c in &space.constraints {
             let depth = depth_of(c, dims);
             let mut reads_here = false;
             c.visit_calls(&mut |call| reads_here |= call_depth(call, dims) == depth);
-            let from = if reads_here && depth > 0 { depth + 1 } else { depth };
-            established[from].push(c.clone());
+            let complete = if reads_here && depth > 0 { depth + 1 } else { depth };
+            established[from(c, complete)].push(c.clone());
         }
         let calls = collect_calls(space, dims);
         let mut out = Derivation { space, dims, prover, calls, established, facts: Vec::new() };
@@ -105,6 +126,12 @@ impl<'a> Derivation<'a> {
             })
         });
         self.calls.extend(more);
+    }
+
+    fn run(mut self) -> Assumptions {
+        self.congruences();
+        self.property_instances();
+        Assumptions { calls: self.calls, facts: self.facts }
     }
 
     /// Equal calls: two calls of one array whose arguments are provably equal.
@@ -275,7 +302,7 @@ fn collect_calls(space: &Space, dims: &[Name]) -> Vec<(Call, usize)> {
     for c in space.constraints.iter().chain(&space.facts) {
         c.visit_calls(&mut add);
     }
-    for o in &space.operands {
+    for o in space.present() {
         for index in &o.value_index {
             if let Ok(affine) = index.to_affine() {
                 affine.visit_calls(&mut add);

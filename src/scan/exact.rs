@@ -6,7 +6,7 @@ use super::near::{Context, framed};
 use super::scanner::Scanner;
 use super::{Assumptions, Nest};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::formula::{Constraint, Formula};
+use crate::formula::{Constraint, Formula, Name};
 use crate::iterspace::Space;
 use crate::prover::Prover;
 use crate::schedule::Schedule;
@@ -31,6 +31,34 @@ pub fn scan(space: &Space, schedule: &Schedule, prover: &mut dyn Prover) -> Resu
         true => Ok(Nest::nothing(&dims)),
         false => exact(&scanner),
     }
+}
+
+/// Scans the positions of a lookup within the first `depth` levels of `outer`: the dimensions of `space`
+/// are those of these levels and then its own, its constraints what the levels establish and then its
+/// own. The nest is that of all levels, with what must hold before its own are visited; `None` if there
+/// is never anything to find.
+///
+/// # Errors
+/// As [`scan`].
+pub fn scan_within(
+    space: &Space,
+    dims: &[Name],
+    outer: &Nest,
+    depth: usize,
+    prover: &mut dyn Prover,
+) -> Result<Option<(Nest, Vec<Constraint>)>> {
+    let mut assumptions = Assumptions::derive_within(space, dims, outer, depth, prover);
+    if Scanner::new(space, dims, &assumptions).is_empty() {
+        // As in [`scan`].
+        assumptions.facts.clear();
+        if Scanner::new(space, dims, &assumptions).is_empty() {
+            return Ok(None);
+        }
+    }
+    let scanner = Scanner::new(space, dims, &assumptions);
+    let (nest, guards) = scanner.run_within(outer, depth)?;
+    verify(&scanner, &nest)?;
+    Ok(Some((nest, guards)))
 }
 
 fn exact(scanner: &Scanner<'_>) -> Result<Nest> {
@@ -89,7 +117,7 @@ mod tests {
 
     use super::*;
     use crate::diagnostic::Code;
-    use crate::formula::{Affine, Name};
+    use crate::formula::Affine;
     use crate::iterspace::compose;
     use crate::layout::Layout;
     use crate::program::Program;

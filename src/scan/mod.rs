@@ -27,7 +27,7 @@ mod range;
 mod scanner;
 
 pub use assumptions::Assumptions;
-pub use exact::scan;
+pub use exact::{scan, scan_within};
 pub use nest::{Bind, Level, Nest};
 pub use range::Range;
 

@@ -155,8 +155,38 @@ impl<'a> Scanner<'a> {
         };
         nest.guards = self.unmet(Stage::Before(0), &mut known, <[usize]>::is_empty);
         nest.guards.extend(self.unmet(Stage::After(0), &mut known, |reads| !reads.is_empty()));
+        self.levels(nest, known)
+    }
+
+    /// The first levels of `outer`, as many as the space says it is within, and those of the other
+    /// dimensions. With what must hold before these are visited, which is also part of the nest.
+    ///
+    /// # Errors
+    /// If a dimension has no bounds in this order.
+    pub fn run_within(&self, outer: &Nest, depth: usize) -> Result<(Nest, Vec<Constraint>)> {
+        let mut known: Vec<Constraint> = self.space.facts.clone();
+        known.extend(outer.known_before(depth));
+        let mut nest = Nest {
+            guards: outer.guards.clone(),
+            calls: self.calls_at(0),
+            levels: outer.levels[..depth].to_vec(),
+            assumptions: self.assumptions.facts.clone(),
+        };
+        let own = self.space.constraints.iter().zip(&self.depths);
+        let own: Vec<&Constraint> =
+            own.filter(|(_, (at, _))| *at <= depth).map(|(c, _)| c).collect();
+        let guards = self.not_implied(own, Stage::After(depth), &mut known);
+        match nest.levels.last_mut() {
+            Some(last) => last.guards.extend(guards.iter().cloned()),
+            None => nest.guards.extend(guards.iter().cloned()),
+        }
+        Ok((self.levels(nest, known)?, guards))
+    }
+
+    /// `nest` with the levels that it lacks.
+    fn levels(&self, mut nest: Nest, mut known: Vec<Constraint>) -> Result<Nest> {
         let mut unplaced: Vec<&Formula> = self.space.guards.iter().collect();
-        for d in 0..self.dims.len() {
+        for d in nest.levels.len()..self.dims.len() {
             let var = &self.dims[d];
             let bind = self.bind(d, &known)?;
             let mut level = Level {
@@ -169,7 +199,10 @@ impl<'a> Scanner<'a> {
             };
             known.extend(level.bound_constraints());
             let (before, after) = (Stage::Before(d + 1), Stage::After(d + 1));
+            let mut guards = self.domains(d, &mut known);
             level.guards = self.unmet(before, &mut known, |reads| !reads.contains(&(d + 1)));
+            guards.append(&mut level.guards);
+            level.guards = guards;
             level.conditions = self.unmet(after, &mut known, |reads| reads.contains(&(d + 1)));
             if level.is_loop() {
                 self.find_ahead(d, &mut known, &mut level.conditions);
@@ -432,6 +465,16 @@ impl<'a> Scanner<'a> {
             .filter(|(_, (at, reads))| *at == stage.depth() && select(reads))
             .map(|(c, _)| c)
             .collect();
+        self.not_implied(candidates, stage, known)
+    }
+
+    /// The candidates that what is known at that stage does not imply; they are added to `known`.
+    fn not_implied(
+        &self,
+        candidates: Vec<&Constraint>,
+        stage: Stage,
+        known: &mut Vec<Constraint>,
+    ) -> Vec<Constraint> {
         if candidates.is_empty() {
             return Vec::new();
         }
@@ -444,6 +487,26 @@ impl<'a> Scanner<'a> {
                 context.push(c.clone());
             }
         }
+        out
+    }
+
+    /// Conditions under which the calls that dimension `d` allows may be read, where only what is tested
+    /// later implies them. They are added to `known`.
+    fn domains(&self, d: usize, known: &mut Vec<Constraint>) -> Vec<Constraint> {
+        let mut out: Vec<Constraint> = Vec::new();
+        let calls = if self.is_large() { Vec::new() } else { self.calls_at(d + 1) };
+        let mut context = None;
+        for c in calls.iter().flat_map(|call| self.space.domain_of(call)) {
+            if c.as_bool() == Some(true) || !self.fits(bare(d), &c.affine) {
+                continue;
+            }
+            let here = context.get_or_insert_with(|| self.context(Stage::Before(d + 1), known));
+            if !here.implies(&c) && self.full().implies(&c) {
+                here.push(c.clone());
+                out.push(c);
+            }
+        }
+        known.extend(out.iter().cloned());
         out
     }
 

@@ -23,7 +23,7 @@ pub fn schedule(space: &Space, requested: &[Name]) -> Result<Schedule> {
     let access = |o: &Operand| access(o, &drivers);
     let leaf = Schedule::Assign(Assign {
         target: access(space.output()),
-        factors: space.factors().map(access).collect(),
+        value: space.value.map(&|&k| access(&space.operands[k])),
     });
     let schedule = placed.into_iter().rev().fold(leaf, |body, (dim, how)| Schedule::Forall {
         dim,
@@ -133,7 +133,7 @@ impl<'a> Placement<'a> {
     /// index wanted later, and that one first, does not: the order asked for would not be kept.
     fn driver(&self, i: &Name, explicit: &[&Name]) -> Option<Name> {
         let mut dense_like = None;
-        for o in &self.space.operands {
+        for o in self.space.present() {
             let Some(next) = o.positions.iter().find(|p| !self.is_placed(p)) else { continue };
             if explicit.contains(&next) {
                 continue;
@@ -174,7 +174,7 @@ impl<'a> Placement<'a> {
         if self.wanted.dims[..self.wanted.requested].contains(i) {
             return None;
         }
-        self.space.operands.iter().find_map(|o| {
+        self.space.present().find_map(|o| {
             let mut open = o.positions.iter().filter(|p| !self.is_placed(p));
             let next = open.next()?;
             let ready = prerequisites(self.space, next).iter().all(|q| self.is_placed(q));
@@ -188,7 +188,7 @@ impl<'a> Placement<'a> {
         loop {
             let before = self.placed.len();
             self.bind_indices();
-            for o in &self.space.operands {
+            for o in self.space.present() {
                 let Some(next) = o.positions.iter().find(|p| !self.is_placed(p)) else {
                     continue;
                 };

@@ -63,7 +63,7 @@ fn default_indices(space: &Space) -> Vec<Name> {
     }
     let number = |n: &Name| space.indices.iter().position(|i| i == n);
     let mut indifferent: Vec<usize> = Vec::new();
-    for o in &space.operands {
+    for o in space.present() {
         for pair in determined_at(space, o).windows(2) {
             let (Some(a), Some(b)) = (number(&pair[0].0), number(&pair[1].0)) else { continue };
             if go_together(space, &pair[0], &pair[1]) {
@@ -93,9 +93,9 @@ fn default_indices(space: &Space) -> Vec<Name> {
 /// True if no stored position decides `i`, another index has positions, and `i` is the last subscript
 /// wherever it occurs: an inner loop over it touches memory in order, and can be vectorised.
 fn runs_along_dense_rows(space: &Space, i: &Name) -> bool {
-    let decided = space.operands.iter().any(|o| determined_order(space, o).contains(i));
-    let any_sparse = space.operands.iter().any(|o| !o.is_direct());
-    let last_everywhere = space.operands.iter().all(|o| {
+    let decided = space.present().any(|o| determined_order(space, o).contains(i));
+    let any_sparse = space.present().any(|o| !o.is_direct());
+    let last_everywhere = space.present().all(|o| {
         let others = o.subscripts.len().saturating_sub(1);
         o.subscripts[..others].iter().all(|s| !s.mentions(i))
     });

@@ -3,6 +3,7 @@
 use super::tree::{Access, Assign, How, Protocol, Schedule};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Name, parse};
+use crate::iterspace::Value;
 
 impl Schedule {
     /// Reads a schedule back, a line for each dimension and one for the assignment.
@@ -34,20 +35,8 @@ impl Schedule {
 }
 
 fn assign(line: &str) -> Option<Assign> {
-    let (target, factors) = line.split_once("+=")?;
-    // A `*` may stand in a subscript, too.
-    let mut parts = Vec::new();
-    let mut rest = factors.trim();
-    while !rest.is_empty() {
-        let end = rest.find(']')? + 1;
-        parts.push(access(&rest[..end])?);
-        let after = rest[end..].trim();
-        rest = match after {
-            "" => "",
-            _ => after.strip_prefix('*')?.trim(),
-        };
-    }
-    Some(Assign { target: access(target.trim())?, factors: parts })
+    let (target, value) = line.split_once(" += ")?;
+    Some(Assign { target: access(target.trim())?, value: Value::parse(value.trim(), &access)? })
 }
 
 fn access(text: &str) -> Option<Access> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Name};
-use crate::iterspace::Space;
+use crate::iterspace::{Space, Value};
 
 /// In which order the dimensions of a space are visited.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +31,7 @@ pub enum How {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assign {
     pub target: Access,
-    pub factors: Vec<Access>,
+    pub value: Value<Access>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -131,8 +131,8 @@ impl Schedule {
             return Err(format!("`{missing}` is not visited"));
         }
         let assign = self.assign();
-        if assign.factors.len() != space.factors.len() {
-            return Err("its product has other factors than the space".into());
+        if assign.value.leaves().len() != space.value.leaves().len() {
+            return Err("its value reads other tensors than the space".into());
         }
         Ok(())
     }
@@ -151,11 +151,7 @@ impl fmt::Display for Schedule {
 
 impl fmt::Display for Assign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} +=", self.target)?;
-        for (k, factor) in self.factors.iter().enumerate() {
-            write!(f, "{} {factor}", if k == 0 { "" } else { " *" })?;
-        }
-        Ok(())
+        write!(f, "{} += {}", self.target, self.value)
     }
 }
 

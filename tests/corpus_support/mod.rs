@@ -16,6 +16,7 @@ use serde::Deserialize;
 use siskin::Kernel;
 use siskin::code::{Body, IndexWidth};
 use siskin::formula::Name;
+use siskin::iterspace::Union;
 use siskin::kernel::Planned;
 use siskin::layout::{Layout, shipped};
 use siskin::module::Signature;
@@ -45,6 +46,9 @@ pub struct Case {
     /// Templates to force together, each on its position, besides all of them alone.
     #[serde(default)]
     pub finds: Vec<BTreeMap<String, String>>,
+    /// Sums are computed in one pass for each tensor.
+    #[serde(default)]
+    pub passes: bool,
     /// Which templates are tried.
     #[serde(default)]
     pub templates: Tried,
@@ -115,6 +119,7 @@ impl Case {
             layouts,
             orders: Vec::new(),
             finds: Vec::new(),
+            passes: false,
             templates: Tried::All,
             parts: 1,
             data: Vec::new(),
@@ -208,6 +213,9 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
             let mut kernel = Kernel::new(&case.expression).order(&order);
             for (tensor, layout) in &combination {
                 kernel = kernel.layout(tensor, &layout_text(layout));
+            }
+            if case.passes {
+                kernel = kernel.union(Union::Passes);
             }
             let planned = kernel.plan().map_err(|e| format!("{label}: {e:#?}"))?;
             let mut add = |what: &str, planned: Planned| -> Result<(), String> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use siskin::code::IndexWidth;
+use siskin::iterspace::Union;
 use siskin::tensor::ValueType;
 
 use super::layouts;
@@ -24,6 +25,8 @@ pub struct Case {
     /// Tile sizes for some of the loop dimensions.
     pub tile: Option<i64>,
     pub reordered: bool,
+    /// How sums are visited.
+    pub union: Union,
     /// Other templates than the cheapest.
     pub forced: bool,
     pub entries: BTreeMap<String, Vec<Entry>>,
@@ -62,6 +65,7 @@ impl Case {
             threads: if random.chance(25) { 2 + random.below(4) } else { 1 },
             tile: random.chance(12).then(|| 1 + random.below(4) as i64),
             reordered: random.chance(35),
+            union: *random.pick(&Union::ALL),
             forced: random.chance(60),
             entries,
             random: random.clone(),
@@ -81,6 +85,7 @@ impl Case {
         for (of, size) in tiles {
             out.push_str(&format!(" --tile {of}={size}"));
         }
+        out.push_str(&format!(" --union {}", self.union.word()));
         if threads > 1 {
             out.push_str(&format!(" --threads {threads}"));
         }

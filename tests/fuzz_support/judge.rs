@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use siskin::Kernel;
 use siskin::diagnostic::{Code, Diagnostic};
 use siskin::formula::Name;
-use siskin::iterspace::compose;
+use siskin::iterspace::compose_by;
 use siskin::kernel::Planned;
 use siskin::layout::Layout;
 use siskin::program::{Extents, OracleTensor, Program, Scalar, interpret, resolve};
@@ -149,7 +149,7 @@ fn dimensions(case: &Case) -> Option<(Vec<Name>, Vec<Name>)> {
         let layout = Layout::named_for_rank(text.unwrap_or("dense"), rank).ok()?;
         layouts.insert(tensor, Arc::new(layout));
     }
-    let spaces = compose(&program, &layouts, None).ok()?;
+    let spaces = compose_by(&program, &layouts, None, case.union).ok()?;
     let space = spaces.first()?;
     Some((schedule(space, &[]).ok()?.dims(), space.indices.clone()))
 }
@@ -160,7 +160,10 @@ fn go(
     dropped: &mut BTreeMap<String, usize>,
 ) -> Result<Ready, Stop> {
     let mut random = case.random.clone();
-    let mut kernel = Kernel::new(&case.source.expression).values(case.value_type).index(case.width);
+    let mut kernel = Kernel::new(&case.source.expression)
+        .values(case.value_type)
+        .index(case.width)
+        .union(case.union);
     for (tensor, layout) in &case.layouts {
         kernel = kernel.layout(tensor, layout);
     }

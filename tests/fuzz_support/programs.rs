@@ -60,12 +60,11 @@ pub fn source(random: &mut Random) -> Source {
     let output = fresh(maker.random, &mut taken);
     let (rank, left) = maker.output(&output, &mut taken);
     let op = *maker.random.pick(&["=", "+=", "+="]);
-    let mut expression = format!("{left} {op} {}", terms.join(" * "));
-    if maker.random.chance(2) {
-        let (tensor, text) = maker.factor(&mut taken);
-        factors.push(tensor);
-        expression.push_str(&format!(" + {text}"));
-    }
+    let value = match maker.random.chance(60) {
+        true => terms.join(" * "),
+        false => maker.joined(&terms),
+    };
+    let mut expression = format!("{left} {op} {value}");
     if maker.random.chance(20) && !maker.used.is_empty() {
         expression.push_str(&format!(" if {}", maker.restriction()));
     }
@@ -89,6 +88,21 @@ impl Maker<'_> {
 
     fn used_index(&mut self) -> String {
         self.random.pick(&self.used).clone()
+    }
+
+    /// The terms in an expression of any operators, in their order.
+    fn joined(&mut self, terms: &[String]) -> String {
+        let minus = if self.random.chance(8) { "-" } else { "" };
+        let [_, .., _] = terms else { return format!("{minus}{}", terms.concat()) };
+        let at = 1 + self.random.below(terms.len() - 1);
+        let (a, b) = (self.joined(&terms[..at]), self.joined(&terms[at..]));
+        match self.random.below(8) {
+            0 => format!("{minus}min({a}, {b})"),
+            1 => format!("{minus}max({a}, {b})"),
+            2 | 3 => format!("{minus}({a} - {b})"),
+            4 | 5 => format!("{minus}({a} * {b})"),
+            _ => format!("{minus}({a} + {b})"),
+        }
     }
 
     /// The text of a subscript, and the extent that it needs if it is an index alone.

@@ -128,7 +128,8 @@ impl Weights {
             let names = study.nest.levels.iter().map(|l| l.var.clone());
             at.vars.extend(names.zip(point.iter().copied()));
             let mut product = 1_i64;
-            for o in study.space.factors() {
+            for &k in study.space.value.leaves() {
+                let o = &study.space.operands[k];
                 let Values::I64(list) = &self.values[&o.value_array] else { unreachable!("i64") };
                 product = product.wrapping_mul(list[place(o, &at)]);
             }

@@ -194,6 +194,10 @@ impl<'b> Machine<'b, '_> {
             (Value::Number(a), Value::Number(b)) => match op {
                 BinaryOp::Add => a.add(*b).map(Value::Number),
                 BinaryOp::Mul => a.mul(*b).map(Value::Number),
+                BinaryOp::Sub => a.sub(*b).map(Value::Number),
+                BinaryOp::Div => a.div(*b).map(Value::Number),
+                BinaryOp::Min => a.min(*b).map(Value::Number),
+                BinaryOp::Max => a.max(*b).map(Value::Number),
                 _ => None,
             },
             (Value::Bool(a), Value::Bool(b)) if op == BinaryOp::BitOr => Some(Value::Bool(a | b)),

@@ -75,6 +75,48 @@ impl Number {
         })
     }
 
+    /// `None` if the types differ, or have no differences.
+    pub fn sub(self, other: Number) -> Option<Number> {
+        Some(match (self, other) {
+            (Number::F64(a), Number::F64(b)) => Number::F64(a - b),
+            (Number::F32(a), Number::F32(b)) => Number::F32(a - b),
+            (Number::I64(a), Number::I64(b)) => Number::I64(a.wrapping_sub(b)),
+            (Number::I32(a), Number::I32(b)) => Number::I32(a.wrapping_sub(b)),
+            _ => return None,
+        })
+    }
+
+    /// `None` unless both are floats of one type.
+    pub fn div(self, other: Number) -> Option<Number> {
+        Some(match (self, other) {
+            (Number::F64(a), Number::F64(b)) => Number::F64(a / b),
+            (Number::F32(a), Number::F32(b)) => Number::F32(a / b),
+            _ => return None,
+        })
+    }
+
+    /// Of a number and a NaN, the number. `None` if the types differ.
+    pub fn min(self, other: Number) -> Option<Number> {
+        Some(match (self, other) {
+            (Number::F64(a), Number::F64(b)) => Number::F64(a.min(b)),
+            (Number::F32(a), Number::F32(b)) => Number::F32(a.min(b)),
+            (Number::I64(a), Number::I64(b)) => Number::I64(a.min(b)),
+            (Number::I32(a), Number::I32(b)) => Number::I32(a.min(b)),
+            _ => return None,
+        })
+    }
+
+    /// Of a number and a NaN, the number. `None` if the types differ.
+    pub fn max(self, other: Number) -> Option<Number> {
+        Some(match (self, other) {
+            (Number::F64(a), Number::F64(b)) => Number::F64(a.max(b)),
+            (Number::F32(a), Number::F32(b)) => Number::F32(a.max(b)),
+            (Number::I64(a), Number::I64(b)) => Number::I64(a.max(b)),
+            (Number::I32(a), Number::I32(b)) => Number::I32(a.max(b)),
+            _ => return None,
+        })
+    }
+
     /// Element `k`, which exists.
     pub fn of(values: &Values, k: usize) -> Number {
         match values {

@@ -170,6 +170,7 @@ pub fn realise(
         env: FxHashMap::default(),
         loaded: Vec::new(),
         sums: Vec::new(),
+        lookups: FxHashMap::default(),
         hoisted: Vec::new(),
         ranges: FxHashMap::default(),
         states: FxHashMap::default(),
@@ -177,6 +178,13 @@ pub fn realise(
     let block = realiser.block(&loops.body)?;
     realiser.body.block.extend(block);
     Ok(realiser.body)
+}
+
+/// What a lookup sets.
+struct Found {
+    value: Option<VarId>,
+    /// Whether anything was found, where it matters.
+    asked: Option<VarId>,
 }
 
 pub(super) struct Realiser<'a, 'p> {
@@ -191,6 +199,8 @@ pub(super) struct Realiser<'a, 'p> {
     loaded: Vec<(Call, VarId)>,
     /// Output elements that are summed in a variable.
     sums: Vec<(Place, VarId)>,
+    /// The variables of the lookups in sight.
+    lookups: FxHashMap<Name, Found>,
     /// Elements that were loaded before a loop.
     hoisted: Vec<(Place, VarId)>,
     /// Ranges of finds that a state bound to variables.

@@ -60,8 +60,15 @@ impl Realiser<'_, '_> {
                 let search = self.search(s)?;
                 out.extend(search);
             }
+            Node::Lookup(l) => self.lookup(l, out)?,
+            Node::Take(take) => self.take(take, out),
+            Node::When { region, body } => {
+                let condition = self.region(region);
+                let inner = self.block(body)?;
+                out.extend(guarded(vec![condition], inner));
+            }
             Node::Update(u) => {
-                let value = self.product(u)?;
+                let value = self.computed(&u.value, &u.text)?;
                 out.push(match self.sums.iter().find(|(place, _)| *place == u.target) {
                     Some((_, var)) => Stmt::Assign { var: *var, op: Assign::Add, value },
                     None => self.store(&u.target, value),
@@ -173,7 +180,7 @@ impl Realiser<'_, '_> {
         let inside = updates(&l.body);
         let hoisted = self.hoisted.len();
         for u in &inside {
-            for place in &u.factors {
+            for place in u.elements() {
                 if self.is_bound(place) && !self.hoisted.iter().any(|(p, _)| p == place) {
                     let load = self.place(place);
                     if !self.is_inside(&load) {
@@ -309,7 +316,7 @@ impl Realiser<'_, '_> {
         self.enter(&facts);
         let lets: Vec<(VarId, Expr)> =
             lets.into_iter().map(|(name, value)| self.bind_let(&name, &value)).collect();
-        let term = self.product(&update)?;
+        let term = self.computed(&update.value, &update.text)?;
         self.path.leave_to(depth);
         self.loaded.truncate(loaded);
         self.env = env;
