@@ -138,8 +138,12 @@ impl Printer<'_> {
             (BinaryOp::Min, _) => Some("min"),
             (BinaryOp::Max, _) => Some("max"),
             (BinaryOp::SaturatingSub, _) => Some("saturating_sub"),
-            (BinaryOp::Add, Some(ValueType::I64 | ValueType::I32)) => Some("wrapping_add"),
-            (BinaryOp::Mul, Some(ValueType::I64 | ValueType::I32)) => Some("wrapping_mul"),
+            (BinaryOp::Add, Some(ValueType::I64 | ValueType::I32 | ValueType::U8)) => {
+                Some("wrapping_add")
+            }
+            (BinaryOp::Mul, Some(ValueType::I64 | ValueType::I32 | ValueType::U8)) => {
+                Some("wrapping_mul")
+            }
             (BinaryOp::Div, None) if ty == Ok(Type::Signed) => Some("div_euclid"),
             (BinaryOp::Rem, None) if ty == Ok(Type::Signed) => Some("rem_euclid"),
             _ => None,

@@ -42,7 +42,7 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
             calls.shared |= !p.private;
         }
     });
-    let wraps = matches!(spec.value_type, ValueType::I64 | ValueType::I32);
+    let wraps = matches!(spec.value_type, ValueType::I64 | ValueType::I32 | ValueType::U8);
     visit(&body.block, &mut |part| match part {
         Part::Stmt(Stmt::Store { place, op, .. }) => {
             calls.place(body, place, true);
@@ -104,7 +104,7 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
 fn add(t: ValueType, target: &str, value: &str) -> String {
     match t {
         ValueType::F64 | ValueType::F32 => format!("{target} += {value};"),
-        ValueType::I64 | ValueType::I32 => {
+        ValueType::I64 | ValueType::I32 | ValueType::U8 => {
             format!("{target} = {}.wrapping_add({value});", target.trim_start_matches('*'))
         }
         ValueType::Bool => format!("{target} |= {value};"),
@@ -114,7 +114,7 @@ fn add(t: ValueType, target: &str, value: &str) -> String {
 fn zero(t: ValueType) -> &'static str {
     match t {
         ValueType::F64 | ValueType::F32 => "0.0",
-        ValueType::I64 | ValueType::I32 => "0",
+        ValueType::I64 | ValueType::I32 | ValueType::U8 => "0",
         ValueType::Bool => "false",
     }
 }
@@ -123,7 +123,9 @@ fn sum(t: ValueType) -> String {
     let ty = t.rust_name();
     let pairs = match t {
         ValueType::F64 | ValueType::F32 => "(s0 + s1) + (s2 + s3)",
-        ValueType::I64 | ValueType::I32 => "s0.wrapping_add(s1).wrapping_add(s2.wrapping_add(s3))",
+        ValueType::I64 | ValueType::I32 | ValueType::U8 => {
+            "s0.wrapping_add(s1).wrapping_add(s2.wrapping_add(s3))"
+        }
         ValueType::Bool => "s0 | s1 | s2 | s3",
     };
     format!(

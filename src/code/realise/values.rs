@@ -59,6 +59,7 @@ fn coefficient(t: ValueType, update: &Update) -> Result<Option<Expr>> {
         ValueType::F32 => text::<f32>(update),
         ValueType::I64 => text::<i64>(update),
         ValueType::I32 => text::<i32>(update),
+        ValueType::U8 => text::<u8>(update),
         ValueType::Bool => text::<bool>(update),
     };
     // A product of literals may be beyond the type.
