@@ -101,7 +101,12 @@ fn combined(op: &Operator, mut arguments: Vec<Derived>, fast_math: bool) -> Resu
     let types: Vec<ValueType> = arguments.iter().map(|a| a.value_type).collect();
     let signature = op.signature(&types)?;
     if arguments.len() > op.arity() {
-        // All arguments have one type; so have the results on the way.
+        // All meet in one type first: true + true + 1 is 3, though true + true is true.
+        for (a, t) in arguments.iter_mut().zip(&signature.arguments) {
+            a.operand &= a.value_type == *t;
+            a.fill = a.fill.map(|fill| fill.cast(*t));
+            a.value_type = *t;
+        }
         let rest = arguments.split_off(op.arity());
         let first = combined(op, arguments, fast_math)?;
         return rest
@@ -142,7 +147,9 @@ fn combined(op: &Operator, mut arguments: Vec<Derived>, fast_math: bool) -> Resu
         let region = constants()
             .filter(|(_, value)| value.identical(constant))
             .fold(Region::All, |all, (k, _)| all.both(arguments[k].region.clone()));
-        return derived(constant, region);
+        // They may differ in the sign of a zero.
+        let exact = evaluated.filter(|value| value.same(constant)).unwrap_or(constant);
+        return derived(exact, region);
     }
     let kept = specials.iter().find_map(|s| match s.result {
         SpecialResult::Argument(m) => Some((s.argument, m, fills[m]?)),

@@ -351,15 +351,10 @@ fn variable(op: &Operator, k: usize) -> String {
     }
 }
 
-fn shown(
-    op: &Operator,
-    inverse: Option<&Operator>,
-    side: &Side,
-    values: &[(String, String)],
-) -> String {
+fn shown(op: &Operator, inverse: Option<&Operator>, side: &Side) -> String {
     let inside = |parts: &[Side]| -> Vec<String> {
         let part = |p: &Side| {
-            let text = shown(op, inverse, p, values);
+            let text = shown(op, inverse, p);
             if matches!(p, Side::Call(_)) && text.contains(' ') {
                 format!("({text})")
             } else {
@@ -395,8 +390,7 @@ fn refuted(
         .filter(|(n, _)| n != "greatest" && n != "least")
         .map(|(n, v)| format!("{n} = {v}"))
         .collect();
-    let (l, r) =
-        (shown(op, inverse, &claim.left, values), shown(op, inverse, &claim.right, values));
+    let (l, r) = (shown(op, inverse, &claim.left), shown(op, inverse, &claim.right));
     op.source
         .error(
             format!(
