@@ -31,11 +31,13 @@ mod eval;
 mod expr;
 mod library;
 mod operator;
+mod place;
 mod print;
 mod read;
 mod region;
 mod schema;
 mod simplify;
+mod spelling;
 mod value;
 
 pub use self::claims::{Evidence, said, samples};

@@ -7,20 +7,15 @@
 //! What Rust would accept and the language lacks is refused with its place: loops other than
 //! `while`, calls of functions, and whatever may panic (`+` on integers, indexing, `unwrap`).
 
-use std::ops::Range;
-
-use proc_macro2::Span;
 use syn::spanned::Spanned;
 
 use super::expr::{Binary, Checked, Method, OpExpr, Shape, Stmt};
+use super::place::{byte_range, check_size};
+use super::spelling::{compound, named_constant, operator};
 use super::value::{Value, is_float, is_integer};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::layout::nearest;
 use crate::tensor::ValueType;
-
-/// Longer texts, and deeper ones, are no operators (and would exhaust the stack of a parser).
-const LONGEST: usize = 2000;
-const DEEPEST: usize = 40;
 
 /// Reads an expression for arguments of the given names and types.
 ///
@@ -57,49 +52,6 @@ pub fn read(
         .at(0..text.len(), format!("this is {}", tree.value_type()))
         .help(format!("convert it: `(…) as {result}`; a comparison gives `bool`"))),
     }
-}
-
-fn check_size(text: &str) -> Result<()> {
-    let refused = |what: &str, at: Range<usize>| {
-        Err(Diagnostic::new(Code::Operator, format!("the expression is too {what}"))
-            .at(at, "here")
-            .help("declare several operators, and combine them where they are used"))
-    };
-    if text.len() > LONGEST {
-        return refused("long", 0..0);
-    }
-    let (mut depth, mut prefixes) = (0usize, 0usize);
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' | '[' | '{' | '<' => depth += 1,
-            ')' | ']' | '}' | '>' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        prefixes = if "-!*&|".contains(c) {
-            prefixes + 1
-        } else if c.is_whitespace() {
-            prefixes
-        } else {
-            0
-        };
-        if depth > DEEPEST || prefixes > DEEPEST {
-            return refused("deeply nested", at..at + c.len_utf8());
-        }
-    }
-    Ok(())
-}
-
-/// The place in `text` of a span of the text with a brace in front.
-fn byte_range(text: &str, span: Span) -> Range<usize> {
-    let offset = |place: proc_macro2::LineColumn| {
-        let line: usize =
-            text.split_inclusive('\n').take(place.line.saturating_sub(1)).map(str::len).sum();
-        let column = place.column.saturating_sub(usize::from(place.line == 1));
-        let rest = text.get(line..).unwrap_or("");
-        line + rest.chars().take(column).map(char::len_utf8).sum::<usize>()
-    };
-    let start = offset(span.start()).min(text.len());
-    start..offset(span.end()).clamp(start, text.len())
 }
 
 struct Variable {
@@ -595,66 +547,4 @@ fn is_literal(e: &syn::Expr) -> bool {
         syn::Expr::Unary(u) => is_literal(&u.expr),
         _ => false,
     }
-}
-
-fn named_constant(t: ValueType, name: &str) -> Option<Value> {
-    let float64 = match name {
-        "INFINITY" => f64::INFINITY,
-        "NEG_INFINITY" => f64::NEG_INFINITY,
-        "NAN" => f64::NAN,
-        _ => 0.0,
-    };
-    match (t, name) {
-        (ValueType::F64 | ValueType::F32, "INFINITY" | "NEG_INFINITY" | "NAN") => {
-            Some(Value::F64(float64).cast(t))
-        }
-        (ValueType::F64, "MAX") => Some(Value::F64(f64::MAX)),
-        (ValueType::F64, "MIN") => Some(Value::F64(f64::MIN)),
-        (ValueType::F64, "EPSILON") => Some(Value::F64(f64::EPSILON)),
-        (ValueType::F32, "MAX") => Some(Value::F32(f32::MAX)),
-        (ValueType::F32, "MIN") => Some(Value::F32(f32::MIN)),
-        (ValueType::F32, "EPSILON") => Some(Value::F32(f32::EPSILON)),
-        (ValueType::I64 | ValueType::I32 | ValueType::U8, "MAX") => Some(Value::greatest(t)),
-        (ValueType::I64 | ValueType::I32 | ValueType::U8, "MIN") => Some(Value::least(t)),
-        _ => None,
-    }
-}
-
-fn operator(op: &syn::BinOp) -> Option<Binary> {
-    use syn::BinOp as B;
-    Some(match op {
-        B::Add(_) => Binary::Add,
-        B::Sub(_) => Binary::Sub,
-        B::Mul(_) => Binary::Mul,
-        B::Div(_) => Binary::Div,
-        B::Rem(_) => Binary::Rem,
-        B::BitAnd(_) => Binary::BitAnd,
-        B::BitOr(_) => Binary::BitOr,
-        B::BitXor(_) => Binary::BitXor,
-        B::And(_) => Binary::And,
-        B::Or(_) => Binary::Or,
-        B::Eq(_) => Binary::Eq,
-        B::Ne(_) => Binary::Ne,
-        B::Lt(_) => Binary::Lt,
-        B::Le(_) => Binary::Le,
-        B::Gt(_) => Binary::Gt,
-        B::Ge(_) => Binary::Ge,
-        _ => return None,
-    })
-}
-
-/// The operator of `x += y`.
-fn compound(op: &syn::BinOp) -> Option<Binary> {
-    use syn::BinOp as B;
-    Some(match op {
-        B::AddAssign(_) => Binary::Add,
-        B::SubAssign(_) => Binary::Sub,
-        B::MulAssign(_) => Binary::Mul,
-        B::DivAssign(_) => Binary::Div,
-        B::RemAssign(_) => Binary::Rem,
-        B::BitAndAssign(_) => Binary::BitAnd,
-        B::BitOrAssign(_) => Binary::BitOr,
-        B::BitXorAssign(_) => Binary::BitXor,
-        _ => return None,
-    })
 }
