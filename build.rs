@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// Folders whose files become part of the binary.
-const FOLDERS: [&str; 2] = ["layouts", "templates"];
+const FOLDERS: [&str; 3] = ["layouts", "operators", "templates"];
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));

@@ -37,6 +37,9 @@ pub enum Code {
     Program,
     /// Tensors and indices do not fit: ranks, extents, missing tensors.
     Shape,
+    /// An operator's declaration is wrong, or makes a claim that does not hold; or an operator is
+    /// used that does not exist, or not for these types.
+    Operator,
     /// A loop order that no scan can follow.
     LoopOrder,
     /// A find template was forced that is not proved, or does not exist.
@@ -61,7 +64,7 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of their numbers.
-    pub const ALL: [Code; 21] = [
+    pub const ALL: [Code; 22] = [
         Code::Io,
         Code::Usage,
         Code::Memory,
@@ -74,6 +77,7 @@ impl Code {
         Code::OutOfDomain,
         Code::Program,
         Code::Shape,
+        Code::Operator,
         Code::LoopOrder,
         Code::Space,
         Code::Dependence,
@@ -105,6 +109,7 @@ impl Code {
             Code::OutOfDomain => "S0107",
             Code::Program => "S0201",
             Code::Shape => "S0202",
+            Code::Operator => "S0203",
             Code::LoopOrder => "S0301",
             Code::Space => "S0302",
             Code::Dependence => "S0303",

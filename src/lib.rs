@@ -36,6 +36,8 @@ pub mod loops;
 #[doc(hidden)]
 pub mod module;
 #[doc(hidden)]
+pub mod operators;
+#[doc(hidden)]
 pub mod prover;
 #[doc(hidden)]
 pub mod scan;

@@ -105,7 +105,8 @@ impl Modules {
             [ValueType::F64, ValueType::F32, ValueType::I64, ValueType::I32, ValueType::Bool];
         let widths = [IndexWidth::U32, IndexWidth::U64];
         let k = self.all.len();
-        let planned = planned.with_types(types[k % 5], widths[k % 2]);
+        let ty = if k % 7 == 6 { ValueType::U8 } else { types[k % 5] };
+        let planned = planned.with_types(ty, widths[k % 2]);
         let module = planned.render().unwrap_or_else(|e| panic!("{what}: {e:#?}"));
         let what = format!("{what}, {:?}, {:?}", planned.value_type(), planned.index_width());
         if self.all.iter().all(|m| m.text != module.text()) {

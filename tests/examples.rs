@@ -121,13 +121,17 @@ fn write_files(document: &Path, folder: &Path) {
         let (body, _) = block.split_once("\n```").expect("the end of the block");
         let first = body.lines().next().unwrap_or_default();
         let name = first.strip_prefix("# file: ").expect("a block says which file it is");
-        std::fs::write(folder.join(name), body).expect("a file");
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("its folder");
+        std::fs::write(path, body).expect("a file");
     }
 }
 
 #[test]
 fn every_command_of_the_guides_works() {
-    for (guide, least) in [("docs/formats.md", 15), ("docs/index-notation.md", 10)] {
+    for (guide, least) in
+        [("docs/formats.md", 15), ("docs/index-notation.md", 10), ("docs/operators.md", 9)]
+    {
         let folder = copy_of_example();
         let document = root().join(guide);
         write_files(&document, folder.path());
@@ -163,6 +167,34 @@ fn the_guide_to_formats_has_every_key_and_every_kind_of_property() {
         }
     }
     assert!(keys > 35, "{keys}");
+}
+
+/// As for formats, what the schema knows is what its message about a misspelt key lists.
+#[test]
+fn the_guide_to_operators_has_every_key() {
+    let guide = std::fs::read_to_string(root().join("docs/operators.md")).expect("the guide");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut keys = 0;
+    for wrong in [
+        "nonsense=1",
+        "[[identity]]\nnonsense=1",
+        "[[fill]]\nnonsense=1",
+        "[iteration]\nnonsense=1",
+    ] {
+        std::fs::write(folder.path().join("x.toml"), format!("name='x'\n{wrong}\n"))
+            .expect("a file");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_siskin"));
+        let output = command.args(["operators", "--operators"]).arg(folder.path()).output();
+        let message = String::from_utf8(output.expect("the program starts").stderr).expect("text");
+        let (_, list) = message.split_once("expected ").expect("the list of keys");
+        let list = list.lines().next().unwrap_or_default();
+        for key in list.split('`').skip(1).step_by(2) {
+            let shown = [format!("`{key}`"), format!("`{key} ="), format!("[{key}]")];
+            assert!(shown.iter().any(|s| guide.contains(s)), "the guide lacks `{key}`");
+            keys += 1;
+        }
+    }
+    assert!(keys > 20, "{keys}");
 }
 
 #[test]

@@ -29,6 +29,7 @@ fn values(n: usize) -> impl Strategy<Value = Values> {
         prop::collection::vec(number32, n).prop_map(Values::F32),
         prop::collection::vec(any::<i64>(), n).prop_map(Values::I64),
         prop::collection::vec(any::<i32>(), n).prop_map(Values::I32),
+        prop::collection::vec(any::<u8>(), n).prop_map(Values::U8),
         prop::collection::vec(any::<bool>(), n).prop_map(Values::Bool),
     ]
 }

@@ -32,7 +32,7 @@ pub struct Convert {
     #[arg(long, value_name = "N,…")]
     dims: Option<String>,
     /// Convert the values; refused if one of them changes
-    #[arg(long = "type", value_name = "f64|f32|i64|i32|bool")]
+    #[arg(long = "type", value_name = "f64|f32|i64|i32|u8|bool")]
     value_type: Option<String>,
     /// Print one JSON object on stdout
     #[arg(long)]

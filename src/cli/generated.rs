@@ -51,6 +51,7 @@ impl Generated {
                     Values::F32(v) => v.fill(1.0),
                     Values::I64(v) => v.fill(1),
                     Values::I32(v) => v.fill(1),
+                    Values::U8(v) => v.fill(1),
                     Values::Bool(v) => v.fill(true),
                 }
                 Ok(Loaded::Dense(DenseArray::new(dims.to_vec(), values)?))
@@ -104,6 +105,7 @@ fn random(dims: &[usize], density: f64, value_type: ValueType, seed: u64) -> Res
         ValueType::F32 => Values::F32((0..count).map(|_| generator.unit() as f32).collect()),
         ValueType::I64 => Values::I64((0..count).map(|_| 1 + generator.below(9) as i64).collect()),
         ValueType::I32 => Values::I32((0..count).map(|_| 1 + generator.below(9) as i32).collect()),
+        ValueType::U8 => Values::U8((0..count).map(|_| 1 + generator.below(9) as u8).collect()),
         ValueType::Bool => Values::Bool(vec![true; count]),
     };
     let coords = coords.into_iter().map(IndexData::U64).collect();

@@ -18,6 +18,7 @@ mod generated;
 mod layouts;
 mod log;
 mod loops;
+mod operators;
 mod options;
 mod output;
 mod progress;
@@ -56,6 +57,7 @@ enum Command {
     Explain(explain::Explain),
     Bench(bench::Bench),
     Layouts(layouts::Layouts),
+    Operators(operators::OperatorsCommand),
     Check(check::Check),
     Convert(convert::Convert),
     Completions(completions::Completions),
@@ -88,6 +90,7 @@ pub fn main() -> ExitCode {
         Command::Explain(c) => c.execute(),
         Command::Bench(c) => c.execute(),
         Command::Layouts(c) => c.execute(),
+        Command::Operators(c) => c.execute(),
         Command::Check(c) => c.execute(),
         Command::Convert(c) => c.execute(),
         Command::Completions(c) => c.execute(Cli::command()),

@@ -42,7 +42,7 @@ pub struct KernelOptions {
     #[arg(long, value_name = "u32|u64")]
     pub index: Option<String>,
     /// Type of all values
-    #[arg(long = "type", value_name = "f64|f32|i64|i32|bool", default_value = "f64")]
+    #[arg(long = "type", value_name = "f64|f32|i64|i32|u8|bool", default_value = "f64")]
     pub value_type: String,
     /// Extents of a tensor (A=4,5) or of an index (i=4)
     #[arg(long, value_name = "NAME=N,…")]

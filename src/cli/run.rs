@@ -358,6 +358,7 @@ impl Summary {
             Values::F32(v) => sums(v, f64::from),
             Values::I64(v) => sums(v, |x| x as f64),
             Values::I32(v) => sums(v, f64::from),
+            Values::U8(v) => sums(v, f64::from),
             Values::Bool(v) => sums(v, f64::from),
         };
         Summary {
@@ -404,6 +405,7 @@ fn element(values: &Values, k: usize) -> String {
         Values::F32(v) => format!("{:?}", v[k]),
         Values::I64(v) => v[k].to_string(),
         Values::I32(v) => v[k].to_string(),
+        Values::U8(v) => v[k].to_string(),
         Values::Bool(v) => v[k].to_string(),
     }
 }

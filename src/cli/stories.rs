@@ -114,6 +114,12 @@ fn tell(code: Code) -> Story {
             "siskin run 'y[i] += A[i,j] * x[j]' -t A=m.mtx # x is missing",
             "Give every tensor, of matching extents; `--dims` states those that no file gives.",
         ),
+        Code::Operator => of(
+            "an operator is declared wrongly, or does not exist",
+            "A key of its file is wrong, its expression is not typed, it claims what does not hold, or it is used with\ntypes that it has no expression for.",
+            "siskin operators --operators DIR             # DIR has a file that claims `a - b = b - a`",
+            "Correct the place that is shown; docs/operators.md has every key with an example, `siskin operators NAME`\nthe types.",
+        ),
         Code::LoopOrder => of(
             "a loop order that no scan can follow",
             "An index array must be read before its value is used, so some loops must be outside of others.",

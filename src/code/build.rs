@@ -86,7 +86,7 @@ impl Expr {
         Expr::number(
             match ty {
                 ValueType::F64 | ValueType::F32 => "0.0",
-                ValueType::I64 | ValueType::I32 => "0",
+                ValueType::I64 | ValueType::I32 | ValueType::U8 => "0",
                 ValueType::Bool => "false",
             },
             ty,
@@ -98,7 +98,7 @@ impl Expr {
         Expr::number(
             match ty {
                 ValueType::F64 | ValueType::F32 => "1.0",
-                ValueType::I64 | ValueType::I32 => "1",
+                ValueType::I64 | ValueType::I32 | ValueType::U8 => "1",
                 ValueType::Bool => "true",
             },
             ty,

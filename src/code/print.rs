@@ -370,7 +370,7 @@ impl<'a> Printer<'a> {
     /// `target += value;` in the arithmetic of the value's type.
     fn update(&mut self, target: &Doc, element: Doc, op: Assign, value: &Expr) {
         let ty = self.body.type_of(value);
-        let wraps = matches!(ty, Ok(Type::Value(ValueType::I64 | ValueType::I32)));
+        let wraps = matches!(ty, Ok(Type::Value(ValueType::I64 | ValueType::I32 | ValueType::U8)));
         let value = self.expr(value);
         match op {
             Assign::Set => self.out.assign(target, "=", &value),

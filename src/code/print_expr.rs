@@ -138,9 +138,15 @@ impl Printer<'_> {
             (BinaryOp::Min, _) => Some("min"),
             (BinaryOp::Max, _) => Some("max"),
             (BinaryOp::SaturatingSub, _) => Some("saturating_sub"),
-            (BinaryOp::Add, Some(ValueType::I64 | ValueType::I32)) => Some("wrapping_add"),
-            (BinaryOp::Mul, Some(ValueType::I64 | ValueType::I32)) => Some("wrapping_mul"),
-            (BinaryOp::Sub, Some(ValueType::I64 | ValueType::I32)) => Some("wrapping_sub"),
+            (BinaryOp::Add, Some(ValueType::I64 | ValueType::I32 | ValueType::U8)) => {
+                Some("wrapping_add")
+            }
+            (BinaryOp::Mul, Some(ValueType::I64 | ValueType::I32 | ValueType::U8)) => {
+                Some("wrapping_mul")
+            }
+            (BinaryOp::Sub, Some(ValueType::I64 | ValueType::I32 | ValueType::U8)) => {
+                Some("wrapping_sub")
+            }
             (BinaryOp::Div, None) if ty == Ok(Type::Signed) => Some("div_euclid"),
             (BinaryOp::Rem, None) if ty == Ok(Type::Signed) => Some("rem_euclid"),
             _ => None,

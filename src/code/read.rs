@@ -420,7 +420,7 @@ impl Parser<'_> {
                     && *left == *place
                     && matches!(
                         self.body.type_of(&left),
-                        Ok(Type::Value(ValueType::I64 | ValueType::I32))
+                        Ok(Type::Value(ValueType::I64 | ValueType::I32 | ValueType::U8))
                     ) =>
             {
                 (Assign::Add, *right)

@@ -219,6 +219,7 @@ fn integers(archive: &mut Archive, name: &str, key: &str) -> Result<Vec<i64>> {
     match member(archive, name, key)?.into_values() {
         Values::I64(v) => Ok(v),
         Values::I32(v) => Ok(v.into_iter().map(i64::from).collect()),
+        Values::U8(v) => Ok(v.into_iter().map(i64::from).collect()),
         other => Err(bad(
             name,
             format!("`{key}` has values of type {}, not integers", other.value_type()),

@@ -121,6 +121,7 @@ fn type_name(value_type: ValueType) -> &'static str {
         ValueType::F32 => "float32",
         ValueType::I64 => "int64",
         ValueType::I32 => "int32",
+        ValueType::U8 => "uint8",
         ValueType::Bool => "bint8",
     }
 }

@@ -352,7 +352,7 @@ pub(super) fn check_rank(rank: usize) -> Result<()> {
 fn field_of(value_type: ValueType) -> &'static str {
     match value_type {
         ValueType::F64 | ValueType::F32 => "real",
-        ValueType::I64 | ValueType::I32 | ValueType::Bool => "integer",
+        ValueType::I64 | ValueType::I32 | ValueType::U8 | ValueType::Bool => "integer",
     }
 }
 

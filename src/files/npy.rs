@@ -35,6 +35,7 @@ fn read_values(source: &mut dyn Read, header: &NpyHeader, name: &str) -> Result<
     let n = element_count(&header.dims)?;
     let kept_as = match (header.element.kind, header.element.size) {
         (b'b', _) => ValueType::Bool,
+        (b'u', 1) => ValueType::U8,
         (_, 8) | (b'u', 4) => ValueType::I64,
         _ => ValueType::I32,
     };
@@ -69,7 +70,7 @@ fn read_values(source: &mut dyn Read, header: &NpyHeader, name: &str) -> Result<
         (b'i', 1) => elements!(i8, kept as i32),
         (b'u', 4) => elements!(u32, kept as i64),
         (b'u', 2) => elements!(u16, kept as i32),
-        (b'u', 1) => elements!(u8, kept as i32),
+        (b'u', 1) => elements!(u8, kept as u8),
         (b'u', 8) => read_u64(source, n, big, name)?,
         (b'b', 1) => {
             let mut values = Vec::new();
@@ -197,6 +198,7 @@ pub(super) fn write_array(out: &mut dyn Write, dims: &[usize], values: &Values) 
         Values::F32(v) => write_elements(out, v, |x| x.to_le_bytes()),
         Values::I64(v) => write_elements(out, v, |x| x.to_le_bytes()),
         Values::I32(v) => write_elements(out, v, |x| x.to_le_bytes()),
+        Values::U8(v) => write_elements(out, v, |x| [x]),
         Values::Bool(v) => write_elements(out, v, |x| [u8::from(x)]),
     }
 }
@@ -207,6 +209,7 @@ fn element_name(value_type: ValueType) -> &'static str {
         ValueType::F32 => "<f4",
         ValueType::I64 => "<i8",
         ValueType::I32 => "<i4",
+        ValueType::U8 => "|u1",
         ValueType::Bool => "|b1",
     }
 }

@@ -274,6 +274,7 @@ fn flat_integers(array: DenseArray) -> Option<Vec<i64>> {
     match array.into_values() {
         Values::I64(v) => Some(v),
         Values::I32(v) => Some(v.into_iter().map(i64::from).collect()),
+        Values::U8(v) => Some(v.into_iter().map(i64::from).collect()),
         _ => None,
     }
 }

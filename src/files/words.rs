@@ -152,6 +152,10 @@ impl<'a> Words<'a> {
                 let wide = self.signed()?;
                 v.push(i32::try_from(wide).map_err(|_| Fault::OutOfRange(wide.to_string()))?);
             }
+            Values::U8(v) => {
+                let wide = self.signed()?;
+                v.push(u8::try_from(wide).map_err(|_| Fault::OutOfRange(wide.to_string()))?);
+            }
             Values::Bool(v) => v.push(self.float()? != 0.0),
         }
         Ok(())
@@ -323,7 +327,7 @@ macro_rules! printed_integer {
         }
     )* };
 }
-printed_integer!(i64, i32);
+printed_integer!(i64, i32, u8);
 
 impl Printed for bool {
     fn print(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -92,6 +92,7 @@ fn c_type(rust: &str) -> &'static str {
         "i32" => "int32_t",
         "u64" => "uint64_t",
         "u32" => "uint32_t",
+        "u8" => "uint8_t",
         // Any other byte is no `bool`.
         _ => "uint8_t, 0 or 1",
     }

@@ -27,11 +27,9 @@ impl Calls {
         visit(block, &mut |part| match part {
             Part::Stmt(Stmt::Store { place, op, .. }) => {
                 self.place(body, place, true, together);
-                let wraps = Element::Value(ValueType::I64);
+                let wraps = |t| matches!(t, ValueType::I64 | ValueType::I32 | ValueType::U8);
                 let element = body.arr(place.array).element;
-                if *op == Assign::Add
-                    && (element == wraps || element == Element::Value(ValueType::I32))
-                {
+                if *op == Assign::Add && matches!(element, Element::Value(t) if wraps(t)) {
                     self.place(body, place, false, together);
                 }
             }
@@ -129,7 +127,7 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
 fn add(t: ValueType, target: &str, value: &str) -> String {
     match t {
         ValueType::F64 | ValueType::F32 => format!("{target} += {value};"),
-        ValueType::I64 | ValueType::I32 => {
+        ValueType::I64 | ValueType::I32 | ValueType::U8 => {
             format!("{target} = {}.wrapping_add({value});", target.trim_start_matches('*'))
         }
         ValueType::Bool => format!("{target} |= {value};"),
@@ -139,7 +137,7 @@ fn add(t: ValueType, target: &str, value: &str) -> String {
 fn zero(t: ValueType) -> &'static str {
     match t {
         ValueType::F64 | ValueType::F32 => "0.0",
-        ValueType::I64 | ValueType::I32 => "0",
+        ValueType::I64 | ValueType::I32 | ValueType::U8 => "0",
         ValueType::Bool => "false",
     }
 }
@@ -148,7 +146,9 @@ fn sum(t: ValueType) -> String {
     let ty = t.rust_name();
     let pairs = match t {
         ValueType::F64 | ValueType::F32 => "(s0 + s1) + (s2 + s3)",
-        ValueType::I64 | ValueType::I32 => "s0.wrapping_add(s1).wrapping_add(s2.wrapping_add(s3))",
+        ValueType::I64 | ValueType::I32 | ValueType::U8 => {
+            "s0.wrapping_add(s1).wrapping_add(s2.wrapping_add(s3))"
+        }
         ValueType::Bool => "s0 | s1 | s2 | s3",
     };
     format!(

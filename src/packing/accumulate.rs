@@ -32,6 +32,7 @@ sum!(
     f32, a, b => (a + b, false);
     i64, a, b => a.overflowing_add(b);
     i32, a, b => a.overflowing_add(b);
+    u8, a, b => a.overflowing_add(b);
     bool, a, b => (a | b, false)
 );
 

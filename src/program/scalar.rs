@@ -182,6 +182,7 @@ float!(f64);
 float!(f32);
 integer!(i64);
 integer!(i32);
+integer!(u8);
 
 impl Scalar for bool {
     const NAME: &'static str = "bool";

@@ -7,9 +7,10 @@
 //!
 //! [`Z3Prover`] decides in production. [`IslProver`] is an independent second opinion, and
 //! [`AgreeingProver`] runs both and insists that they agree. [`smtlib::script`] prints a query for
-//! any other solver.
+//! any other solver. [`arithmetic`] decides equations with products of variables.
 
 mod agree;
+pub mod arithmetic;
 mod isl;
 mod model;
 pub mod smtlib;

@@ -18,6 +18,7 @@
 //! ```
 
 mod assumptions;
+mod conditions;
 mod differences;
 mod exact;
 mod near;
@@ -25,6 +26,7 @@ mod nest;
 mod parse;
 mod range;
 mod scanner;
+mod stage;
 
 pub use assumptions::Assumptions;
 pub use exact::{scan, scan_within};

@@ -8,7 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::assumptions::{call_depth, depth_of};
 use super::differences::Differences;
-use super::near::{self, Context, framed, visit_atoms};
+use super::near::{self, framed, visit_atoms};
+use super::stage::{Stage, after, bare};
 use super::{Assumptions, Bind, Level, Nest, Range};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Atom, Constraint, Formula, Name, Relop};
@@ -19,47 +20,22 @@ use crate::iterspace::Space;
 pub(super) struct Scanner<'a> {
     pub space: &'a Space,
     pub dims: &'a [Name],
-    assumptions: &'a Assumptions,
+    pub(super) assumptions: &'a Assumptions,
     /// `frames[d]`: the first `d` dimensions with their calls; `frames[0]` has parameters only.
     pub frames: Vec<Rc<Frame>>,
     /// The frame up to dimension `d` itself, before its calls.
-    bare: Vec<Rc<Frame>>,
+    pub(super) bare: Vec<Rc<Frame>>,
     /// When each atom is known: dimension `d` from `bare(d)` on, its calls from `after(d)` on.
     /// Parameters are known from the start.
-    known_at: FxHashMap<Atom, usize>,
+    pub(super) known_at: FxHashMap<Atom, usize>,
     /// The depth of each constraint of the space, and those at which it reads index arrays.
-    depths: Vec<(usize, Vec<usize>)>,
+    pub(super) depths: Vec<(usize, Vec<usize>)>,
     /// The values that equations of the space give each dimension, in the order of the dimensions.
-    solved: IndexMap<Name, Vec<Affine>>,
+    pub(super) solved: IndexMap<Name, Vec<Affine>>,
     /// Constraints of the space, its facts, and what is assumed.
     pub all: Vec<Constraint>,
     /// The set of all of them, if it was asked for.
-    full: OnceCell<Set>,
-}
-
-/// Once so many dimensions are bound, before or after the calls that the last of them allows are read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Before(usize),
-    After(usize),
-}
-
-impl Stage {
-    fn depth(self) -> usize {
-        match self {
-            Stage::Before(depth) | Stage::After(depth) => depth,
-        }
-    }
-}
-
-/// Once dimension `d` is bound, before its calls are read.
-const fn bare(d: usize) -> usize {
-    2 * d + 1
-}
-
-/// Once the first `depth` dimensions are bound and their calls read.
-const fn after(depth: usize) -> usize {
-    2 * depth
+    pub(super) full: OnceCell<Set>,
 }
 
 impl<'a> Scanner<'a> {
@@ -134,7 +110,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Whether every atom of `affine` is known by then.
-    fn fits(&self, by: usize, affine: &Affine) -> bool {
+    pub(super) fn fits(&self, by: usize, affine: &Affine) -> bool {
         affine.terms().iter().all(|(atom, _)| match atom {
             Atom::Floor(inner, _) => self.fits(by, inner),
             other => self.known_at.get(other).is_some_and(|at| *at <= by),
@@ -284,13 +260,17 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn calls_at(&self, depth: usize) -> Vec<crate::formula::Call> {
+    pub(super) fn calls_at(&self, depth: usize) -> Vec<crate::formula::Call> {
         let calls = self.assumptions.calls.iter();
         calls.filter(|(_, d)| *d == depth).map(|(c, _)| c.clone()).collect()
     }
 
     /// `known` and the assumptions, as far as they are about what is known by then.
-    fn established<'k>(&'k self, by: usize, known: &'k [Constraint]) -> Vec<&'k Constraint> {
+    pub(super) fn established<'k>(
+        &'k self,
+        by: usize,
+        known: &'k [Constraint],
+    ) -> Vec<&'k Constraint> {
         let all = known.iter().chain(&self.assumptions.facts);
         all.filter(|c| self.fits(by, &c.affine)).collect()
     }
@@ -448,131 +428,6 @@ impl<'a> Scanner<'a> {
         };
         let keep = |c: &&Constraint| !by_parameters(c) || direct.implies(c);
         about_var.iter().filter(keep).cloned().collect()
-    }
-
-    /// Original constraints complete at the depth of `stage` that what is known then does not imply.
-    /// They are added to `known`. Only *original* ones: projected ones merely state that inner loops
-    /// are not empty. What holds of calls is not known before these are read: it may hold only because
-    /// of the condition that is asked for.
-    fn unmet(
-        &self,
-        stage: Stage,
-        known: &mut Vec<Constraint>,
-        select: impl Fn(&[usize]) -> bool,
-    ) -> Vec<Constraint> {
-        let constraints = self.space.constraints.iter().zip(&self.depths);
-        let candidates: Vec<&Constraint> = constraints
-            .filter(|(_, (at, reads))| *at == stage.depth() && select(reads))
-            .map(|(c, _)| c)
-            .collect();
-        self.not_implied(candidates, stage, known)
-    }
-
-    /// The candidates that what is known at that stage does not imply; they are added to `known`.
-    fn not_implied(
-        &self,
-        candidates: Vec<&Constraint>,
-        stage: Stage,
-        known: &mut Vec<Constraint>,
-    ) -> Vec<Constraint> {
-        if candidates.is_empty() {
-            return Vec::new();
-        }
-        let mut out = Vec::new();
-        let mut context = self.context(stage, known);
-        for c in candidates {
-            if !context.implies(c) {
-                out.push(c.clone());
-                known.push(c.clone());
-                context.push(c.clone());
-            }
-        }
-        out
-    }
-
-    /// Conditions under which the calls that dimension `d` allows may be read, where only what is tested
-    /// later implies them. They are added to `known`.
-    fn domains(&self, d: usize, known: &mut Vec<Constraint>) -> Vec<Constraint> {
-        let mut out: Vec<Constraint> = Vec::new();
-        let calls = if self.is_large() { Vec::new() } else { self.calls_at(d + 1) };
-        let mut context = None;
-        for c in calls.iter().flat_map(|call| self.space.domain_of(call)) {
-            if c.as_bool() == Some(true) || !self.fits(bare(d), &c.affine) {
-                continue;
-            }
-            let here = context.get_or_insert_with(|| self.context(Stage::Before(d + 1), known));
-            if !here.implies(&c) && self.full().implies(&c) {
-                here.push(c.clone());
-                out.push(c);
-            }
-        }
-        known.extend(out.iter().cloned());
-        out
-    }
-
-    fn context(&self, stage: Stage, known: &[Constraint]) -> Context {
-        let (frame, by) = match stage {
-            Stage::Before(0) | Stage::After(0) => (&self.frames[0], after(0)),
-            Stage::Before(depth) => (&self.bare[depth - 1], bare(depth - 1)),
-            Stage::After(depth) => (&self.frames[depth], after(depth)),
-        };
-        let known = self.established(by, known).into_iter();
-        let sizes = |c: &&Constraint| stage != Stage::Before(0) || !c.affine.has_calls();
-        Context::new(frame, known.filter(sizes).cloned().collect(), self.is_large())
-    }
-
-    /// Dimensions after `d` whose value is determined by what is known by then.
-    fn determined(&self, d: usize, by: usize) -> IndexMap<Name, Affine> {
-        let mut out: IndexMap<Name, Affine> = IndexMap::new();
-        let later = self.solved.iter().filter(|(var, _)| self.dims[d + 1..].contains(var));
-        let later: Vec<_> = later.collect();
-        loop {
-            let before = out.len();
-            for (var, values) in &later {
-                let mut known = values.iter().filter_map(|value| {
-                    let value = value.substitute(&|n| out.get(n).cloned());
-                    self.fits(by, &value).then_some(value)
-                });
-                if !out.contains_key(*var)
-                    && let Some(value) = known.next()
-                {
-                    drop(known);
-                    out.insert((*var).clone(), value);
-                }
-            }
-            if out.len() == before {
-                return out;
-            }
-        }
-    }
-
-    /// Constraints on later dimensions that are already decided at loop `d`: with
-    /// `q3 = j - 4*crd(q1)` to come, `0 <= q3 < 4` is a condition on `q1`, and a find looks for it.
-    /// Only those that relate an index array read here to something known before; all others read
-    /// better where they were written.
-    fn find_ahead(&self, d: usize, known: &mut Vec<Constraint>, out: &mut Vec<Constraint>) {
-        let values = self.determined(d, after(d + 1));
-        let is_outer = |atom: &Atom| match self.known_at.get(atom) {
-            // Parameters relate nothing to what was visited.
-            Some(at) => *at <= after(d) && !self.frames[0].params.contains(atom),
-            None => false,
-        };
-        for (c, (depth, _)) in self.space.constraints.iter().zip(&self.depths) {
-            if *depth <= d + 1 {
-                continue;
-            }
-            let here = c.substitute(&|n| values.get(n).cloned());
-            let mut reads = false;
-            here.visit_calls(&mut |call| reads |= call_depth(call, self.dims) == d + 1);
-            let relates = here.affine.terms().iter().any(|(a, _)| is_outer(a));
-            if !reads || !relates || !self.fits(after(d + 1), &here.affine) {
-                continue;
-            }
-            if !self.context(Stage::After(d + 1), known).implies(&here) {
-                known.push(here.clone());
-                out.push(here);
-            }
-        }
     }
 }
 

@@ -19,14 +19,22 @@ pub enum ValueType {
     I64,
     /// `i32`
     I32,
+    /// `u8`
+    U8,
     /// `bool`: sums are *or*, products *and*.
     Bool,
 }
 
 impl ValueType {
     /// All types, in the order in which messages list them.
-    pub const ALL: [ValueType; 5] =
-        [ValueType::F64, ValueType::F32, ValueType::I64, ValueType::I32, ValueType::Bool];
+    pub const ALL: [ValueType; 6] = [
+        ValueType::F64,
+        ValueType::F32,
+        ValueType::I64,
+        ValueType::I32,
+        ValueType::U8,
+        ValueType::Bool,
+    ];
 
     /// The spelling of options and files, e.g. `f64`.
     pub fn as_str(self) -> &'static str {
@@ -35,6 +43,7 @@ impl ValueType {
             ValueType::F32 => "f32",
             ValueType::I64 => "i64",
             ValueType::I32 => "i32",
+            ValueType::U8 => "u8",
             ValueType::Bool => "bool",
         }
     }
@@ -49,7 +58,7 @@ impl ValueType {
         match self {
             ValueType::F64 | ValueType::I64 => 8,
             ValueType::F32 | ValueType::I32 => 4,
-            ValueType::Bool => 1,
+            ValueType::U8 | ValueType::Bool => 1,
         }
     }
 }
@@ -66,7 +75,7 @@ impl FromStr for ValueType {
     fn from_str(text: &str) -> Result<Self> {
         ValueType::ALL.into_iter().find(|t| t.as_str() == text).ok_or_else(|| {
             Diagnostic::new(Code::Usage, format!("`{text}` is not a value type"))
-                .help("the value types are f64, f32, i64, i32 and bool")
+                .help("the value types are f64, f32, i64, i32, u8 and bool")
         })
     }
 }
@@ -82,6 +91,8 @@ pub enum Values {
     I64(Vec<i64>),
     /// Of type `i32`.
     I32(Vec<i32>),
+    /// Of type `u8`.
+    U8(Vec<u8>),
     /// Of type `bool`.
     Bool(Vec<bool>),
 }
@@ -94,6 +105,7 @@ macro_rules! with_values {
             $crate::tensor::Values::F32($v) => $body,
             $crate::tensor::Values::I64($v) => $body,
             $crate::tensor::Values::I32($v) => $body,
+            $crate::tensor::Values::U8($v) => $body,
             $crate::tensor::Values::Bool($v) => $body,
         }
     };
@@ -139,7 +151,7 @@ macro_rules! element {
         }
     )* };
 }
-element!(f64 => F64, f32 => F32, i64 => I64, i32 => I32, bool => Bool);
+element!(f64 => F64, f32 => F32, i64 => I64, i32 => I32, u8 => U8, bool => Bool);
 
 /// A number that counts elements: permutations are held as `usize` or, to halve them, `u32`.
 pub trait Position: Copy {
@@ -176,6 +188,7 @@ impl Values {
             ValueType::F32 => Values::F32(vec![0.0; n]),
             ValueType::I64 => Values::I64(vec![0; n]),
             ValueType::I32 => Values::I32(vec![0; n]),
+            ValueType::U8 => Values::U8(vec![0; n]),
             ValueType::Bool => Values::Bool(vec![false; n]),
         }
     }
@@ -206,6 +219,7 @@ impl Values {
             Values::F32(_) => ValueType::F32,
             Values::I64(_) => ValueType::I64,
             Values::I32(_) => ValueType::I32,
+            Values::U8(_) => ValueType::U8,
             Values::Bool(_) => ValueType::Bool,
         }
     }
@@ -217,6 +231,7 @@ impl Values {
             Values::F32(v) => f64::from(v[k]),
             Values::I64(v) => v[k] as f64,
             Values::I32(v) => f64::from(v[k]),
+            Values::U8(v) => f64::from(v[k]),
             Values::Bool(v) => f64::from(u8::from(v[k])),
         }
     }
@@ -259,6 +274,7 @@ impl Values {
             (Values::F32(v), Values::F32(o)) => v.push(o[k]),
             (Values::I64(v), Values::I64(o)) => v.push(o[k]),
             (Values::I32(v), Values::I32(o)) => v.push(o[k]),
+            (Values::U8(v), Values::U8(o)) => v.push(o[k]),
             (Values::Bool(v), Values::Bool(o)) => v.push(o[k]),
             (v, o) => unreachable!("a {} pushed to values of {}", o.value_type(), v.value_type()),
         }
@@ -271,6 +287,7 @@ impl Values {
             (Values::F32(v), Values::F32(o)) => v[at] = o[k],
             (Values::I64(v), Values::I64(o)) => v[at] = o[k],
             (Values::I32(v), Values::I32(o)) => v[at] = o[k],
+            (Values::U8(v), Values::U8(o)) => v[at] = o[k],
             (Values::Bool(v), Values::Bool(o)) => v[at] = o[k],
             (v, o) => unreachable!("a {} put into values of {}", o.value_type(), v.value_type()),
         }
@@ -297,6 +314,9 @@ impl Values {
             (Values::I32(v), Values::I32(o)) => {
                 v[at].checked_add(o[k]).map(|sum| v[at] = sum).is_some()
             }
+            (Values::U8(v), Values::U8(o)) => {
+                v[at].checked_add(o[k]).map(|sum| v[at] = sum).is_some()
+            }
             (Values::Bool(v), Values::Bool(o)) => {
                 v[at] |= o[k];
                 true
@@ -321,6 +341,7 @@ impl Values {
             Values::F32(v) => v[k] = -v[k],
             Values::I64(v) => return v[k].checked_neg().map(|x| v[k] = x).is_some(),
             Values::I32(v) => return v[k].checked_neg().map(|x| v[k] = x).is_some(),
+            Values::U8(v) => return v[k].checked_neg().map(|x| v[k] = x).is_some(),
             Values::Bool(_) => {}
         }
         true
@@ -358,6 +379,13 @@ impl Values {
                 };
                 Values::I32((0..n).map(narrow).collect::<Result<_>>()?)
             }
+            ValueType::U8 => {
+                let narrow = |k| {
+                    let wide = self.integer(k, to)?;
+                    u8::try_from(wide).map_err(|_| no_conversion(k, wide, "out of range", to))
+                };
+                Values::U8((0..n).map(narrow).collect::<Result<_>>()?)
+            }
             ValueType::Bool => Values::Bool((0..n).map(|k| !self.is_zero(k)).collect()),
         })
     }
@@ -374,6 +402,7 @@ impl Values {
         match self {
             Values::I64(v) => Ok(v[k]),
             Values::I32(v) => Ok(i64::from(v[k])),
+            Values::U8(v) => Ok(i64::from(v[k])),
             Values::Bool(v) => Ok(i64::from(v[k])),
             Values::F64(_) | Values::F32(_) => {
                 let x = self.get_f64(k);
@@ -409,7 +438,11 @@ fn no_conversion(k: usize, value: impl fmt::Debug, why: &str, to: ValueType) -> 
         Code::Data,
         format!("value {value:?} (number {}) does not convert to {to}: {why}", k + 1),
     )
-    .help(if to == ValueType::I32 { "use i64 or f64 values" } else { "use f64 values" })
+    .help(match to {
+        ValueType::U8 => "use i32, i64 or f64 values",
+        ValueType::I32 => "use i64 or f64 values",
+        _ => "use f64 values",
+    })
 }
 
 #[cfg(test)]
@@ -441,6 +474,8 @@ mod tests {
         refused(Values::F64(vec![f64::INFINITY]), ValueType::I32, "does not convert");
         refused(Values::I64(vec![1 << 31]), ValueType::I32, "out of range");
         refused(Values::F32(vec![3e9]), ValueType::I32, "out of range");
+        refused(Values::I32(vec![-1]), ValueType::U8, "-1 (number 1)");
+        refused(Values::I64(vec![255, 256]), ValueType::U8, "out of range");
     }
 
     #[test]

@@ -227,7 +227,7 @@ fn an_emitted_module_is_what_run_compiles() {
 fn help_names_every_command_and_gives_examples() {
     let sandbox = Sandbox::new();
     let text = sandbox.done(&["--help"]);
-    for command in ["run", "emit", "explain", "bench", "layouts", "check", "convert"] {
+    for command in ["run", "emit", "explain", "bench", "layouts", "operators", "check", "convert"] {
         assert!(text.contains(&format!("  {command}")), "{text}");
         let text = sandbox.done(&[command, "--help"]);
         assert!(

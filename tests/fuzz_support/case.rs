@@ -55,7 +55,7 @@ impl Case {
         let value_type = *random.pick(&ValueType::ALL);
         let mut entries = BTreeMap::new();
         for (tensor, dims) in &source.dims {
-            entries.insert(tensor.clone(), made(random, dims, value_type == ValueType::Bool));
+            entries.insert(tensor.clone(), made(random, dims, value_type));
         }
         Case {
             number,
@@ -101,7 +101,7 @@ impl Case {
 }
 
 /// Entries in no order, some of them twice.
-fn made(random: &mut Random, dims: &[usize], truths: bool) -> Vec<Entry> {
+fn made(random: &mut Random, dims: &[usize], value_type: ValueType) -> Vec<Entry> {
     let total: usize = dims.iter().product();
     let point = |mut number: usize| {
         let mut at: Vec<usize> = Vec::new();
@@ -126,9 +126,10 @@ fn made(random: &mut Random, dims: &[usize], truths: bool) -> Vec<Entry> {
             }
         }
     }
-    let mut value = || match truths {
-        true => 1.0,
-        false => random.below(7) as f64 - 3.0,
+    let mut value = || match value_type {
+        ValueType::Bool => 1.0,
+        ValueType::U8 => random.below(7) as f64,
+        _ => random.below(7) as f64 - 3.0,
     };
     numbers.into_iter().map(|n| (point(n), value())).collect()
 }

@@ -293,6 +293,10 @@ fn on_data(
             .into_iter()
             .map(|b| f64::from(u8::from(b)))
             .collect(),
+        ValueType::U8 => oracle(program, &dims, &dense, &extents, |v| v as u8)?
+            .into_iter()
+            .map(f64::from)
+            .collect(),
         _ => oracle(program, &dims, &dense, &extents, |v| v)?,
     };
     let bound = Bound::new(&made, &tensors, &extents).map_err(|e| failed(&made, e))?;

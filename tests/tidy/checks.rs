@@ -20,6 +20,8 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
     ("packing", &["diagnostic", "formula", "isl", "layout", "check", "tensor"]),
     // Of `packing` only what `Tensor::read(..).pack(..)` promises.
     ("files", &["diagnostic", "temporary", "formula", "layout", "tensor", "packing"]),
+    // Scalar functions as data: of `layout` only its suggestions, of `tensor` the types of values.
+    ("operators", &["diagnostic", "embedded", "prover", "layout", "tensor"]),
     ("program", &["diagnostic", "formula"]),
     // Asks of a declaration what a kernel would: in bounds, single-valued, without duplicates.
     ("check", &["diagnostic", "formula", "isl", "prover", "layout", "theory"]),
@@ -150,6 +152,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
             "tensor",
             "packing",
             "files",
+            "operators",
             "program",
             "iterspace",
             "schedule",
@@ -214,6 +217,7 @@ pub const AT_ROOT: &[&str] = &[
     "docs",
     "examples",
     "layouts",
+    "operators",
     "rustfmt.toml",
     "scripts",
     "src",

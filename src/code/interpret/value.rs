@@ -9,6 +9,7 @@ pub enum Number {
     F32(f32),
     I64(i64),
     I32(i32),
+    U8(u8),
     Bool(bool),
 }
 
@@ -31,6 +32,7 @@ impl Number {
             ValueType::F32 => Number::F32(0.0),
             ValueType::I64 => Number::I64(0),
             ValueType::I32 => Number::I32(0),
+            ValueType::U8 => Number::U8(0),
             ValueType::Bool => Number::Bool(false),
         }
     }
@@ -47,6 +49,7 @@ impl Number {
             ValueType::F64 | ValueType::F32 => return None,
             ValueType::I64 => Number::I64(text.parse().ok()?),
             ValueType::I32 => Number::I32(text.parse().ok()?),
+            ValueType::U8 => Number::U8(text.parse().ok()?),
             ValueType::Bool => Number::Bool(text.parse().ok()?),
         })
     }
@@ -58,6 +61,7 @@ impl Number {
             (Number::F32(a), Number::F32(b)) => Number::F32(a + b),
             (Number::I64(a), Number::I64(b)) => Number::I64(a.wrapping_add(b)),
             (Number::I32(a), Number::I32(b)) => Number::I32(a.wrapping_add(b)),
+            (Number::U8(a), Number::U8(b)) => Number::U8(a.wrapping_add(b)),
             (Number::Bool(a), Number::Bool(b)) => Number::Bool(a | b),
             _ => return None,
         })
@@ -70,6 +74,7 @@ impl Number {
             (Number::F32(a), Number::F32(b)) => Number::F32(a * b),
             (Number::I64(a), Number::I64(b)) => Number::I64(a.wrapping_mul(b)),
             (Number::I32(a), Number::I32(b)) => Number::I32(a.wrapping_mul(b)),
+            (Number::U8(a), Number::U8(b)) => Number::U8(a.wrapping_mul(b)),
             (Number::Bool(a), Number::Bool(b)) => Number::Bool(a & b),
             _ => return None,
         })
@@ -82,6 +87,7 @@ impl Number {
             (Number::F32(a), Number::F32(b)) => Number::F32(a - b),
             (Number::I64(a), Number::I64(b)) => Number::I64(a.wrapping_sub(b)),
             (Number::I32(a), Number::I32(b)) => Number::I32(a.wrapping_sub(b)),
+            (Number::U8(a), Number::U8(b)) => Number::U8(a.wrapping_sub(b)),
             _ => return None,
         })
     }
@@ -102,6 +108,7 @@ impl Number {
             (Number::F32(a), Number::F32(b)) => Number::F32(a.min(b)),
             (Number::I64(a), Number::I64(b)) => Number::I64(a.min(b)),
             (Number::I32(a), Number::I32(b)) => Number::I32(a.min(b)),
+            (Number::U8(a), Number::U8(b)) => Number::U8(a.min(b)),
             _ => return None,
         })
     }
@@ -113,6 +120,7 @@ impl Number {
             (Number::F32(a), Number::F32(b)) => Number::F32(a.max(b)),
             (Number::I64(a), Number::I64(b)) => Number::I64(a.max(b)),
             (Number::I32(a), Number::I32(b)) => Number::I32(a.max(b)),
+            (Number::U8(a), Number::U8(b)) => Number::U8(a.max(b)),
             _ => return None,
         })
     }
@@ -124,6 +132,7 @@ impl Number {
             Values::F32(v) => Number::F32(v[k]),
             Values::I64(v) => Number::I64(v[k]),
             Values::I32(v) => Number::I32(v[k]),
+            Values::U8(v) => Number::U8(v[k]),
             Values::Bool(v) => Number::Bool(v[k]),
         }
     }
@@ -135,6 +144,7 @@ impl Number {
             (Number::F32(x), Values::F32(v)) => v[k] = x,
             (Number::I64(x), Values::I64(v)) => v[k] = x,
             (Number::I32(x), Values::I32(v)) => v[k] = x,
+            (Number::U8(x), Values::U8(v)) => v[k] = x,
             (Number::Bool(x), Values::Bool(v)) => v[k] = x,
             _ => return None,
         }

@@ -164,6 +164,7 @@ fn spelled(t: ValueType, coefficient: &Coefficient, source: &str) -> Result<Opti
         ValueType::F32 => text::<f32>(coefficient, source),
         ValueType::I64 => text::<i64>(coefficient, source),
         ValueType::I32 => text::<i32>(coefficient, source),
+        ValueType::U8 => text::<u8>(coefficient, source),
         ValueType::Bool => text::<bool>(coefficient, source),
     };
     // A product of literals may be beyond the type.

@@ -1,0 +1,573 @@
+//! What operators claim, tested and proved.
+//!
+//! Every claim is an equation between uses of the operator. It is *tested*: the Rust expressions are
+//! evaluated on the edges of each type. And where the operator has a definition, it is *proved* over
+//! all integers, reals or truth values, of which machine numbers are an image: wrapping keeps
+//! equations, rounding is what the tests are for.
+//!
+//! `commutative = true` of `-` is the equation `a - b = b - a`, refuted by `a = 0, b = 1`.
+
+use std::ops::Range;
+
+use super::declare::sort_of;
+use super::operator::{Case, Gives, Operator, Property};
+use super::schema::Number;
+use super::value::{Value, is_float};
+use crate::diagnostic::{Diagnostic, Result};
+use crate::prover::arithmetic::{Sort, Term, Verdict, equal};
+use crate::tensor::ValueType;
+
+/// What is known of a claim that holds on all samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// The claim: `commutative`, `identity 0 as b`.
+    pub claim: String,
+    /// How many times it was evaluated.
+    pub samples: usize,
+    /// Over which numbers it is proved.
+    pub proved: Vec<Sort>,
+    /// Over which it is not, and why.
+    pub unproved: Vec<(Sort, String)>,
+}
+
+/// One side of an equation.
+#[derive(Clone, Debug)]
+enum Side {
+    Variable(usize),
+    /// A value that argument `k` has, or the result (`None`).
+    Value(Number, Option<usize>),
+    Call(Vec<Side>),
+    Inverse(Vec<Side>),
+}
+
+struct Claim {
+    text: String,
+    place: Range<usize>,
+    variables: usize,
+    left: Side,
+    right: Side,
+    /// Floats are sampled with small whole numbers, which no operation rounds.
+    exact: bool,
+    /// NaN and infinities are sampled, too.
+    ieee: bool,
+}
+
+/// Tests and proves all that an operator claims. `find` gives other operators by name.
+///
+/// # Errors
+/// [`Code::Operator`](crate::diagnostic::Code::Operator) with the claim's place and the values that
+/// refute it; also if an expression does not end on some sample.
+pub fn verify<'a>(
+    op: &Operator,
+    find: &dyn Fn(&str) -> Option<&'a Operator>,
+) -> Result<Vec<Evidence>> {
+    ends(op)?;
+    let inverse = match &op.inverse {
+        None => None,
+        Some((name, place)) => Some(inverse(op, name, place, find)?),
+    };
+    let mut out = Vec::new();
+    for claim in claims(op, inverse) {
+        let samples = test(op, inverse, &claim)?;
+        let mut evidence =
+            Evidence { claim: claim.text.clone(), samples, proved: vec![], unproved: vec![] };
+        for sort in [Sort::Real, Sort::Integer, Sort::Truth] {
+            match prove(op, inverse, &claim, sort)? {
+                None => {}
+                Some(Verdict::Proved) => evidence.proved.push(sort),
+                Some(Verdict::Unknown(why)) => evidence.unproved.push((sort, why)),
+                Some(Verdict::Refuted { values, left, right }) => {
+                    let values: Vec<(String, String)> =
+                        values.into_iter().map(|(n, v)| (n.to_string(), v)).collect();
+                    return Err(refuted(op, inverse, &claim, &values, &left, &right)
+                        .note(format!("over the {}, by `definition`", said(sort))));
+                }
+            }
+        }
+        out.push(evidence);
+    }
+    if let Some(samples) = iteration(op)? {
+        let claim = format!("iteration {}", op.iteration.as_ref().map_or("", |i| &i.text));
+        out.push(Evidence { claim, samples, proved: vec![], unproved: vec![] });
+    }
+    Ok(out)
+}
+
+/// What numbers of a sort are called.
+pub fn said(sort: Sort) -> &'static str {
+    match sort {
+        Sort::Real => "reals",
+        Sort::Integer => "integers",
+        Sort::Truth => "truth values",
+    }
+}
+
+fn inverse<'a>(
+    op: &Operator,
+    name: &str,
+    place: &Range<usize>,
+    find: &dyn Fn(&str) -> Option<&'a Operator>,
+) -> Result<&'a Operator> {
+    let Some(other) = find(name) else {
+        return Err(op.source.error(format!("there is no operator `{name}`"), place.clone()).help(
+            "name an operator that is shipped or in the same folder; `siskin operators` lists them",
+        ));
+    };
+    match other.arity() == op.arity() && op.arity() <= 2 {
+        true => Ok(other),
+        false => Err(op
+            .source
+            .error(format!("`{name}` does not have as many arguments"), place.clone())
+            .help("an inverse undoes one argument with the other: (a + b) - b = a")),
+    }
+}
+
+fn claims(op: &Operator, inverse: Option<&Operator>) -> Vec<Claim> {
+    let v = Side::Variable;
+    let mut out = Vec::new();
+    for (property, place) in &op.properties {
+        let (variables, left, right) = match property {
+            Property::Commutative => {
+                (2, Side::Call(vec![v(0), v(1)]), Side::Call(vec![v(1), v(0)]))
+            }
+            Property::Associative => (
+                3,
+                Side::Call(vec![Side::Call(vec![v(0), v(1)]), v(2)]),
+                Side::Call(vec![v(0), Side::Call(vec![v(1), v(2)])]),
+            ),
+            Property::Idempotent => (1, Side::Call(vec![v(0); op.arity()]), v(0)),
+        };
+        let exact = *property == Property::Associative;
+        let (text, place) = (property.as_str().to_string(), place.clone());
+        out.push(Claim { text, place, variables, left, right, exact, ieee: !exact });
+    }
+    for case in &op.cases {
+        out.push(of_case(op, case));
+    }
+    if let (Some(other), Some((_, place))) = (inverse, &op.inverse) {
+        let arguments: Vec<Side> = (0..op.arity()).map(v).collect();
+        let mut outer = vec![Side::Call(arguments)];
+        outer.extend((1..op.arity()).map(v));
+        out.push(Claim {
+            text: format!("inverse {}", other.name()),
+            place: place.clone(),
+            variables: op.arity(),
+            left: Side::Inverse(outer),
+            right: v(0),
+            exact: true,
+            ieee: false,
+        });
+    }
+    out
+}
+
+fn of_case(op: &Operator, case: &Case) -> Claim {
+    use super::operator::CaseKind;
+    let constant = Side::Value(case.value.clone(), Some(case.argument));
+    let mut parts: Vec<Side> = (0..op.arity()).map(Side::Variable).collect();
+    parts[case.argument] = constant;
+    let kind = match case.kind {
+        CaseKind::Identity => "identity",
+        CaseKind::Annihilator => "annihilator",
+        CaseKind::Fill => "fill",
+    };
+    Claim {
+        text: format!("{kind} as {}", op.arguments[case.argument].name),
+        place: case.place.clone(),
+        variables: op.arity(),
+        left: Side::Call(parts),
+        right: match &case.gives {
+            Gives::Argument(m) => match *m == case.argument {
+                true => Side::Value(case.value.clone(), Some(*m)),
+                false => Side::Variable(*m),
+            },
+            Gives::Value(number) => Side::Value(number.clone(), None),
+        },
+        exact: false,
+        ieee: case.ieee,
+    }
+}
+
+/// Values at the edges of a type.
+pub fn samples(t: ValueType) -> Vec<Value> {
+    const FLOATS: [f64; 14] = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        2.0,
+        0.5,
+        -3.0,
+        7.25,
+        1e30,
+        -1e30,
+        f64::MIN_POSITIVE,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+    ];
+    let whole = |all: &[i64]| all.iter().filter_map(|x| Value::integer(*x, t)).collect();
+    match t {
+        ValueType::F64 | ValueType::F32 => FLOATS.map(|x| Value::F64(x).cast(t)).to_vec(),
+        ValueType::I64 => {
+            whole(&[0, 1, -1, 2, -3, 5, 12, 63, 64, 1 << 33, i64::MAX, i64::MIN, i64::MIN + 1])
+        }
+        ValueType::I32 => {
+            let (least, greatest) = (i64::from(i32::MIN), i64::from(i32::MAX));
+            whole(&[0, 1, -1, 2, -3, 5, 12, 31, 32, greatest, least, least + 1])
+        }
+        ValueType::U8 => whole(&[0, 1, 2, 3, 5, 7, 8, 12, 127, 128, 254, 255]),
+        ValueType::Bool => whole(&[0, 1]),
+    }
+}
+
+/// Small whole numbers, of which sums and products are exact.
+fn small(t: ValueType) -> Vec<Value> {
+    match is_float(t) {
+        true => [0, 1, -1, 2, -3, 4].iter().filter_map(|x| Value::integer(*x, t)).collect(),
+        false => samples(t),
+    }
+}
+
+/// Every choice of one value for each list.
+fn each_choice(lists: &[Vec<Value>], visit: &mut dyn FnMut(&[Value]) -> Result<()>) -> Result<()> {
+    let total: usize = lists.iter().map(Vec::len).product();
+    let mut chosen = Vec::with_capacity(lists.len());
+    for number in 0..total {
+        chosen.clear();
+        let mut rest = number;
+        for list in lists {
+            chosen.push(list[rest % list.len()]);
+            rest /= list.len();
+        }
+        visit(&chosen)?;
+    }
+    Ok(())
+}
+
+/// Every expression has a value on every sample.
+fn ends(op: &Operator) -> Result<()> {
+    for generic in op.types() {
+        let lists: Vec<Vec<Value>> =
+            op.arguments.iter().map(|a| samples(a.exact.unwrap_or(generic))).collect();
+        each_choice(&lists, &mut |values| match op.eval(values) {
+            Some(_) => Ok(()),
+            None => {
+                let text = op.rust_text(generic).unwrap_or_default();
+                let at = op.source.text.find(text).map_or(0..0, |at| at..at + text.len());
+                Err(op
+                    .source
+                    .error(format!("the expression does not end for {}", listed(op, values)), at)
+                    .note(format!(
+                        "for T = {generic}; it was given up after {} turns",
+                        super::eval::STEPS
+                    ))
+                    .help("give its loops a condition that becomes false for all arguments"))
+            }
+        })?;
+    }
+    Ok(())
+}
+
+fn listed(op: &Operator, values: &[Value]) -> String {
+    let pairs = op.arguments.iter().zip(values).map(|(a, v)| format!("{} = {v}", a.name));
+    pairs.collect::<Vec<_>>().join(", ")
+}
+
+fn evaluated(
+    op: &Operator,
+    inverse: Option<&Operator>,
+    side: &Side,
+    generic: ValueType,
+    values: &[Value],
+) -> Option<Value> {
+    let all = |parts: &[Side]| -> Option<Vec<Value>> {
+        parts.iter().map(|p| evaluated(op, inverse, p, generic, values)).collect()
+    };
+    match side {
+        Side::Variable(k) => values.get(*k).copied(),
+        Side::Value(number, Some(k)) => {
+            number.said(generic)?;
+            number.value(op.arguments[*k].exact.unwrap_or(generic))
+        }
+        Side::Value(number, None) => {
+            let types: Vec<ValueType> =
+                op.arguments.iter().map(|a| a.exact.unwrap_or(generic)).collect();
+            number.value(op.signature(&types).ok()?.result)
+        }
+        Side::Call(parts) => op.eval(&all(parts)?),
+        Side::Inverse(parts) => inverse?.eval(&all(parts)?),
+    }
+}
+
+/// Tests a claim on samples of every type; how many there were.
+fn test(op: &Operator, inverse: Option<&Operator>, claim: &Claim) -> Result<usize> {
+    let mut count = 0;
+    for generic in op.types() {
+        let argument = |k: usize| {
+            let exact = op.arguments.get(k.min(op.arity() - 1)).and_then(|a| a.exact);
+            exact.unwrap_or(generic)
+        };
+        let lists: Vec<Vec<Value>> = (0..claim.variables)
+            .map(|k| if claim.exact { small(argument(k)) } else { samples(argument(k)) })
+            .collect();
+        each_choice(&lists, &mut |values| {
+            let finite = values.iter().all(|v| v.is_finite());
+            let left = evaluated(op, inverse, &claim.left, generic, values);
+            let right = evaluated(op, inverse, &claim.right, generic, values);
+            let (Some(left), Some(right)) = (left, right) else { return Ok(()) };
+            if !claim.ieee && (!finite || !left.is_finite()) {
+                return Ok(());
+            }
+            count += 1;
+            if left.cast(right.value_type()).same(right) && left.value_type() == right.value_type()
+            {
+                return Ok(());
+            }
+            let values: Vec<(String, String)> =
+                (0..claim.variables).map(|k| (variable(op, k), values[k].to_string())).collect();
+            let (left, right) = (left.to_string(), right.to_string());
+            let error = refuted(op, inverse, claim, &values, &left, &right)
+                .note(format!("by its Rust expression for {generic}"));
+            Err(match claim.ieee && !finite && is_float(generic) {
+                true => error.help("add `ieee = false` if it holds for finite numbers only"),
+                false => error,
+            })
+        })?;
+    }
+    Ok(count)
+}
+
+/// The name of a variable of a claim.
+fn variable(op: &Operator, k: usize) -> String {
+    match op.arguments.get(k) {
+        Some(argument) => argument.name.clone(),
+        None => {
+            let free = ["c", "d", "x", "y"]
+                .into_iter()
+                .filter(|n| op.arguments.iter().all(|a| a.name != *n));
+            free.into_iter().nth(k - op.arity()).unwrap_or("z").to_string()
+        }
+    }
+}
+
+fn shown(op: &Operator, inverse: Option<&Operator>, side: &Side) -> String {
+    let inside = |parts: &[Side]| -> Vec<String> {
+        let part = |p: &Side| {
+            let text = shown(op, inverse, p);
+            if matches!(p, Side::Call(_)) && text.contains(' ') {
+                format!("({text})")
+            } else {
+                text
+            }
+        };
+        parts.iter().map(part).collect()
+    };
+    match side {
+        Side::Variable(k) => variable(op, *k),
+        Side::Value(number, k) => {
+            let types = op.types().find_map(|t| {
+                let t = k.and_then(|k| op.arguments[k].exact).unwrap_or(t);
+                number.value(t)
+            });
+            types.map_or("…".to_string(), |v| v.to_string())
+        }
+        Side::Call(parts) => op.applied(&inside(parts)),
+        Side::Inverse(parts) => inverse.map_or(String::new(), |i| i.applied(&inside(parts))),
+    }
+}
+
+fn refuted(
+    op: &Operator,
+    inverse: Option<&Operator>,
+    claim: &Claim,
+    values: &[(String, String)],
+    left: &str,
+    right: &str,
+) -> Box<Diagnostic> {
+    let pairs: Vec<String> = values
+        .iter()
+        .filter(|(n, _)| n != "greatest" && n != "least")
+        .map(|(n, v)| format!("{n} = {v}"))
+        .collect();
+    let (l, r) = (shown(op, inverse, &claim.left), shown(op, inverse, &claim.right));
+    op.source
+        .error(
+            format!(
+                "`{}` is not {}: {}: {l} = {left}, {r} = {right}",
+                op.name,
+                match claim.text.split_once(' ') {
+                    None => claim.text.clone(),
+                    Some(_) => format!("as claimed ({})", claim.text),
+                },
+                pairs.join(", ")
+            ),
+            claim.place.clone(),
+        )
+        .help("remove the claim, or correct the expression or the definition")
+}
+
+/// The claim over all numbers of a sort; `None` if the operator is not defined there.
+fn prove(
+    op: &Operator,
+    inverse: Option<&Operator>,
+    claim: &Claim,
+    sort: Sort,
+) -> Result<Option<Verdict>> {
+    let mut prover = Terms { op, inverse, sort, extremes: Vec::new(), used: Vec::new() };
+    let (Some(left), Some(right)) = (prover.term(&claim.left), prover.term(&claim.right)) else {
+        return Ok(None);
+    };
+    // The greatest number is greater than all that the claim speaks of.
+    let mut assumptions = Vec::new();
+    for extreme in &prover.extremes {
+        for used in &prover.used {
+            let (e, u) = (Box::new(extreme.clone()), Box::new(used.clone()));
+            let is_greatest = matches!(extreme, Term::Variable(n, _) if &**n == "greatest");
+            assumptions.push(if is_greatest { Term::Le(u, e) } else { Term::Le(e, u) });
+        }
+    }
+    Ok(Some(equal(&assumptions, &left, &right)))
+}
+
+struct Terms<'a> {
+    op: &'a Operator,
+    inverse: Option<&'a Operator>,
+    sort: Sort,
+    extremes: Vec<Term>,
+    used: Vec<Term>,
+}
+
+impl Terms<'_> {
+    fn term(&mut self, side: &Side) -> Option<Term> {
+        match side {
+            Side::Variable(k) => {
+                let exact = self.op.arguments.get(*k).and_then(|a| a.exact);
+                let sort = exact.map_or(self.sort, sort_of);
+                let term = Term::Variable(variable(self.op, *k).as_str().into(), sort);
+                if sort != Sort::Truth && !self.used.contains(&term) {
+                    self.used.push(term.clone());
+                }
+                Some(term)
+            }
+            Side::Value(number, k) => {
+                let generic = match self.sort {
+                    Sort::Real => ValueType::F64,
+                    Sort::Integer => ValueType::I64,
+                    Sort::Truth => ValueType::Bool,
+                };
+                let result_is_bool = self.op.result == super::operator::ResultRule::Bool;
+                let t = match k {
+                    Some(k) => self.op.arguments[*k].exact.unwrap_or(generic),
+                    None if result_is_bool => ValueType::Bool,
+                    None => generic,
+                };
+                number.said(generic)?;
+                let value = number.value(t)?;
+                self.constant(value)
+            }
+            Side::Call(parts) => {
+                let definition = self.op.definitions.iter().find(|d| d.sort == self.sort)?;
+                self.applied(&definition.term, self.op, parts)
+            }
+            Side::Inverse(parts) => {
+                let inverse = self.inverse?;
+                let definition = inverse.definitions.iter().find(|d| d.sort == self.sort)?;
+                self.applied(&definition.term, inverse, parts)
+            }
+        }
+    }
+
+    fn constant(&mut self, value: Value) -> Option<Term> {
+        let t = value.value_type();
+        if let Value::Bool(x) = value {
+            return Some(Term::Truth(x));
+        }
+        let name = match value {
+            v if v.is_nan() => return None,
+            v if v == Value::greatest(t) => "greatest",
+            v if v == Value::least(t) => "least",
+            Value::F64(x) => return Some(Term::Number(format!("{x}"))),
+            v => return Some(Term::Number(v.to_string())),
+        };
+        let term = Term::Variable(name.into(), sort_of(t));
+        if !self.extremes.contains(&term) {
+            self.extremes.push(term.clone());
+        }
+        Some(term)
+    }
+
+    fn applied(&mut self, definition: &Term, op: &Operator, parts: &[Side]) -> Option<Term> {
+        let parts: Vec<Term> = parts.iter().map(|p| self.term(p)).collect::<Option<_>>()?;
+        Some(substituted(definition, &|name| {
+            let k = op.arguments.iter().position(|a| a.name == name)?;
+            parts.get(k).cloned()
+        }))
+    }
+}
+
+fn substituted(term: &Term, replace: &dyn Fn(&str) -> Option<Term>) -> Term {
+    let inner = |t: &Term| Box::new(substituted(t, replace));
+    match term {
+        Term::Variable(name, _) => replace(name).unwrap_or_else(|| term.clone()),
+        Term::Number(_) | Term::Truth(_) => term.clone(),
+        Term::Neg(x) => Term::Neg(inner(x)),
+        Term::Floor(x) => Term::Floor(inner(x)),
+        Term::Not(x) => Term::Not(inner(x)),
+        Term::Add(a, b) => Term::Add(inner(a), inner(b)),
+        Term::Sub(a, b) => Term::Sub(inner(a), inner(b)),
+        Term::Mul(a, b) => Term::Mul(inner(a), inner(b)),
+        Term::Div(a, b) => Term::Div(inner(a), inner(b)),
+        Term::Eq(a, b) => Term::Eq(inner(a), inner(b)),
+        Term::Lt(a, b) => Term::Lt(inner(a), inner(b)),
+        Term::Le(a, b) => Term::Le(inner(a), inner(b)),
+        Term::And(a, b) => Term::And(inner(a), inner(b)),
+        Term::Or(a, b) => Term::Or(inner(a), inner(b)),
+        Term::If(c, a, b) => Term::If(inner(c), inner(a), inner(b)),
+    }
+}
+
+/// Tests a declared iteration algebra: wherever it leaves a point out, the result is that of the
+/// fills. `None` if none is declared.
+fn iteration(op: &Operator) -> Result<Option<usize>> {
+    let Some(iteration) = &op.iteration else { return Ok(None) };
+    let mut count = 0;
+    for generic in op.types() {
+        let fills: Option<Vec<Value>> = iteration
+            .fills
+            .iter()
+            .zip(&op.arguments)
+            .map(|(n, a)| n.value(a.exact.unwrap_or(generic)))
+            .collect();
+        let Some(fills) = fills else { continue };
+        let Some(expected) = op.eval(&fills) else { continue };
+        let lists: Vec<Vec<Value>> =
+            op.arguments.iter().map(|a| samples(a.exact.unwrap_or(generic))).collect();
+        each_choice(&lists, &mut |values| {
+            let differs: Vec<bool> = values.iter().zip(&fills).map(|(v, f)| !v.same(*f)).collect();
+            if iteration.region.contains(&differs) {
+                return Ok(());
+            }
+            count += 1;
+            match op.eval(values) {
+                Some(found) if found.same(expected) => Ok(()),
+                found => Err(op
+                    .source
+                    .error(
+                        format!(
+                            "the iteration algebra of `{}` leaves out a point that matters: {}: {} = {}, \
+                             not {expected} as for the fills",
+                            op.name,
+                            listed(op, values),
+                            op.call_form(),
+                            found.map_or("…".to_string(), |v| v.to_string())
+                        ),
+                        iteration.place.clone(),
+                    )
+                    .note(format!("by its Rust expression for {generic}"))
+                    .help("add the argument to `region`, or remove `[iteration]`")),
+            }
+        })?;
+    }
+    Ok(Some(count))
+}
