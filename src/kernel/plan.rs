@@ -9,7 +9,7 @@ use crate::check::{has_one_coordinate, refuse_unsound, stores_coordinates_once};
 use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
-use crate::iterspace::{Union, compose_by};
+use crate::iterspace::{Space, Union, compose_by};
 use crate::layout::{DefaultFor, Layout, share};
 use crate::loops::Statement;
 use crate::module::{KernelSpec, Module, render};
@@ -220,20 +220,16 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
     }
     let mut statements = Vec::new();
     let mut nothing = None;
+    let wishes = Wishes::of(request, &spaces);
     for mut space in spaces {
-        for (of, size) in &request.tiles {
-            space.tile(of, *size)?;
-        }
-        for group in &request.fused {
-            space.fuse(group)?;
-        }
+        let own = wishes.within(&mut space)?;
         space.verify()?;
         space.refuse_points_without_place(prover)?;
         if space.is_empty(prover) {
-            nothing.get_or_insert(space);
+            nothing.get_or_insert((space, own));
             continue;
         }
-        let schedule = schedule(&space, &request.order)?;
+        let schedule = schedule(&space, &own)?;
         let statement = Statement::new(space, schedule, &templates, &request.sizes, prover);
         let mut statement = statement.map_err(|e| reproducible(e, request))?;
         for find in 0..statement.finds().len() {
@@ -247,9 +243,9 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
         }
         statements.push(statement);
     }
-    if let (true, Some(space)) = (statements.is_empty(), nothing) {
+    if let (true, Some((space, own))) = (statements.is_empty(), nothing) {
         // Nothing is ever added to the output; the kernel still is one.
-        let schedule = schedule(&space, &request.order)?;
+        let schedule = schedule(&space, &own)?;
         statements.push(Statement::nothing(space, schedule));
     }
     for (position, _) in &request.forced {
@@ -274,6 +270,45 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
         value_type: request.value_type,
         index_width: request.index_width,
     })
+}
+
+/// What is asked of dimensions. Terms of a sum have positions of their own: a wish about one that only
+/// some of the spaces have is a wish for these.
+struct Wishes<'r> {
+    request: &'r Request,
+    /// The dimensions of all spaces.
+    known: Vec<Name>,
+}
+
+impl<'r> Wishes<'r> {
+    fn of(request: &'r Request, spaces: &[Space]) -> Wishes<'r> {
+        Wishes { request, known: spaces.iter().flat_map(Space::dimensions).collect() }
+    }
+
+    /// Whether another space has what this one lacks.
+    fn is_elsewhere(&self, space: &Space, name: &Name) -> bool {
+        self.known.contains(name) && !space.dimensions().contains(name)
+    }
+
+    /// Tiles and fuses `space` as asked, and gives the order that is asked for its dimensions.
+    fn within(&self, space: &mut Space) -> Result<Vec<Name>> {
+        let mut lacking: Vec<Name> = Vec::new();
+        for (of, size) in &self.request.tiles {
+            // Tiles may be tiled: what is missing here has none, either.
+            if self.is_elsewhere(space, of) || lacking.contains(of) {
+                lacking.push(Name::from(format!("t{of}")));
+                continue;
+            }
+            space.tile(of, *size)?;
+        }
+        for group in &self.request.fused {
+            if !group.iter().any(|p| self.is_elsewhere(space, p)) {
+                space.fuse(group)?;
+            }
+        }
+        let here = |n: &&Name| !self.is_elsewhere(space, n) && !lacking.contains(n);
+        Ok(self.request.order.iter().filter(here).cloned().collect())
+    }
 }
 
 /// Says how to make an internal error happen again.

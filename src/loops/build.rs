@@ -170,8 +170,10 @@ impl<'a> Builder<'a> {
         out
     }
 
+    /// A name that no index has, which may have any.
     fn lookup_name(&self, operand: usize) -> Name {
-        Name::from(format!("found_{}", self.statement.space.operands[operand].label))
+        let space = &self.statement.space;
+        space.names.clone().fresh(&format!("found_{}", space.operands[operand].label))
     }
 
     fn tested(&self, level: &Level, inner: Block) -> Block {

@@ -1,0 +1,148 @@
+//! Sums and functions of several tensors: what is walked, what is looked up, and what is refused.
+
+use std::sync::Arc;
+
+use siskin::diagnostic::{Code, Diagnostic};
+use siskin::iterspace::Union;
+use siskin::loops::build;
+use siskin::packing::{PackOptions, pack};
+use siskin::tensor::Entries;
+use siskin::{Kernel, Layout, Tensor};
+
+fn matrix(layout: &str, points: &[(&[usize], f64)]) -> Tensor {
+    let layout = Arc::new(Layout::named_for_rank(layout, 2).unwrap());
+    let entries = Entries::from_points(&[3, 3], points).unwrap();
+    pack(&layout, &entries, &PackOptions::default()).unwrap()
+}
+
+fn sum() -> Kernel {
+    Kernel::new("C[i,j] = A[i,j] + B[i,j]").layout("A", "csr").layout("B", "csr")
+}
+
+fn passes(expression: &str) -> Kernel {
+    let kernel = Kernel::new(expression).union(Union::Passes);
+    ["A", "B", "D"]
+        .iter()
+        .filter(|tensor| expression.contains(&format!("{tensor}[")))
+        .fold(kernel, |kernel, tensor| kernel.layout(tensor, "csr"))
+}
+
+/// What the passes look up, and under which condition they count.
+fn visited(kernel: &Kernel) -> Vec<String> {
+    let planned = kernel.plan().unwrap();
+    let shown = planned.statements().iter().map(|s| {
+        let space = s.space();
+        let label = |k: &usize| space.operands[*k].label.clone();
+        let walked: Vec<String> = space.present().skip(1).map(|o| o.label.clone()).collect();
+        format!("{} if {}", walked.join(" "), space.rest.map(&label))
+    });
+    shown.collect()
+}
+
+fn refused(kernel: &Kernel) -> Box<Diagnostic> {
+    kernel.plan().err().expect("a refusal")
+}
+
+#[test]
+fn a_sum_is_distributed_without_a_search() {
+    let planned = sum().plan().unwrap();
+    assert_eq!(planned.statements().len(), 2);
+    assert!(planned.statements().iter().all(|s| s.finds().is_empty()));
+}
+
+#[test]
+fn passes_walk_each_tensor_once_and_look_the_others_up() {
+    assert_eq!(visited(&passes("C[i,j] = A[i,j] + B[i,j]")), ["A if everywhere", "B if not A"]);
+    assert_eq!(
+        visited(&passes("C[i,j] = (A[i,j] + B[i,j]) * D[i,j]")),
+        ["D if A or B"],
+        "what must be stored anyway is walked"
+    );
+    assert_eq!(
+        visited(&passes("C[i,j] = A[i,j] + B[i,j] - D[i,j]")),
+        ["A if everywhere", "B if not A", "D if not A and not B"]
+    );
+    assert_eq!(visited(&passes("C[i,j] = A[i,j] * B[i,j] + 1")), [" if everywhere"]);
+}
+
+#[test]
+fn code_grows_by_the_number_of_tensors() {
+    let lines = |count: usize| {
+        let terms: Vec<String> = (0..count).map(|k| format!("A{k}[i,j]")).collect();
+        let expression = format!("C[i,j] = {}", terms.join(" + "));
+        let mut lengths = Vec::new();
+        for union in Union::ALL {
+            let mut kernel = Kernel::new(&expression).union(union);
+            for k in 0..count {
+                kernel = kernel.layout(&format!("A{k}"), "csr");
+            }
+            let planned = kernel.plan().unwrap();
+            assert_eq!(planned.statements().len(), count);
+            lengths.push(build(planned.statements()).to_string().lines().count());
+        }
+        lengths
+    };
+    let (three, six) = (lines(3), lines(6));
+    // A pass has a lookup for each other tensor.
+    assert!(six[0] <= 2 * three[0] && six[1] <= 4 * three[1] + 8, "{three:?} {six:?}");
+}
+
+#[test]
+fn a_wish_about_a_position_is_one_for_the_terms_that_have_it() {
+    let a = matrix("csr", &[(&[0, 1], 2.0), (&[2, 2], 3.0)]);
+    let b = matrix("csr", &[(&[0, 1], 5.0), (&[1, 0], 7.0)]);
+    let expected = [0.0, 7.0, 0.0, 7.0, 0.0, 0.0, 0.0, 0.0, 3.0];
+    for union in Union::ALL {
+        let kernel = sum().union(union).tile("pA1", 2).order(&["pA0"]).find(Some("pB1"), "hash");
+        let kernel = if union == Union::Distribute { sum().tile("pA1", 2) } else { kernel };
+        let c = kernel.compile().unwrap().run([("A", &a), ("B", &b)]).unwrap();
+        assert_eq!(c.values().as_slice(), Some(&expected[..]), "{union:?}");
+    }
+    let e = refused(&sum().order(&["pX"]));
+    assert_eq!(e.code, Code::LoopOrder);
+    assert!(sum().tile("pX", 2).plan().is_err());
+}
+
+#[test]
+fn an_index_may_have_the_name_of_what_is_found() {
+    let kernel =
+        Kernel::new("C[found_A,has_found_A] = max(A[found_A,has_found_A], B[has_found_A,found_A])")
+            .layout("A", "csr")
+            .layout("B", "coo")
+            .compile()
+            .unwrap();
+    let a = matrix("csr", &[(&[0, 1], 2.0), (&[2, 2], 3.0)]);
+    let b = matrix("coo", &[(&[1, 0], 5.0), (&[0, 2], 7.0)]);
+    let c = kernel.run([("A", &a), ("B", &b)]).unwrap();
+    assert_eq!(c.values().as_slice(), Some(&[0.0, 5.0, 0.0, 0.0, 0.0, 0.0, 7.0, 0.0, 3.0][..]));
+}
+
+#[test]
+fn what_may_be_stored_twice_is_summed_before_anything_is_computed_from_it() {
+    let kernel = passes("C[i,j] = max(A[i,j], B[i,j])").layout("A", "coo-unsorted");
+    let e = refused(&kernel);
+    assert_eq!(e.code, Code::Space);
+    assert!(e.message.contains("may store a coordinate twice") && e.help.is_some(), "{e:?}");
+    // Looked up, its elements are summed; as a factor, the products are.
+    let twice = matrix("coo-unsorted", &[(&[0, 1], 2.0), (&[0, 1], 3.0), (&[2, 0], 1.0)]);
+    let b = matrix("csr", &[(&[0, 1], 4.0), (&[1, 1], 5.0)]);
+    for (expression, expected) in [
+        ("s[] += (1 + A[i,j]) * B[i,j]", 4.0 * 6.0 + 5.0),
+        ("s[] += 2 * A[i,j] + B[i,j]", 2.0 * 6.0 + 9.0),
+    ] {
+        let kernel = Kernel::new(expression).layout("A", "coo-unsorted").layout("B", "csr");
+        let s = kernel.compile().unwrap().run([("A", &twice), ("B", &b)]).unwrap();
+        assert_eq!(s.values().as_slice(), Some(&[expected][..]), "{expression}");
+    }
+}
+
+#[test]
+fn positions_are_shared_only_where_something_is_stored_whenever_something_is_computed() {
+    let shared = |expression: &str| {
+        Kernel::new(expression).layout("A", "csr").layout("B", "csr").layout("C", "shares(A)")
+    };
+    assert!(shared("C[i,j] = A[i,j] * (1 + B[i,j])").plan().is_ok());
+    let e = refused(&shared("C[i,j] = A[i,j] + B[i,j]"));
+    assert_eq!(e.code, Code::Space);
+    assert!(e.message.contains("where `A` stores nothing"), "{e:?}");
+}
