@@ -11,7 +11,7 @@
 //! not (a and b)      →  every point, looking up a and b
 //! ```
 
-use super::region::Region;
+use crate::operators::Region;
 
 /// One conjunction.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,21 +82,21 @@ mod tests {
 
     #[test]
     fn regions_are_taken_apart() {
-        let sum = Region::either([s(0), s(1), s(2)]);
+        let sum = Region::any_of([s(0), s(1), s(2)]);
         assert_eq!(
             shown(&sum),
             ["a /  / everywhere", "b / a / everywhere", "c / a b / everywhere"]
         );
-        assert_eq!(shown(&Region::both([s(0), s(1)])), ["a b /  / everywhere"]);
-        let masked = Region::both([Region::either([s(0), s(1)]), s(2)]);
+        assert_eq!(shown(&Region::all_of([s(0), s(1)])), ["a b /  / everywhere"]);
+        let masked = Region::all_of([Region::any_of([s(0), s(1)]), s(2)]);
         assert_eq!(shown(&masked), ["c /  / a or b"]);
-        assert_eq!(shown(&Region::both([s(0), s(1).complement()])), ["a / b / everywhere"]);
-        let xor = Region::either([
-            Region::both([s(0), s(1).complement()]),
-            Region::both([s(0).complement(), s(1)]),
+        assert_eq!(shown(&Region::all_of([s(0), s(1).complement()])), ["a / b / everywhere"]);
+        let xor = Region::any_of([
+            Region::all_of([s(0), s(1).complement()]),
+            Region::all_of([s(0).complement(), s(1)]),
         ]);
         assert_eq!(shown(&xor), ["a / b / everywhere", "b / a / everywhere"]);
-        assert_eq!(shown(&Region::both([s(0), s(1)]).complement()), [" /  / not (a and b)"]);
+        assert_eq!(shown(&Region::all_of([s(0), s(1)]).complement()), [" /  / not a or not b"]);
         assert_eq!(shown(&Region::All), [" /  / everywhere"]);
         assert!(shown(&Region::Nothing).is_empty());
     }
@@ -105,8 +105,8 @@ mod tests {
         let leaf = prop_oneof![(0_usize..4).prop_map(Region::Stored), Just(Region::All)];
         leaf.prop_recursive(4, 12, 3, |inner| {
             prop_oneof![
-                prop::collection::vec(inner.clone(), 2..4).prop_map(Region::both),
-                prop::collection::vec(inner.clone(), 2..4).prop_map(Region::either),
+                prop::collection::vec(inner.clone(), 2..4).prop_map(Region::all_of),
+                prop::collection::vec(inner.clone(), 2..4).prop_map(Region::any_of),
                 inner.prop_map(Region::complement),
             ]
         })

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::cases::{Case, cases};
-use super::region::Region;
+use super::region::region;
 use super::value::{Apply, Value};
 use super::{Names, Operand, Role, Space};
 use crate::check::stores_coordinates_once;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name, Relop};
 use crate::layout::{Layout, Property};
+use crate::operators::Region;
 use crate::program::{Access, Expr, Op, Program};
 use crate::theory::Theory;
 
@@ -228,7 +229,7 @@ pub fn compose_by(
     };
     let mut parts: Vec<(Case, Value<usize>)> = Vec::new();
     for value in sums {
-        for case in cases(&Region::of(&value, &is_total)) {
+        for case in cases(&region(&value, &is_total)) {
             let value = value.without(&|k| case.missed.contains(k));
             refuse_repeated(program, &operands, &case, &value)?;
             parts.push((case, value));
@@ -264,7 +265,7 @@ pub fn compose_by(
         let mut stored: Vec<usize> = vec![0];
         stored.extend((1..operands.len()).filter(|&k| is_total(k) || case.stored.contains(&k)));
         let unstored = case.missed.iter().map(|k| Region::Stored(*k).complement());
-        let rest = Region::both(std::iter::once(case.rest.clone()).chain(unstored));
+        let rest = Region::all_of(std::iter::once(case.rest.clone()).chain(unstored));
         let mut lookups: Vec<usize> = value.leaves().into_iter().copied().collect();
         lookups.extend(rest.operands());
         lookups.retain(|k| !stored.contains(k));

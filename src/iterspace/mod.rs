@@ -35,6 +35,5 @@ pub use dependence::{Conflict, LoopKind, loop_kind};
 pub use names::Names;
 pub use operand::{Operand, Role};
 pub use points::Points;
-pub use region::Region;
 pub use space::{Space, Tile};
 pub use value::{Apply, Value};

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::{Names, Operand, Points, Region, Value};
+use super::{Names, Operand, Points, Value};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Call, Constraint, Formula, Name};
 use crate::layout::Property;
+use crate::operators::Region;
 use crate::program::AssignOp;
 use crate::theory::Theory;
 

@@ -10,7 +10,8 @@ use super::tree::{
 };
 use crate::check::stores_coordinates_once;
 use crate::formula::{Constraint, Formula, Name};
-use crate::iterspace::{Operand, Region};
+use crate::iterspace::Operand;
+use crate::operators::Region;
 use crate::scan::{Bind, Level, Nest};
 use crate::synth::{self, Placement, Plan};
 

@@ -9,7 +9,8 @@ use super::tree::{
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::split::split;
 use crate::formula::{Constraint, Formula, Name, parse};
-use crate::iterspace::{Region, Value};
+use crate::iterspace::Value;
+use crate::operators::Region;
 use crate::scan::Range;
 
 impl Outline {

@@ -7,7 +7,8 @@ use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
-use crate::iterspace::{Region, Value};
+use crate::iterspace::Value;
+use crate::operators::Region;
 use crate::scan::Range;
 use crate::synth::{self, Plan, Proved};
 

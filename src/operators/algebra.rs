@@ -187,7 +187,7 @@ impl Declared<'_> {
                 _ if larger => Region::All,
                 _ => Region::Nothing,
             },
-            Points::Not(x) => self.region(x, !larger).without(),
+            Points::Not(x) => self.region(x, !larger).complement(),
             Points::And(a, b) => self.region(a, larger).both(self.region(b, larger)),
             Points::Or(a, b) => self.region(a, larger).either(self.region(b, larger)),
         }

@@ -1,28 +1,32 @@
 //! Regions: sets of points, by what the operands store there.
 //!
 //! ```text
-//! region := all | nothing | A | not region | region and region | region or region
+//! region := 'everywhere' | 'nowhere' | A | 'not' region | region 'and' region | region 'or' region
 //! ```
 //! `A` are the points at which operand `A` stores an entry. An entry may be stored and yet hold the
 //! fill: such a point belongs to `A`, and to `not A` as well. Either way the region is the larger
 //! one, so leaving out what is not in it is never wrong.
 
-/// A set of points. The constructors [`both`](Region::both), [`either`](Region::either) and
-/// [`without`](Region::without) simplify.
+use std::fmt;
+
+use crate::formula::split::{in_parentheses, split};
+
+/// A set of points; operands are known by a number or a name. The constructors
+/// [`both`](Region::both), [`either`](Region::either) and [`complement`](Region::complement) simplify.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Region {
+pub enum Region<K = usize> {
     /// Every point.
     All,
     /// No point.
     Nothing,
-    /// Where the operand with this number stores an entry.
-    Stored(usize),
+    /// Where this operand stores an entry.
+    Stored(K),
     /// Where it stores none, or one that holds the fill.
-    Not(Box<Region>),
+    Not(Box<Region<K>>),
     /// Points of all of these, of which there are at least two, sorted.
-    Both(Vec<Region>),
+    Both(Vec<Region<K>>),
     /// Points of any of these, of which there are at least two, sorted.
-    Either(Vec<Region>),
+    Either(Vec<Region<K>>),
 }
 
 /// What an operand holds at a point.
@@ -36,10 +40,10 @@ pub enum Presence {
     Differs,
 }
 
-impl Region {
+impl<K: Clone + Ord> Region<K> {
     /// The points that are in both. `A and (A or B)` is `A`.
     #[must_use]
-    pub fn both(self, other: Region) -> Region {
+    pub fn both(self, other: Region<K>) -> Region<K> {
         let mut parts = Vec::new();
         for region in [self, other] {
             match region {
@@ -54,7 +58,7 @@ impl Region {
         parts.sort();
         parts.dedup();
         // Absorption: a union is no restriction beside one of its parts.
-        let kept: Vec<Region> = parts
+        let kept: Vec<Region<K>> = parts
             .iter()
             .filter(|p| match p {
                 Region::Either(inner) => !inner.iter().any(|i| parts.contains(i)),
@@ -67,7 +71,7 @@ impl Region {
 
     /// The points that are in one of them. `A or (A and B)` is `A`, `A or not A` is all.
     #[must_use]
-    pub fn either(self, other: Region) -> Region {
+    pub fn either(self, other: Region<K>) -> Region<K> {
         let mut parts = Vec::new();
         for region in [self, other] {
             match region {
@@ -76,14 +80,14 @@ impl Region {
             }
         }
         // `A and not A` has points, those with stored fills; `A or not A` has all.
-        let complement = |p: &Region| parts.contains(&Region::Not(Box::new(p.clone())));
+        let complement = |p: &Region<K>| parts.contains(&Region::Not(Box::new(p.clone())));
         if parts.contains(&Region::All) || parts.iter().any(complement) {
             return Region::All;
         }
         parts.retain(|p| *p != Region::Nothing);
         parts.sort();
         parts.dedup();
-        let kept: Vec<Region> = parts
+        let kept: Vec<Region<K>> = parts
             .iter()
             .filter(|p| match p {
                 Region::Both(inner) => !inner.iter().any(|i| parts.contains(i)),
@@ -96,57 +100,148 @@ impl Region {
 
     /// The points that are not in it, by De Morgan's laws: complements stand before operands only.
     #[must_use]
-    pub fn without(self) -> Region {
+    pub fn complement(self) -> Region<K> {
         match self {
             Region::All => Region::Nothing,
             Region::Nothing => Region::All,
             Region::Not(inner) => *inner,
             Region::Stored(k) => Region::Not(Box::new(Region::Stored(k))),
             Region::Both(parts) => {
-                parts.into_iter().fold(Region::Nothing, |all, p| all.either(p.without()))
+                parts.into_iter().fold(Region::Nothing, |all, p| all.either(p.complement()))
             }
             Region::Either(parts) => {
-                parts.into_iter().fold(Region::All, |all, p| all.both(p.without()))
+                parts.into_iter().fold(Region::All, |all, p| all.both(p.complement()))
             }
         }
     }
 
     /// Whether a point is in it, given what each operand holds there.
-    pub fn contains(&self, presence: &dyn Fn(usize) -> Presence) -> bool {
+    pub fn contains(&self, presence: &dyn Fn(&K) -> Presence) -> bool {
         match self {
             Region::All => true,
             Region::Nothing => false,
-            Region::Stored(k) => presence(*k) != Presence::Missing,
+            Region::Stored(k) => presence(k) != Presence::Missing,
             Region::Not(inner) => match &**inner {
-                Region::Stored(k) => presence(*k) != Presence::Differs,
-                inner => inner.clone().without().contains(presence),
+                Region::Stored(k) => presence(k) != Presence::Differs,
+                inner => inner.clone().complement().contains(presence),
             },
             Region::Both(parts) => parts.iter().all(|p| p.contains(presence)),
             Region::Either(parts) => parts.iter().any(|p| p.contains(presence)),
         }
     }
 
-    /// As text, with the operands' names: `(A or B) and not C`.
-    pub fn text(&self, names: &[&str]) -> String {
-        let inside = |part: &Region| {
-            let text = part.text(names);
-            match part {
-                Region::Both(_) | Region::Either(_) => format!("({text})"),
-                _ => text,
-            }
-        };
+    /// The points that are in all of these.
+    pub fn all_of(parts: impl IntoIterator<Item = Region<K>>) -> Region<K> {
+        parts.into_iter().fold(Region::All, Region::both)
+    }
+
+    /// The points that are in any of these.
+    pub fn any_of(parts: impl IntoIterator<Item = Region<K>>) -> Region<K> {
+        parts.into_iter().fold(Region::Nothing, Region::either)
+    }
+
+    /// The region once it is known of an operand whether it is stored.
+    #[must_use]
+    pub fn with(&self, operand: &K, stored: bool) -> Region<K> {
         match self {
-            Region::All => "all".to_string(),
-            Region::Nothing => "nothing".to_string(),
-            Region::Stored(k) => names.get(*k).copied().unwrap_or("?").to_string(),
-            Region::Not(inner) => format!("not {}", inside(inner)),
-            Region::Both(parts) => parts.iter().map(inside).collect::<Vec<_>>().join(" and "),
-            Region::Either(parts) => parts.iter().map(inside).collect::<Vec<_>>().join(" or "),
+            Region::Stored(k) if k == operand => match stored {
+                true => Region::All,
+                false => Region::Nothing,
+            },
+            Region::All | Region::Nothing | Region::Stored(_) => self.clone(),
+            Region::Not(inner) => inner.with(operand, stored).complement(),
+            Region::Both(parts) => Region::all_of(parts.iter().map(|p| p.with(operand, stored))),
+            Region::Either(parts) => Region::any_of(parts.iter().map(|p| p.with(operand, stored))),
+        }
+    }
+
+    /// The operands that it mentions, in order of occurrence.
+    pub fn operands(&self) -> Vec<K> {
+        let mut out = Vec::new();
+        self.collect(&mut out);
+        out
+    }
+
+    fn collect(&self, out: &mut Vec<K>) {
+        match self {
+            Region::Stored(k) if !out.contains(k) => out.push(k.clone()),
+            Region::Stored(_) | Region::All | Region::Nothing => {}
+            Region::Not(inner) => inner.collect(out),
+            Region::Both(parts) | Region::Either(parts) => {
+                parts.iter().for_each(|p| p.collect(out));
+            }
+        }
+    }
+
+    /// Whether it holds where none of the operands is stored.
+    pub fn holds_without_any(&self) -> bool {
+        let operands = self.operands();
+        operands.iter().fold(self.clone(), |r, k| r.with(k, false)) == Region::All
+    }
+
+    /// The same region by other names.
+    pub fn map<M: Clone + Ord>(&self, f: &impl Fn(&K) -> M) -> Region<M> {
+        match self {
+            Region::All => Region::All,
+            Region::Nothing => Region::Nothing,
+            Region::Stored(k) => Region::Stored(f(k)),
+            Region::Not(inner) => inner.map(f).complement(),
+            Region::Both(parts) => Region::all_of(parts.iter().map(|p| p.map(f))),
+            Region::Either(parts) => Region::any_of(parts.iter().map(|p| p.map(f))),
+        }
+    }
+
+    /// Reads back what is printed; `name` reads what an operand is called.
+    pub fn parse(text: &str, name: &impl Fn(&str) -> Option<K>) -> Option<Region<K>> {
+        let parts = |separator: &str| -> Option<Vec<Region<K>>> {
+            split(text, separator).into_iter().map(|part| Region::parse(part, name)).collect()
+        };
+        if split(text, " or ").len() > 1 {
+            return Some(Region::any_of(parts(" or ")?));
+        }
+        if split(text, " and ").len() > 1 {
+            return Some(Region::all_of(parts(" and ")?));
+        }
+        if let Some(inner) = text.strip_prefix("not ") {
+            return Some(Region::parse(inner, name)?.complement());
+        }
+        match (text, in_parentheses(text)) {
+            ("everywhere", _) => Some(Region::All),
+            ("nowhere", _) => Some(Region::Nothing),
+            (_, Some(inner)) => Region::parse(inner, name),
+            _ => Some(Region::Stored(name(text)?)),
         }
     }
 }
 
-fn one_or(mut parts: Vec<Region>, none: Region, many: fn(Vec<Region>) -> Region) -> Region {
+/// `(A or B) and not C`
+impl<K: fmt::Display> fmt::Display for Region<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (word, parts) = match self {
+            Region::All => return f.write_str("everywhere"),
+            Region::Nothing => return f.write_str("nowhere"),
+            Region::Stored(k) => return k.fmt(f),
+            Region::Not(inner) => ("not ", std::slice::from_ref(&**inner)),
+            Region::Both(parts) => (" and ", parts.as_slice()),
+            Region::Either(parts) => (" or ", parts.as_slice()),
+        };
+        for (k, part) in parts.iter().enumerate() {
+            let single = matches!(self, Region::Not(_));
+            f.write_str(if k > 0 || single { word } else { "" })?;
+            match part {
+                Region::Both(_) | Region::Either(_) => write!(f, "({part})")?,
+                part => write!(f, "{part}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn one_or<K>(
+    mut parts: Vec<Region<K>>,
+    none: Region<K>,
+    many: fn(Vec<Region<K>>) -> Region<K>,
+) -> Region<K> {
     match parts.len() {
         0 => none,
         1 => parts.remove(0),
@@ -163,7 +258,7 @@ mod tests {
     }
 
     fn text(region: &Region) -> String {
-        region.text(&["A", "B", "C"])
+        region.map(&|&k| ["A", "B", "C"][k]).to_string()
     }
 
     #[test]
@@ -172,23 +267,23 @@ mod tests {
         assert_eq!(text(&b.clone().both(a.clone()).both(b.clone())), "A and B");
         assert_eq!(text(&a.clone().both(a.clone().either(b.clone()))), "A");
         assert_eq!(text(&a.clone().either(a.clone().both(b.clone()))), "A");
-        assert_eq!(text(&a.clone().either(a.clone().without())), "all");
-        assert_eq!(text(&a.clone().both(Region::Nothing)), "nothing");
+        assert_eq!(text(&a.clone().either(a.clone().complement())), "everywhere");
+        assert_eq!(text(&a.clone().both(Region::Nothing)), "nowhere");
         assert_eq!(text(&a.clone().either(b.clone()).both(c).both(Region::All)), "C and (A or B)");
-        assert_eq!(text(&a.either(b).without()), "not A and not B");
+        assert_eq!(text(&a.either(b).complement()), "not A and not B");
     }
 
     #[test]
     fn an_entry_that_holds_the_fill_is_on_both_sides() {
         let a = stored(0);
-        let at = |presence: Presence| move |_: usize| presence;
+        let at = |presence: Presence| move |_: &usize| presence;
         for (presence, inside, outside) in [
             (Presence::Missing, false, true),
             (Presence::Fill, true, true),
             (Presence::Differs, true, false),
         ] {
             assert_eq!(a.contains(&at(presence)), inside);
-            assert_eq!(a.clone().without().contains(&at(presence)), outside);
+            assert_eq!(a.clone().complement().contains(&at(presence)), outside);
         }
     }
 }

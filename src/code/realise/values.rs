@@ -4,8 +4,9 @@ use super::super::ir::{Access, Assign, BinaryOp, Block, Expr, Load, Stmt, Type};
 use super::{Found, Realiser};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
-use crate::iterspace::{Region, Value};
+use crate::iterspace::Value;
 use crate::loops::{Lookup, Place, Take, Term};
+use crate::operators::Region;
 use crate::program::{Coefficient, Op, Scalar};
 use crate::tensor::ValueType;
 
