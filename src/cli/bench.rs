@@ -71,7 +71,7 @@ impl Bench {
         }
         let kernel = self.options.kernel(&self.expression)?;
         let program = Program::parse(&self.expression)?;
-        program.compiled()?;
+        program.assignment()?;
         let wish = OutputWish::parse(&self.output, &program)?;
         wish.without_file("bench")?;
         let inputs = data::inputs(&program, &self.tensors, &self.options)?;

@@ -84,7 +84,7 @@ pub fn with_tensors(
         kernel = kernel.layout(name, layout);
     }
     if !tensors.tensors.is_empty() {
-        program.compiled()?;
+        program.assignment()?;
         let inputs = data::some_inputs(program, tensors, options)?;
         let output = &program.output()?.tensor;
         let all = program

@@ -50,7 +50,7 @@ impl Run {
         let written = program.output()?;
         let rank = written.rank();
         // Refused before any work is done, and before data are asked for.
-        program.compiled()?;
+        program.assignment()?;
         let wish = OutputWish::parse(&self.output, &program)?;
         let target =
             wish.file.map(|text| Target::parse(text, rank, self.options.json)).transpose()?;

@@ -13,7 +13,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name, Relop};
 use crate::layout::{Layout, Property};
 use crate::operators::Region;
-use crate::program::{Access, Expr, Op, Program};
+use crate::program::{Access, AssignOp, Expr, Op, Program};
 use crate::theory::Theory;
 
 /// More choices of one piece for each operand are refused: every one is a loop nest of its own.
@@ -67,7 +67,7 @@ pub fn compose_by(
     shares: Option<&Name>,
     union: Union,
 ) -> Result<Vec<Space>> {
-    let assignment = program.compiled()?;
+    let assignment = program.assignment()?;
     let text: Arc<str> = Arc::from(program.text.as_str());
     let indices = program.indices();
     let mut names = Names::default();
@@ -217,19 +217,22 @@ pub fn compose_by(
         let inside = |c: &Constraint| c.as_bool() == Some(true) || box_constraints.contains(c);
         o.is_direct() && o.pieces.len() == 1 && o.pieces[0].iter().all(inside)
     };
-    let sums: Vec<Value<usize>> = match union {
-        Union::Passes => vec![value],
-        Union::Distribute => {
+    let sums = assignment.op.combines() == AssignOp::Add;
+    let terms: Vec<Value<usize>> = match union {
+        Union::Distribute if sums => {
             let signed = |(negative, term): (bool, &Value<usize>)| match negative {
                 true => term.clone().negated(),
                 false => term.clone(),
             };
             value.terms().into_iter().map(signed).collect()
         }
+        _ => vec![value],
     };
     let mut parts: Vec<(Case, Value<usize>)> = Vec::new();
-    for value in sums {
-        for case in cases(&region(&value, &is_total)) {
+    for value in terms {
+        // Zeros change products, and may be the least or the greatest.
+        let region = if sums { region(&value, &is_total) } else { Region::All };
+        for case in cases(&region) {
             let value = value.without(&|k| case.missed.contains(k));
             refuse_repeated(program, &operands, &case, &value)?;
             parts.push((case, value));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::Names;
+use crate::check::stores_coordinates_once;
 use crate::formula::{Affine, Arith, Constraint, Name, Relop};
 use crate::layout::{IndexArray, Layout, Property};
 
@@ -229,6 +230,29 @@ impl Operand {
         let sizes = self.layout.params.keys().zip(self.params.keys());
         let both = arrays.chain(sizes).map(|(original, here)| (original.clone(), here.clone()));
         both.chain([(self.layout.value.name.clone(), self.value_array.clone())])
+    }
+
+    /// Whether it is proved that no coordinate is stored twice.
+    pub fn stores_coordinates_once(&self) -> bool {
+        stores_coordinates_once(&self.layout)
+    }
+
+    /// The same operand, its positions by other names.
+    #[must_use]
+    pub fn with_positions(&self, name: &mut dyn FnMut(&Name) -> Name) -> Operand {
+        let new: IndexMap<Name, Name> =
+            self.positions.iter().map(|p| (p.clone(), name(p))).collect();
+        let renamed = |n: &Name| new.get(n).cloned();
+        Operand {
+            positions: new.values().cloned().collect(),
+            pieces: self
+                .pieces
+                .iter()
+                .map(|piece| piece.iter().map(|c| c.rename(&renamed)).collect())
+                .collect(),
+            value_index: self.value_index.iter().map(|e| e.rename(&renamed)).collect(),
+            ..self.clone()
+        }
     }
 
     /// A direct operand's positions are functions of its subscripts; it has no dimension of its own.

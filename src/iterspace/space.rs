@@ -112,10 +112,15 @@ impl Space {
     }
 
     /// The space of a lookup of operand `k`, by one of its pieces: `known` holds already, and only its
-    /// positions are to be found.
+    /// positions are to be found. Each piece has names of its own for them.
     pub fn of_lookup(&self, k: usize, piece: usize, known: Vec<Constraint>) -> Space {
+        let (mut operands, mut names) = (self.operands.clone(), self.names.clone());
+        if piece > 0 {
+            let mut own = |p: &Name| names.fresh(&format!("{p}_{}", piece + 1));
+            operands[k] = operands[k].with_positions(&mut own);
+        }
         let mut constraints = known;
-        for c in &self.operands[k].pieces[piece] {
+        for c in &operands[k].pieces[piece] {
             if !constraints.contains(c) && c.as_bool() != Some(true) {
                 constraints.push(c.clone());
             }
@@ -125,6 +130,8 @@ impl Space {
         let mut pieces = self.pieces.clone();
         pieces[k] = piece;
         Space {
+            operands,
+            names,
             stored,
             pieces,
             demanded: constraints.clone(),

@@ -41,7 +41,7 @@ mod run;
 pub use compile::CompiledKernel;
 pub use measure::index_width;
 pub use plan::{Planned, Request};
-pub use run::Call;
+pub use run::{Call, fill_initially};
 
 use std::sync::Arc;
 

@@ -12,7 +12,8 @@ use crate::exec::Arguments;
 use crate::formula::{Arith, Name};
 use crate::layout::Layout;
 use crate::module::{TensorSignature, index_type};
-use crate::program::{Extents, resolve};
+use crate::operators::{Operators, Value};
+use crate::program::{AssignOp, Extents, resolve};
 use crate::tensor::{IndexData, IndexType, Tensor, Values, room};
 
 /// A kernel with validated arguments, ready to run any number of times.
@@ -70,6 +71,33 @@ impl SizeLookup<'_> {
         };
         e.value(&(size, element))
     }
+}
+
+/// Fills an output with what its operator begins with: 0 for sums, infinity for the least float.
+///
+/// # Errors
+/// If the operator has no identity of that type.
+pub fn fill_initially(values: &mut Values, op: AssignOp) -> Result<()> {
+    if op.combines() == AssignOp::Add {
+        // They are zeros.
+        return Ok(());
+    }
+    let operator = Operators::shipped()?.named(op.operator())?;
+    let ty = values.value_type();
+    let identity = operator.identity(ty, 0).ok_or_else(|| {
+        Diagnostic::new(Code::Operator, format!("`{op}` has nothing to begin with in type {ty}"))
+            .help("give the output an initial value (`-t NAME=FILE`)")
+    })?;
+    match (values, identity) {
+        (Values::F64(v), Value::F64(x)) => v.fill(x),
+        (Values::F32(v), Value::F32(x)) => v.fill(x),
+        (Values::I64(v), Value::I64(x)) => v.fill(x),
+        (Values::I32(v), Value::I32(x)) => v.fill(x),
+        (Values::U8(v), Value::U8(x)) => v.fill(x),
+        (Values::Bool(v), Value::Bool(x)) => v.fill(x),
+        _ => return Err(Diagnostic::defect("an identity of another type")),
+    }
+    Ok(())
 }
 
 impl CompiledKernel {
@@ -159,7 +187,7 @@ impl CompiledKernel {
         Ok(Call { kernel: self, output, arguments, _inputs: inputs })
     }
 
-    /// Zeros, or a copy of the initial value; the index arrays are those of `shared`.
+    /// What the operator leaves as it is, or a copy of the initial value; the index arrays are those of `shared`.
     fn output(
         &self,
         extents: &Extents,
@@ -213,10 +241,12 @@ impl CompiledKernel {
             let remedy = "use smaller extents, or an output that shares the sparsity of an input";
             room(bytes, &what, remedy)?;
         }
-        let values = length.and_then(|n| Values::try_zeros(value_type, n)).ok_or_else(|| {
-            Diagnostic::new(Code::Shape, format!("the output `{name}` does not fit in memory"))
-                .help("use smaller extents, or a sparser output")
-        })?;
+        let mut values =
+            length.and_then(|n| Values::try_zeros(value_type, n)).ok_or_else(|| {
+                Diagnostic::new(Code::Shape, format!("the output `{name}` does not fit in memory"))
+                    .help("use smaller extents, or a sparser output")
+            })?;
+        fill_initially(&mut values, self.planned.program().assignment()?.op)?;
         let output = Tensor::new(layout.clone(), dims.clone(), &counted, arrays, values)?;
         self.check_width(name, output.dims(), output.params())?;
         Ok(output)

@@ -8,7 +8,6 @@ use super::tree::{
     Among, Block, Find, Lookup, Loop, Loops, Node, Place, Search, SearchId, Skip, Take, Term,
     Update,
 };
-use crate::check::stores_coordinates_once;
 use crate::formula::{Constraint, Formula, Name};
 use crate::iterspace::Operand;
 use crate::operators::Region;
@@ -48,8 +47,8 @@ struct Levels<'a> {
     from: usize,
     /// Its finds.
     finds: (usize, usize),
-    /// The lookup's name, and its operand.
-    lookup: Option<(&'a Name, usize)>,
+    /// What is found, if they are those of a lookup.
+    lookup: Option<&'a Take>,
 }
 
 impl<'a> Builder<'a> {
@@ -144,11 +143,16 @@ impl<'a> Builder<'a> {
             let name = self.lookup_name(looked.operand);
             let mut body = Vec::new();
             for piece in &looked.pieces {
+                let o = &s.space.operands[looked.operand];
+                let place =
+                    Place { array: o.value_array.clone(), index: piece.value_index.clone() };
+                let sums = !o.stores_coordinates_once();
+                let take = Take { name: name.clone(), place, sums };
                 let levels = Levels {
                     nest: &piece.nest,
                     from: d,
                     finds: (piece.finds.start, piece.finds.end),
-                    lookup: Some((&name, looked.operand)),
+                    lookup: Some(&take),
                 };
                 // The name lives as long as this call; what is built owns its copy.
                 let inner = Builder {
@@ -239,10 +243,8 @@ impl<'a> Builder<'a> {
         let space = &self.statement.space;
         let place =
             |o: &Operand| Place { array: o.value_array.clone(), index: o.value_index.clone() };
-        if let Some((name, operand)) = levels.lookup {
-            let o = &space.operands[operand];
-            let sums = !stores_coordinates_once(&o.layout);
-            return vec![Node::Take(Box::new(Take { name: name.clone(), place: place(o), sums }))];
+        if let Some(take) = levels.lookup {
+            return vec![Node::Take(Box::new(take.clone()))];
         }
         let term = |&k: &usize| match space.stored.contains(&k) {
             true => Term::Element(place(&space.operands[k])),
@@ -250,6 +252,7 @@ impl<'a> Builder<'a> {
         };
         let update = Node::Update(Box::new(Update {
             target: place(space.output()),
+            op: space.op.combines(),
             value: space.value.map(&term),
             text: space.text.clone(),
         }));

@@ -81,7 +81,7 @@ impl Outline {
                     writeln!(f, "{pad}when {region}")?;
                     self.block(body, depth + 1, f)?;
                 }
-                Node::Update(u) => writeln!(f, "{pad}{} += {}", u.target, u.value)?,
+                Node::Update(u) => writeln!(f, "{pad}{} {} {}", u.target, u.op, u.value)?,
                 Node::Piece(body) => {
                     writeln!(f, "{pad}piece")?;
                     self.block(body, depth + 1, f)?;

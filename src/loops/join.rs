@@ -23,6 +23,7 @@ pub(super) fn join(loops: &mut Loops, pieces: Vec<Block>, statements: &[Statemen
             taken.extend(o.arrays.keys().chain([&o.value_array]).cloned());
         }
     }
+    pieces.iter().for_each(|piece| taken.extend(binds(piece)));
     let mut joined: Vec<Block> = Vec::new();
     for (k, piece) in pieces.into_iter().enumerate() {
         let finds = loops.finds.clone();
@@ -256,6 +257,7 @@ fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) ->
             }
             Node::Update(u) => Node::Update(Box::new(Update {
                 target: place(&u.target),
+                op: u.op,
                 value: u.value.map(&|term| match term {
                     Term::Element(p) => Term::Element(place(p)),
                     Term::Found(found) => Term::Found(name(found)),

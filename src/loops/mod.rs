@@ -16,7 +16,7 @@
 //!         | 'lookup' (l ['and whether'] | 'whether' l) block   what an operand stores here, zero if nothing
 //!         | ('take' | 'add') l 'from' a[e, …]              found by that lookup
 //!         | 'when' region block                            by what lookups have found
-//!         | a[e, …] '+=' value
+//!         | a[e, …] ('+=' | '*=' | 'min=' | 'max=') value
 //!         | 'piece' block
 //! range  := end..end                                       the upper end exclusive
 //! value  := an expression over elements a[e, …], lookups and numbers

@@ -11,6 +11,7 @@ use crate::formula::split::split;
 use crate::formula::{Constraint, Formula, Name, parse};
 use crate::iterspace::Value;
 use crate::operators::Region;
+use crate::program::AssignOp;
 use crate::scan::Range;
 
 impl Outline {
@@ -204,7 +205,9 @@ fn tests(text: &str) -> Result<Vec<Constraint>> {
 
 /// `a[e] += -2.5 * b[e] * c[] + found`
 fn update(line: &str) -> Result<Option<Node>> {
-    let Some((target, value)) = line.split_once(" += ") else { return Ok(None) };
+    let combined = AssignOp::ALL.into_iter().filter(|op| op.combines() == *op);
+    let mut parts = combined.filter_map(|op| Some((op, line.split_once(&format!(" {op} "))?)));
+    let Some((op, (target, value))) = parts.next() else { return Ok(None) };
     let Some(target) = place(target)? else { return Ok(None) };
     let term = |text: &str| match place(text) {
         Ok(Some(place)) => Some(Term::Element(place)),
@@ -212,7 +215,7 @@ fn update(line: &str) -> Result<Option<Node>> {
         Err(_) => None,
     };
     let Some(value) = Value::parse(value, &term) else { return Ok(None) };
-    Ok(Some(Node::Update(Box::new(Update { target, value, text: Arc::from("") }))))
+    Ok(Some(Node::Update(Box::new(Update { target, op, value, text: Arc::from("") }))))
 }
 
 /// `take l from a[e]`

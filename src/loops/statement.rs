@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Constraint, Formula, Name};
+use crate::formula::{Arith, Constraint, Formula, Name};
 use crate::iterspace::{LoopKind, Space, loop_kind};
+use crate::program::AssignOp;
 use crate::prover::Prover;
 use crate::scan::{Nest, scan, scan_within};
 use crate::schedule::Schedule;
@@ -49,6 +50,8 @@ pub struct LookedPiece {
     pub guards: Vec<Constraint>,
     /// The levels around the lookup, then its own.
     pub nest: Nest,
+    /// The subscripts of its value.
+    pub value_index: Vec<Arith>,
     /// Its finds among those of the statement.
     pub finds: Range<usize>,
 }
@@ -88,10 +91,12 @@ impl Statement {
             let mut needs = |n: &Name| depth = depth.max(nest.level_of(n).map_or(0, |at| at + 1));
             o.subscripts.iter().for_each(|s| s.visit_vars(&mut needs));
             let mut dims: Vec<Name> = nest.levels[..depth].iter().map(|l| l.var.clone()).collect();
-            dims.extend(o.positions.iter().cloned());
+            let around = dims.len();
             let mut pieces = Vec::new();
             for piece in 0..o.pieces.len() {
                 let inner = space.of_lookup(operand, piece, nest.known_before(depth));
+                dims.truncate(around);
+                dims.extend(inner.operands[operand].positions.iter().cloned());
                 let found = scan_within(&inner, &dims, &nest, depth, prover)?;
                 let Some((nest, guards)) = found else { continue };
                 let start = finds.len();
@@ -100,7 +105,8 @@ impl Statement {
                     chosen.push(best(&find, &nest)?);
                     finds.push(find);
                 }
-                pieces.push(LookedPiece { guards, nest, finds: start..finds.len() });
+                let value_index = inner.operands[operand].value_index.clone();
+                pieces.push(LookedPiece { guards, nest, value_index, finds: start..finds.len() });
             }
             lookups.push(Looked { operand, depth, pieces });
         }
@@ -147,6 +153,12 @@ impl Statement {
         0..pieces.map(|piece| piece.finds.start).min().unwrap_or(self.finds.len())
     }
 
+    /// Whether something is looked up of which the value does not matter.
+    pub fn only_asks(&self) -> bool {
+        let leaves = self.space.value.leaves();
+        self.lookups.iter().any(|looked| !leaves.contains(&&looked.operand))
+    }
+
     /// What is looked up, in the order of depth.
     pub fn lookups(&self) -> &[Looked] {
         &self.lookups
@@ -173,7 +185,24 @@ impl Statement {
         }
         let private = match self.loop_kind(level, prover) {
             LoopKind::Parallel => false,
-            LoopKind::Reduction(_) => true,
+            LoopKind::Reduction(_) if self.space.op.combines() == AssignOp::Add => true,
+            LoopKind::Reduction(conflict) => {
+                let var = &self.nest.levels[level].var;
+                return Err(Diagnostic::new(
+                    Code::Dependence,
+                    format!(
+                        "iterations of `{var}` combine into one element by `{}`",
+                        self.space.op
+                    ),
+                )
+                .note(format!(
+                    "threads sum privately, and do nothing else so: {}",
+                    LoopKind::Reduction(conflict)
+                ))
+                .help(
+                    "run it on one thread, or choose a loop order with the output's indices first",
+                ));
+            }
             LoopKind::Unknown(why) => {
                 let var: &Name = &self.nest.levels[level].var;
                 return Err(Diagnostic::new(

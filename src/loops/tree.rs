@@ -9,6 +9,7 @@ use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
 use crate::iterspace::Value;
 use crate::operators::Region;
+use crate::program::AssignOp;
 use crate::scan::Range;
 use crate::synth::{self, Plan, Proved};
 
@@ -148,6 +149,8 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
     pub target: Place,
+    /// Not `=`: elements are combined.
+    pub op: AssignOp,
     pub value: Value<Term>,
     /// The text that its places are in.
     pub text: Arc<str>,

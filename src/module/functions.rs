@@ -11,6 +11,7 @@ use crate::code::realise::size;
 use crate::code::{AccessProof, Argument, Body, Doc, Expr, Lines, VarId};
 use crate::formula::{Arith, Name};
 use crate::iterspace::{Operand, Role};
+use crate::loops::Statement;
 use crate::program::AssignOp;
 
 pub(super) struct Functions<'a> {
@@ -144,13 +145,16 @@ impl<'a> Functions<'a> {
 
     /// `#[allow(…)] pub fn name(…) -> result {`
     fn opening(&self, head: &str, parameters: &[String], result: &str, out: &mut Lines) {
-        // A kernel that never enters its loops reads nothing.
-        out.line(match self.body.block.is_empty() {
-            true => {
-                "#[allow(non_snake_case, unused_unsafe, unused_variables, clippy::too_many_arguments)]"
-            }
-            false => "#[allow(non_snake_case, clippy::too_many_arguments)]",
-        });
+        // A kernel that never enters its loops reads nothing, and where only the success of a search
+        // matters, its position is not read.
+        let mut allowed = vec!["non_snake_case"];
+        if self.body.block.is_empty() {
+            allowed.extend(["unused_unsafe", "unused_variables"]);
+        } else if self.spec.statements.iter().any(Statement::only_asks) {
+            allowed.push("unused_assignments");
+        }
+        allowed.push("clippy::too_many_arguments");
+        out.line(&format!("#[allow({})]", allowed.join(", ")));
         out.function(head, parameters, result);
     }
 

@@ -423,6 +423,25 @@ impl AssignOp {
     pub const ALL: [AssignOp; 5] =
         [AssignOp::Assign, AssignOp::Add, AssignOp::Mul, AssignOp::Min, AssignOp::Max];
 
+    /// How elements are combined: `=` of index notation sums.
+    #[must_use]
+    pub fn combines(self) -> AssignOp {
+        match self {
+            AssignOp::Assign => AssignOp::Add,
+            other => other,
+        }
+    }
+
+    /// The operator of `operators/` by which elements are combined.
+    pub fn operator(self) -> &'static str {
+        match self {
+            AssignOp::Assign | AssignOp::Add => "add",
+            AssignOp::Mul => "mul",
+            AssignOp::Min => "min",
+            AssignOp::Max => "max",
+        }
+    }
+
     /// The spelling, e.g. `+=`.
     pub fn as_str(self) -> &'static str {
         match self {

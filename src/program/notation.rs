@@ -105,26 +105,6 @@ fn indices(output: &Access, value: &Expr) -> Vec<Name> {
 }
 
 impl Program {
-    /// The one assignment that kernels are made from, which combines as they can.
-    ///
-    /// # Errors
-    /// Those of [`Program::assignment`], and [`Code::Program`] for other combinations than sums.
-    pub fn compiled(&self) -> Result<Assignment<'_>> {
-        let assignment = self.assignment()?;
-        if matches!(assignment.op, AssignOp::Assign | AssignOp::Add) {
-            return Ok(assignment);
-        }
-        // The first text after the output.
-        let end = assignment.output.span.end;
-        let rest = self.text.get(end..).unwrap_or("");
-        let start = end + (rest.len() - rest.trim_start().len());
-        let place = start..start + assignment.op.as_str().len();
-        Err(Diagnostic::new(Code::Program, format!("`{}` is not supported yet", assignment.op))
-            .at(place, "kernels sum")
-            .within(SOURCE_NAME, &self.text)
-            .help("use `=` or `+=`"))
-    }
-
     /// The one assignment that index notation stands for.
     ///
     /// # Errors

@@ -23,6 +23,7 @@ pub fn schedule(space: &Space, requested: &[Name]) -> Result<Schedule> {
     let access = |o: &Operand| access(o, &drivers);
     let leaf = Schedule::Assign(Assign {
         target: access(space.output()),
+        op: space.op.combines(),
         value: space.value.map(&|&k| access(&space.operands[k])),
     });
     let schedule = placed.into_iter().rev().fold(leaf, |body, (dim, how)| Schedule::Forall {

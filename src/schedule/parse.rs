@@ -4,6 +4,7 @@ use super::tree::{Access, Assign, How, Protocol, Schedule};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Name, parse};
 use crate::iterspace::Value;
+use crate::program::AssignOp;
 
 impl Schedule {
     /// Reads a schedule back, a line for each dimension and one for the assignment.
@@ -35,8 +36,12 @@ impl Schedule {
 }
 
 fn assign(line: &str) -> Option<Assign> {
-    let (target, value) = line.split_once(" += ")?;
-    Some(Assign { target: access(target.trim())?, value: Value::parse(value.trim(), &access)? })
+    let mut parts = AssignOp::ALL.into_iter().filter(|op| op.combines() == *op).filter_map(|op| {
+        let (target, value) = line.split_once(&format!(" {op} "))?;
+        Some((op, target.trim(), value.trim()))
+    });
+    let (op, target, value) = parts.next()?;
+    Some(Assign { target: access(target)?, op, value: Value::parse(value, &access)? })
 }
 
 fn access(text: &str) -> Option<Access> {

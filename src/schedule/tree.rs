@@ -5,6 +5,7 @@ use std::fmt;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Name};
 use crate::iterspace::{Space, Value};
+use crate::program::AssignOp;
 
 /// In which order the dimensions of a space are visited.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +32,8 @@ pub enum How {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assign {
     pub target: Access,
+    /// Not `=`: elements are combined.
+    pub op: AssignOp,
     pub value: Value<Access>,
 }
 
@@ -151,7 +154,7 @@ impl fmt::Display for Schedule {
 
 impl fmt::Display for Assign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} += {}", self.target, self.value)
+        write!(f, "{} {} {}", self.target, self.op, self.value)
     }
 }
 

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use siskin::code::interpret::{Arguments, Interpreter};
 use siskin::formula::{Arith, Name};
 use siskin::iterspace::Role;
-use siskin::kernel::Planned;
+use siskin::kernel::{Planned, fill_initially};
 use siskin::layout::Layout;
 use siskin::module::{Signature, index_type};
 use siskin::program::Extents;
@@ -18,7 +18,8 @@ use super::library::{Library, RawArray};
 /// More than any kernel of a test needs.
 const FUEL: u64 = 50_000_000;
 
-/// The tensors of a run: their arrays have the types of the kernel, the output holds zeros.
+/// The tensors of a run: their arrays have the types of the kernel, the output what its
+/// operator begins with.
 pub struct Bound<'a> {
     made: &'a Made,
     extents: &'a Extents,
@@ -178,7 +179,9 @@ fn blank(
     let counted = shared.map(|input| input.params().clone()).unwrap_or_default();
     let sizes = Sizes { layout, dims, counted: &counted, arrays: &arrays };
     let len = sizes.value(&layout.value.len).ok_or("the output has no size")?;
-    let values = Values::zeros(planned.value_type(), len as usize);
+    let mut values = Values::zeros(planned.value_type(), len as usize);
+    let op = planned.statements()[0].space().op;
+    fill_initially(&mut values, op).map_err(|e| format!("{e:#?}"))?;
     Tensor::new(layout.clone(), dims.clone(), &counted, arrays, values)
         .map_err(|e| format!("{e:#?}"))
 }

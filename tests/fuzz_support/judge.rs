@@ -297,7 +297,19 @@ fn on_data(
             .into_iter()
             .map(f64::from)
             .collect(),
-        _ => oracle(program, &dims, &dense, &extents, |v| v)?,
+        ValueType::I32 => oracle(program, &dims, &dense, &extents, |v| v as i32)?
+            .into_iter()
+            .map(f64::from)
+            .collect(),
+        ValueType::I64 => oracle(program, &dims, &dense, &extents, |v| v as i64)?
+            .into_iter()
+            .map(|v| v as f64)
+            .collect(),
+        ValueType::F32 => oracle(program, &dims, &dense, &extents, |v| v as f32)?
+            .into_iter()
+            .map(f64::from)
+            .collect(),
+        ValueType::F64 => oracle(program, &dims, &dense, &extents, |v| v)?,
     };
     let bound = Bound::new(&made, &tensors, &extents).map_err(|e| failed(&made, e))?;
     let got = bound.interpreted(threads).map_err(|e| failed(&made, e))?;

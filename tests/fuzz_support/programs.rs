@@ -59,7 +59,7 @@ pub fn source(random: &mut Random) -> Source {
     }
     let output = fresh(maker.random, &mut taken);
     let (rank, left) = maker.output(&output, &mut taken);
-    let op = *maker.random.pick(&["=", "+=", "+="]);
+    let op = *maker.random.pick(&["=", "=", "+=", "+=", "+=", "+=", "min=", "max=", "*="]);
     let value = match maker.random.chance(60) {
         true => terms.join(" * "),
         false => maker.joined(&terms),

@@ -21,16 +21,26 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
     // Of `packing` only what `Tensor::read(..).pack(..)` promises.
     ("files", &["diagnostic", "temporary", "formula", "layout", "tensor", "packing"]),
     // Scalar functions as data: of `layout` only its suggestions, of `tensor` the types of values.
-    ("operators", &["diagnostic", "embedded", "prover", "layout", "tensor"]),
+    ("operators", &["diagnostic", "embedded", "formula", "prover", "layout", "tensor"]),
     ("program", &["diagnostic", "formula"]),
     // Asks of a declaration what a kernel would: in bounds, single-valued, without duplicates.
     ("check", &["diagnostic", "formula", "isl", "prover", "layout", "theory"]),
     (
         "iterspace",
-        &["diagnostic", "formula", "isl", "prover", "layout", "theory", "check", "program"],
+        &[
+            "diagnostic",
+            "formula",
+            "isl",
+            "prover",
+            "layout",
+            "theory",
+            "check",
+            "operators",
+            "program",
+        ],
     ),
     // Who drives an index: in front of the loops.
-    ("schedule", &["diagnostic", "formula", "iterspace"]),
+    ("schedule", &["diagnostic", "formula", "program", "iterspace"]),
     (
         "scan",
         &[
@@ -69,6 +79,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
             "prover",
             "layout",
             "theory",
+            "operators",
             "program",
             "iterspace",
             "schedule",
@@ -86,6 +97,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
             "prover",
             "layout",
             "theory",
+            "operators",
             "program",
             "iterspace",
             "schedule",
@@ -119,6 +131,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
         "kernel",
         &[
             "diagnostic",
+            "operators",
             "formula",
             "isl",
             "prover",

@@ -6,6 +6,7 @@ use super::{Realiser, guarded};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Atom, Constraint, Formula, Name};
 use crate::loops::{self, Among, Loop, Node, Place, Skip, Update, updates};
+use crate::program::AssignOp;
 use crate::scan::Range;
 
 impl Realiser<'_, '_> {
@@ -69,9 +70,19 @@ impl Realiser<'_, '_> {
             }
             Node::Update(u) => {
                 let value = self.computed(&u.value, &u.text)?;
-                out.push(match self.sums.iter().find(|(place, _)| *place == u.target) {
-                    Some((_, var)) => Stmt::Assign { var: *var, op: Assign::Add, value },
-                    None => self.store(&u.target, value),
+                let sum = self.sums.iter().find(|(place, _)| *place == u.target);
+                out.push(match (sum.map(|(_, var)| *var), u.op) {
+                    (Some(var), AssignOp::Add) => Stmt::Assign { var, op: Assign::Add, value },
+                    (Some(var), op) => {
+                        let value = self.combined(op, Expr::Var(var), value);
+                        Stmt::Assign { var, op: Assign::Set, value }
+                    }
+                    (None, AssignOp::Add) => self.store(&u.target, value),
+                    (None, op) => {
+                        let place = self.place(&u.target);
+                        let value = self.combined(op, Expr::Load(place.clone()), value);
+                        Stmt::Store { place, op: Assign::Set, value }
+                    }
                 });
             }
             Node::Piece(body) => {
@@ -204,7 +215,9 @@ impl Realiser<'_, '_> {
                 }
             }
         }
+        let adds = inside.iter().all(|u| u.op == AssignOp::Add);
         if let ([target], [_]) = (targets.as_slice(), inside.as_slice())
+            && adds
             && let Some(code) = self.unrolled(l, target, chunk)?
         {
             out.extend(code);
@@ -214,8 +227,14 @@ impl Realiser<'_, '_> {
         let ty = self.value_type;
         let before = self.sums.len();
         for target in &targets {
-            let sum = self.body.variable("sum", Type::Value(ty));
-            out.push(Stmt::Let { var: sum, mutable: true, value: Expr::zero(ty) });
+            let name = if adds { "sum" } else { "combined" };
+            // A sum is added to the element; what is combined otherwise begins with it.
+            let value = match adds {
+                true => Expr::zero(ty),
+                false => Expr::Load(self.place(target)),
+            };
+            let sum = self.body.variable(name, Type::Value(ty));
+            out.push(Stmt::Let { var: sum, mutable: true, value });
             self.sums.push((target.clone(), sum));
         }
         let signed = self.may_be_negative(&l.range);
@@ -238,7 +257,13 @@ impl Realiser<'_, '_> {
         out.push(Stmt::For { var, lo, hi, body });
         let sums: Vec<(Place, VarId)> = self.sums.drain(before..).collect();
         for (target, sum) in sums {
-            out.push(self.store(&target, Expr::Var(sum)));
+            out.push(match adds {
+                true => self.store(&target, Expr::Var(sum)),
+                false => {
+                    let place = self.place(&target);
+                    Stmt::Store { place, op: Assign::Set, value: Expr::Var(sum) }
+                }
+            });
         }
         self.hoisted.truncate(hoisted);
         Ok(out)

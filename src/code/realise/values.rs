@@ -7,7 +7,7 @@ use crate::formula::Name;
 use crate::iterspace::Value;
 use crate::loops::{Lookup, Place, Take, Term};
 use crate::operators::Region;
-use crate::program::{Coefficient, Op, Scalar};
+use crate::program::{AssignOp, Coefficient, Op, Scalar};
 use crate::tensor::ValueType;
 
 impl Realiser<'_, '_> {
@@ -85,6 +85,19 @@ impl Realiser<'_, '_> {
             });
         }
         Ok(out.unwrap_or_else(|| Expr::zero(ty)))
+    }
+
+    /// `value` combined into what is there.
+    pub(super) fn combined(&self, op: AssignOp, before: Expr, value: Expr) -> Expr {
+        let boolean = self.value_type == ValueType::Bool;
+        let op = match op {
+            AssignOp::Mul => BinaryOp::Mul,
+            AssignOp::Min if boolean => BinaryOp::Mul,
+            AssignOp::Min => BinaryOp::Min,
+            AssignOp::Max if !boolean => BinaryOp::Max,
+            AssignOp::Max | AssignOp::Add | AssignOp::Assign => BinaryOp::Add,
+        };
+        Expr::binary(op, before, value)
     }
 
     /// The variables of a lookup and the code that sets them.
