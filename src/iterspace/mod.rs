@@ -16,12 +16,14 @@
 //! An operand whose positions are affine functions of its subscripts (a dense array) is *direct*: it
 //! adds no dimension, only bounds.
 
+mod accesses;
 mod cases;
 mod compose;
 mod dependence;
 mod empty;
 mod names;
 mod operand;
+mod passes;
 mod place;
 mod points;
 mod region;
@@ -30,10 +32,11 @@ mod transform;
 mod value;
 
 pub use cases::{Case, cases};
-pub use compose::{MOST_CHOICES, Union, compose, compose_by};
+pub use compose::{MOST_CHOICES, compose, compose_by};
 pub use dependence::{Conflict, LoopKind, loop_kind};
 pub use names::Names;
 pub use operand::{Operand, Role};
+pub use passes::Union;
 pub use points::Points;
 pub use space::{Space, Tile};
 pub use value::{Apply, Value};

@@ -1,0 +1,208 @@
+//! From the accesses of a statement to its operands, and to what holds of all of them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::{Names, Operand, Role};
+use crate::check::stores_coordinates_once;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::{Affine, Constraint, Formula, Name};
+use crate::layout::{Layout, Property};
+use crate::program::{Access, Program};
+use crate::theory::Theory;
+
+/// The operands that are met so far.
+pub(super) struct Accesses<'a> {
+    program: &'a Program,
+    layouts: &'a IndexMap<Name, Arc<Layout>>,
+    /// Extent parameter of each index.
+    pub extents: IndexMap<Name, Name>,
+    pub names: Names,
+    /// Extents of dimensions that no index runs along.
+    unnamed: IndexMap<(Name, usize), Name>,
+    /// The output first, then what is read, each access once.
+    pub operands: Vec<Operand>,
+    /// Where the output stands in the text.
+    place: Range<usize>,
+}
+
+impl<'a> Accesses<'a> {
+    /// With the output alone.
+    pub fn new(
+        program: &'a Program,
+        output: &Access,
+        layouts: &'a IndexMap<Name, Arc<Layout>>,
+    ) -> Result<Accesses<'a>> {
+        let indices = program.indices();
+        let mut names = Names::default();
+        indices.iter().for_each(|i| names.take(i));
+        let extents =
+            indices.iter().map(|i| (i.clone(), names.fresh(&Layout::extent_name(i)))).collect();
+        let mut out = Accesses {
+            program,
+            layouts,
+            extents,
+            names,
+            unnamed: IndexMap::new(),
+            operands: Vec::new(),
+            place: output.span.clone(),
+        };
+        out.add(Role::Output, output)?;
+        Ok(out)
+    }
+
+    /// The number of the operand that an access is.
+    ///
+    /// # Errors
+    /// [`Code::Shape`] if its tensor has no layout, or one of another rank.
+    pub fn add(&mut self, role: Role, access: &Access) -> Result<usize> {
+        let layout = self.layouts.get(&access.tensor).ok_or_else(|| {
+            Diagnostic::new(Code::Shape, format!("tensor `{}` has no layout", access.tensor))
+                .at(access.span.clone(), "used here")
+                .within("<expression>", &self.program.text)
+                .help(format!("give one: `-f {0}=LAYOUT` or `-t {0}=FILE:LAYOUT`", access.tensor))
+        })?;
+        if layout.rank() != access.subscripts.len() {
+            return Err(other_rank(self.program, access, layout));
+        }
+        let equal = |o: &Operand| {
+            o.role == Role::Input && o.tensor == access.tensor && o.subscripts == access.subscripts
+        };
+        // With duplicates, the product of two sums is not the sum of the squares.
+        if let Some(k) =
+            self.operands.iter().position(equal).filter(|_| stores_coordinates_once(layout))
+        {
+            return Ok(k);
+        }
+        let operand_extents = access
+            .subscripts
+            .iter()
+            .enumerate()
+            .map(|(d, s)| match s.as_var().and_then(|v| self.extents.get(v)) {
+                Some(extent) => extent.clone(),
+                None => self
+                    .unnamed
+                    .entry((access.tensor.clone(), d))
+                    .or_insert_with(|| self.names.fresh(&format!("N{d}_{}", access.tensor)))
+                    .clone(),
+            })
+            .collect();
+        let again = self.operands.iter().filter(|o| o.tensor == access.tensor).count();
+        let label = match again {
+            0 => access.tensor.to_string(),
+            n => format!("{}_{}", access.tensor, n + 1),
+        };
+        let earlier = self.operands.iter().find(|o| o.tensor == access.tensor);
+        let operand = Operand::new(
+            access.tensor.clone(),
+            label,
+            role,
+            layout.clone(),
+            access.subscripts.clone(),
+            operand_extents,
+            earlier,
+            &mut self.names,
+        );
+        self.operands.push(operand);
+        Ok(self.operands.len() - 1)
+    }
+
+    /// Makes the output write at the positions of an input.
+    ///
+    /// # Errors
+    /// [`Code::Space`] if that is not read, or has no positions.
+    pub fn share(&mut self, tensor: &Name) -> Result<()> {
+        let input = self.operands.iter().skip(1).find(|o| o.tensor == *tensor).cloned();
+        let shared = match input {
+            Some(input) => self.operands[0].share_positions(&input),
+            None => Err(format!("`{tensor}` is not read by the expression")),
+        };
+        shared.map_err(|why| {
+            Diagnostic::new(
+                Code::Space,
+                format!(
+                    "`{}` cannot share the sparsity of `{tensor}`: {why}",
+                    self.operands[0].tensor
+                ),
+            )
+            .at(self.place.clone(), "this output")
+            .within("<expression>", &self.program.text)
+            .help("name a sparse factor, or give the output a layout of its own")
+        })?;
+        Ok(())
+    }
+
+    /// What holds of sizes, and the properties of all tensors.
+    pub fn known(&self) -> (Vec<Constraint>, Vec<Property>) {
+        let mut facts = Vec::new();
+        let mut properties: Vec<Property> = Vec::new();
+        for extent in self.extents.values() {
+            facts.push(Constraint::le(Affine::zero(), Affine::var(extent.clone())));
+        }
+        for (k, o) in self.operands.iter().enumerate() {
+            let first = self.operands[..k].iter().all(|other| other.tensor != o.tensor);
+            let fresh_facts = o.facts.iter().cloned().chain(o.parameter_equations());
+            facts.extend(fresh_facts.filter(|f| first || !facts_contain(&self.operands[..k], f)));
+            if first {
+                properties.extend(o.properties.iter().cloned());
+            }
+            // Another access of the same tensor: one set of extents under two names.
+            if let Some(earlier) = self.operands[..k].iter().find(|other| other.tensor == o.tensor)
+            {
+                for (a, b) in earlier.extents.iter().zip(&o.extents) {
+                    facts.push(Constraint::eq(Affine::var(a.clone()), Affine::var(b.clone())));
+                }
+            }
+        }
+        facts.retain(|f| f.as_bool() != Some(true));
+        facts.dedup();
+        (facts, properties)
+    }
+
+    /// All that proofs stand on.
+    pub fn theory(&self, facts: &[Constraint], properties: &[Property]) -> Theory {
+        let mut parameters: Vec<Name> = Vec::new();
+        let of_operands =
+            self.operands.iter().flat_map(|o| o.extents.iter().chain(o.params.keys()));
+        for n in self.extents.values().chain(of_operands) {
+            if !parameters.contains(n) {
+                parameters.push(n.clone());
+            }
+        }
+        let facts = facts.iter().cloned().map(Formula::Constraint).collect();
+        let mut theory = Theory::new(parameters, facts);
+        for (k, property) in properties.iter().enumerate() {
+            theory.add(&property.formula, Some(k));
+        }
+        let mut arrays: Vec<&Name> = Vec::new();
+        for array in self.operands.iter().flat_map(|o| o.arrays.values()) {
+            if !arrays.contains(&&array.name) {
+                arrays.push(&array.name);
+                theory.add_array(array);
+            }
+        }
+        theory
+    }
+}
+
+fn other_rank(program: &Program, access: &Access, layout: &Layout) -> Box<Diagnostic> {
+    Diagnostic::new(
+        Code::Shape,
+        format!(
+            "`{}` has {} subscript(s), its layout `{}` has {} dimension(s)",
+            access.tensor,
+            access.subscripts.len(),
+            layout.name,
+            layout.rank()
+        ),
+    )
+    .at(access.span.clone(), format!("layout `{}`", layout.name))
+    .within("<expression>", &program.text)
+    .help("choose a layout of this rank, or change the subscripts")
+}
+
+fn facts_contain(earlier: &[Operand], fact: &Constraint) -> bool {
+    earlier.iter().any(|o| o.facts.contains(fact))
+}
