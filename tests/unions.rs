@@ -40,7 +40,7 @@ fn visited(kernel: &Kernel) -> Vec<String> {
 }
 
 fn refused(kernel: &Kernel) -> Box<Diagnostic> {
-    kernel.plan().err().expect("a refusal")
+    kernel.plan().expect_err("a refusal")
 }
 
 #[test]

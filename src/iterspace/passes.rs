@@ -7,7 +7,7 @@
 
 use super::Operand;
 use super::cases::cases;
-use super::region::region;
+use super::region::{region, without};
 use super::value::{Apply, Value};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::operators::Region;
@@ -84,9 +84,9 @@ pub(super) fn passes(
     let mut out = Vec::new();
     for value in terms {
         // Zeros change products, and may be the least or the greatest.
-        let region = if sums { region(&value, is_total) } else { Region::All };
+        let region = if sums { region(&value, is_total)? } else { Region::All };
         for case in cases(&region) {
-            let value = value.without(&|k| case.missed.contains(k));
+            let value = without(&value, &|k| case.missed.contains(&k))?;
             refuse_repeated(program, operands, &case.stored, &value)?;
             let missed = case.missed.iter().map(|k| Region::Stored(*k).complement());
             let rest = Region::all_of(std::iter::once(case.rest).chain(missed));

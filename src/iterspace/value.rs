@@ -91,39 +91,6 @@ impl<L> Value<L> {
         Value::Literal(Literal { value: 0.0, text: "0".to_string(), span: 0..0 })
     }
 
-    fn is_zero(&self) -> bool {
-        matches!(self, Value::Literal(literal) if literal.value == 0.0)
-    }
-
-    /// The value where the leaves for which `missing` holds are zero.
-    ///
-    /// Zeros that nobody stores annihilate whatever they are multiplied by: there is nothing to
-    /// multiply.
-    pub fn without(&self, missing: &impl Fn(&L) -> bool) -> Value<L>
-    where
-        L: Clone,
-    {
-        let Apply { op, args, span } = match self {
-            Value::Leaf(leaf) if missing(leaf) => return Value::zero(),
-            Value::Leaf(_) | Value::Literal(_) => return self.clone(),
-            Value::Apply(apply) => apply,
-        };
-        let new: Vec<Value<L>> = args.iter().map(|arg| arg.without(missing)).collect();
-        let gone = |k: usize| new[k].is_zero() && !args[k].is_zero();
-        match (op, new.len()) {
-            (Op::Mul, 2) if gone(0) || gone(1) => Value::zero(),
-            (Op::Div, 2) if gone(0) => Value::zero(),
-            (Op::Add, 2) if gone(0) => new[1].clone(),
-            (Op::Add | Op::Sub, 2) if gone(1) => new[0].clone(),
-            (Op::Sub, 2) if gone(0) => {
-                Value::Apply(Apply { op: Op::Neg, args: vec![new[1].clone()], span: span.clone() })
-            }
-            (Op::Neg, 1) if gone(0) => Value::zero(),
-            (Op::Min | Op::Max, _) if new.iter().all(Value::is_zero) => Value::zero(),
-            _ => Value::Apply(Apply { op: *op, args: new, span: span.clone() }),
-        }
-    }
-
     /// The terms of a sum, with whether each is subtracted; just itself if it is none.
     pub fn terms(&self) -> Vec<(bool, &Value<L>)> {
         let mut out = Vec::new();
@@ -261,22 +228,6 @@ mod tests {
             assert_eq!(value.to_string(), text);
             assert_eq!(Value::parse(text, &|leaf| Some(leaf.to_string())), Some(value), "{text}");
         }
-    }
-
-    #[test]
-    fn what_is_missing_leaves_the_rest() {
-        let missing = |text: &str, gone: &[&str]| {
-            value(text).without(&|leaf: &String| gone.contains(&leaf.as_str())).to_string()
-        };
-        assert_eq!(missing("a + b * c", &["a"]), "b * c");
-        assert_eq!(missing("a + b * c", &["c"]), "a");
-        assert_eq!(missing("a - b", &["a"]), "-b");
-        assert_eq!(missing("a - b - c", &["a", "b"]), "-c");
-        assert_eq!(missing("min(a, b) * c", &["a"]), "min(0, b) * c");
-        assert_eq!(missing("(a - b) / c", &["a", "b"]), "0");
-        assert_eq!(missing("min(a, b, 0) + c", &["a", "b"]), "c");
-        assert_eq!(missing("a / b", &["b"]), "a / 0");
-        assert_eq!(missing("0 * a + b", &["b"]), "0 * a");
     }
 
     #[test]

@@ -470,6 +470,19 @@ impl Op {
         }
     }
 
+    /// The operator of `operators/` that it is.
+    pub fn operator(self) -> &'static str {
+        match self {
+            Op::Neg => "neg",
+            Op::Add => "add",
+            Op::Sub => "sub",
+            Op::Mul => "mul",
+            Op::Div => "div",
+            Op::Min => "min",
+            Op::Max => "max",
+        }
+    }
+
     /// The least and the greatest number of arguments.
     pub fn arity(self) -> (usize, usize) {
         match self {

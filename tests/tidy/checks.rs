@@ -25,6 +25,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
     ("program", &["diagnostic", "formula"]),
     // Asks of a declaration what a kernel would: in bounds, single-valued, without duplicates.
     ("check", &["diagnostic", "formula", "isl", "prover", "layout", "theory"]),
+    // Of `tensor` only the types of values.
     (
         "iterspace",
         &[
@@ -35,6 +36,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
             "layout",
             "theory",
             "check",
+            "tensor",
             "operators",
             "program",
         ],
