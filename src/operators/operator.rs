@@ -115,7 +115,7 @@ pub(super) enum Gives {
     Value(Number),
 }
 
-/// [`Case`] for one type.
+/// A special case, for one type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Special {
     /// Why.
