@@ -362,7 +362,7 @@ fn call(
     others: &IndexMap<Name, Tensor>,
 ) -> Result<Option<bool>, String> {
     let planned = &made.planned;
-    let value_type: ValueType = planned.value_type();
+    let value_type: ValueType = planned.types().general;
     let mut indices: Vec<IndexData> = Vec::new();
     let mut values: Vec<Values> = Vec::new();
     let (mut sizes, mut order): (Vec<usize>, Vec<(bool, usize)>) = (Vec::new(), Vec::new());

@@ -106,9 +106,10 @@ impl Modules {
         let widths = [IndexWidth::U32, IndexWidth::U64];
         let k = self.all.len();
         let ty = if k % 7 == 6 { ValueType::U8 } else { types[k % 5] };
-        let planned = planned.with_types(ty, widths[k % 2]);
+        let typed = planned.clone().with_types(ty, widths[k % 2]);
+        let planned = typed.ok().flatten().unwrap_or(planned);
         let module = planned.render().unwrap_or_else(|e| panic!("{what}: {e:#?}"));
-        let what = format!("{what}, {:?}, {:?}", planned.value_type(), planned.index_width());
+        let what = format!("{what}, {:?}, {:?}", planned.types(), planned.index_width());
         if self.all.iter().all(|m| m.text != module.text()) {
             self.all.push(Emitted { what, text: module.text().to_string() });
         }

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::exec::Jit;
 use siskin::kernel::{CompiledKernel, Kernel, Planned};
-use siskin::program::Program;
 use siskin::synth::cost;
 
 use super::data::{self, Inputs};
@@ -70,7 +69,7 @@ impl Bench {
                 .help("each strategy runs at least once"));
         }
         let kernel = self.options.kernel(&self.expression)?;
-        let program = Program::parse(&self.expression)?;
+        let program = kernel.program()?;
         program.assignment()?;
         let wish = OutputWish::parse(&self.output, &program)?;
         wish.without_file("bench")?;

@@ -87,7 +87,7 @@ pub fn some_inputs(
         }
     }
     let ranks = program.tensors();
-    let value_type = options.value_type()?;
+    let types = options.types()?;
     let output = &program.output()?.tensor;
     let start = Instant::now();
     let mut data: IndexMap<Name, Given> = IndexMap::new();
@@ -97,6 +97,7 @@ pub fn some_inputs(
     order.sort_by_key(|(_, file)| is_made_up(file));
     for (name, file) in order {
         let rank = ranks[name];
+        let value_type = types.of(name);
         let dims = extents.tensors.get(name).cloned();
         let found = match &file.place {
             Place::Generated(wish) => {

@@ -35,7 +35,8 @@ pub struct Emit {
 
 impl Emit {
     pub fn execute(&self) -> Output {
-        let program = Program::parse(&self.expression)?;
+        let kernel = self.options.kernel(&self.expression)?;
+        let program = kernel.program()?;
         let wish = OutputWish::parse(&self.output, &program)?;
         let output = wish.file.filter(|file| *file != standard::NAME).map(PathBuf::from);
         for path in output.iter().chain(&self.header) {
@@ -45,7 +46,7 @@ impl Emit {
             return Err(Diagnostic::new(Code::Usage, "`-o` and `--header` name the same file")
                 .help("give the module and its header files of their own"));
         }
-        let kernel = with_tensors(&self.options, &program, &self.tensors, &wish)?;
+        let kernel = with_tensors(kernel, &self.options, &program, &self.tensors, &wish)?;
         let planned = kernel.plan()?;
         let module = planned.render()?;
         self.options.save(module.text())?;
@@ -72,12 +73,12 @@ impl Emit {
 /// The kernel of an expression with the layouts of `-f` and `-t`, priced for the data of `-t` if these are
 /// all that it needs.
 pub fn with_tensors(
+    mut kernel: Kernel,
     options: &KernelOptions,
     program: &Program,
     tensors: &TensorOptions,
     wish: &OutputWish<'_>,
 ) -> Result<Kernel> {
-    let mut kernel = options.kernel(&program.text)?;
     // For the extents of `--dims`; the layouts' diagnostics come later, in the kernel's own words.
     options.extents(program)?;
     for (name, layout) in tensors.formats()? {

@@ -10,7 +10,6 @@ use siskin::kernel::Planned;
 use siskin::loops::Statement;
 use siskin::module::Module;
 use siskin::operators::Region;
-use siskin::program::Program;
 use siskin::prover::Z3Prover;
 use siskin::synth::{Find, Plan, Verdict};
 
@@ -70,10 +69,11 @@ impl Explain {
             return Ok(stories::story(code));
         }
         let stages = self.stages()?;
-        let program = Program::parse(&self.expression)?;
+        let kernel = self.options.kernel(&self.expression)?;
+        let program = kernel.program()?;
         let wish = OutputWish::parse(&self.output, &program)?;
         wish.without_file("explain")?;
-        let kernel = emit::with_tensors(&self.options, &program, &self.tensors, &wish)?;
+        let kernel = emit::with_tensors(kernel, &self.options, &program, &self.tensors, &wish)?;
         let mut prover = Recorder::new(Z3Prover::new());
         let planned = match &self.smt {
             None => kernel.plan()?,

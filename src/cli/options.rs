@@ -1,6 +1,7 @@
 //! Options that several commands share, and what they mean.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use indexmap::IndexMap;
@@ -9,7 +10,8 @@ use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
 use siskin::iterspace::Union;
 use siskin::kernel::Kernel;
-use siskin::program::Program;
+use siskin::operators::{Operators, Value};
+use siskin::program::{Program, Types};
 use siskin::tensor::ValueType;
 
 /// More are a slip.
@@ -41,13 +43,19 @@ pub struct KernelOptions {
     /// Width of index arrays [default: u32 if the sizes allow]
     #[arg(long, value_name = "u32|u64")]
     pub index: Option<String>,
-    /// Type of all values
-    #[arg(long = "type", value_name = "f64|f32|i64|i32|u8|bool", default_value = "f64")]
-    pub value_type: String,
+    /// Type of all values (f64, f32, i64, i32, u8, bool), or of one tensor (A=bool) [default: f64]
+    #[arg(long = "type", value_name = "TYPE | NAME=TYPE")]
+    pub value_type: Vec<String>,
+    /// A number that the expression names, in the ends of windows
+    #[arg(short = 'p', long = "parameter", value_name = "NAME=N")]
+    pub parameters: Vec<String>,
+    /// A folder whose TOML files declare more operators
+    #[arg(long, value_name = "DIR")]
+    pub operators: Option<PathBuf>,
     /// Extents of a tensor (A=4,5) or of an index (i=4)
     #[arg(long, value_name = "NAME=N,…")]
     pub dims: Vec<String>,
-    /// Value of what is not stored (only 0 yet)
+    /// Value of what a tensor does not store (inf, -1, true) [default: 0]
     #[arg(long, value_name = "NAME=VALUE")]
     pub fill: Vec<String>,
     /// Print one JSON object on stdout, and nothing else
@@ -66,8 +74,18 @@ pub struct StatedExtents {
 }
 
 impl KernelOptions {
-    pub fn value_type(&self) -> Result<ValueType> {
-        self.value_type.parse()
+    /// What `--type` says of the types of tensors.
+    pub fn types(&self) -> Result<Types> {
+        let mut types = Types::all(ValueType::F64);
+        for text in self.value_type.iter().flat_map(|text| text.split(',')) {
+            match text.split_once('=') {
+                Some((name, ty)) => {
+                    types.own.insert(Name::from(name.trim()), ty.trim().parse()?);
+                }
+                None => types.general = text.trim().parse()?,
+            }
+        }
+        Ok(types)
     }
 
     /// `None`: as the data need.
@@ -85,11 +103,30 @@ impl KernelOptions {
 
     /// The kernel with every option that does not need data.
     pub fn kernel(&self, expression: &str) -> Result<Kernel> {
-        self.refuse_unsupported()?;
         if let Some(path) = &self.save_kernel {
             siskin::files::check_place(path)?;
         }
-        let mut kernel = Kernel::new(expression).values(self.value_type()?);
+        let types = self.types()?;
+        let mut kernel = Kernel::new(expression).values(types.general);
+        for (name, ty) in &types.own {
+            kernel = kernel.typed(name, *ty);
+        }
+        for text in &self.fill {
+            let (name, fill) = fill(text)?;
+            kernel = kernel.fill(name, fill);
+        }
+        for text in &self.parameters {
+            let parts = text.split_once('=');
+            let number = parts.and_then(|(name, n)| Some((name.trim(), n.trim().parse().ok()?)));
+            let (name, number) = number.ok_or_else(|| {
+                wrong("--parameter", text, 0, "a parameter is written NAME=N, with a whole N")
+                    .help("e.g. `-p n=10`")
+            })?;
+            kernel = kernel.parameter(name, number);
+        }
+        if let Some(folder) = &self.operators {
+            kernel = kernel.operators(&Arc::new(Operators::with_folder(folder)?));
+        }
         if let Some(width) = self.index_width()? {
             kernel = kernel.index(width);
         }
@@ -139,40 +176,8 @@ impl KernelOptions {
         Ok(kernel)
     }
 
-    fn refuse_unsupported(&self) -> Result<()> {
-        for fill in &self.fill {
-            let value = fill.split_once('=').map(|(_, v)| v.trim().parse::<f64>());
-            match value {
-                Some(Ok(0.0)) => {}
-                Some(Ok(_)) => {
-                    return Err(wrong("--fill", fill, 0, "only a fill of 0 is supported yet")
-                        .help("leave `--fill` out"));
-                }
-                _ => {
-                    return Err(wrong("--fill", fill, 0, "a fill is written NAME=VALUE")
-                        .help("e.g. `--fill A=0`"));
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// What `--dims` states of the tensors and indices of `program`.
     pub fn extents(&self, program: &Program) -> Result<StatedExtents> {
-        for text in &self.fill {
-            let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name.trim());
-            if !program.tensors().contains_key(name) {
-                let known: Vec<String> =
-                    program.tensors().keys().map(ToString::to_string).collect();
-                return Err(wrong(
-                    "--fill",
-                    text,
-                    0,
-                    format!("the expression has no tensor `{name}`"),
-                )
-                .help(format!("its tensors are {}", known.join(", "))));
-            }
-        }
         let mut out = StatedExtents::default();
         for text in &self.dims {
             let Some((name, numbers)) = text.split_once('=') else {
@@ -237,6 +242,21 @@ pub fn numbers_of(text: &str, at: usize, numbers: &str) -> Result<Vec<usize>> {
 }
 
 /// A usage diagnostic that points into an option's text.
+/// `A=inf`
+fn fill(text: &str) -> Result<(&str, Value)> {
+    let wrong =
+        || wrong("--fill", text, 0, "a fill is written NAME=VALUE").help("e.g. `--fill A=inf`");
+    let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+    let value = value.trim();
+    let number = match (value.parse::<bool>(), value.parse::<i64>(), value.parse::<f64>()) {
+        (Ok(truth), ..) => Value::Bool(truth),
+        (_, Ok(whole), _) => Value::I64(whole),
+        (_, _, Ok(number)) => Value::F64(number),
+        _ => return Err(wrong()),
+    };
+    Ok((name.trim(), number))
+}
+
 pub fn wrong(option: &str, text: &str, at: usize, message: impl Into<String>) -> Box<Diagnostic> {
     Diagnostic::new(Code::Usage, message).at(at..text.len(), "").within(option, text)
 }

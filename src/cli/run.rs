@@ -46,7 +46,7 @@ impl Run {
     pub fn execute(&self) -> Output {
         let begin = Instant::now();
         let kernel = self.options.kernel(&self.expression)?;
-        let program = Program::parse(&self.expression)?;
+        let program = kernel.program()?;
         let written = program.output()?;
         let rank = written.rank();
         // Refused before any work is done, and before data are asked for.
@@ -125,7 +125,7 @@ impl Run {
             "parallel": parallel(k),
             "accesses": { "proved": accesses - unproved, "checked": unproved },
             "index": k.planned().index_width().unsigned(),
-            "type": k.planned().value_type().as_str(),
+            "type": k.planned().types().of(name).as_str(),
             "seconds": {
                 "read": i.read.as_secs_f64(),
                 "plan": i.plan.as_secs_f64(),

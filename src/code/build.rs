@@ -1,6 +1,7 @@
 //! Making expressions: constants are folded, neutral operands left out.
 
 use super::ir::{Access, ArrayId, BinaryOp, Expr, Load, VarId};
+use crate::operators::Value;
 use crate::tensor::ValueType;
 
 // By name, not as operators: they fold constants.
@@ -77,32 +78,9 @@ impl Expr {
         }
     }
 
-    pub fn number(text: &str, ty: ValueType) -> Expr {
-        Expr::Number { text: text.into(), ty }
-    }
-
-    /// The additive identity of a value type.
+    /// The zero of a value type.
     pub fn zero(ty: ValueType) -> Expr {
-        Expr::number(
-            match ty {
-                ValueType::F64 | ValueType::F32 => "0.0",
-                ValueType::I64 | ValueType::I32 | ValueType::U8 => "0",
-                ValueType::Bool => "false",
-            },
-            ty,
-        )
-    }
-
-    /// The multiplicative identity of a value type.
-    pub fn one(ty: ValueType) -> Expr {
-        Expr::number(
-            match ty {
-                ValueType::F64 | ValueType::F32 => "1.0",
-                ValueType::I64 | ValueType::I32 | ValueType::U8 => "1",
-                ValueType::Bool => "true",
-            },
-            ty,
-        )
+        Expr::Number(Value::zero(ty))
     }
 
     pub fn is_true(&self) -> bool {

@@ -1,6 +1,9 @@
 //! The IR of this stage: a small typed imperative language. Its grammar is in the module's doc.
 
+use std::sync::Arc;
+
 use crate::formula::{Constraint, Name};
+use crate::operators::{Operator, Value};
 use crate::tensor::ValueType;
 
 use super::bounds::BoundsProof;
@@ -303,11 +306,8 @@ pub enum Expr {
     /// `usize::MAX`: no position.
     Unset,
     Bool(bool),
-    /// A literal of a value type, as written in Rust; a minus in front is part of it.
-    Number {
-        text: Name,
-        ty: ValueType,
-    },
+    /// A number of a value type.
+    Number(Value),
     Var(VarId),
     Load(Load),
     Not(Box<Expr>),
@@ -320,6 +320,18 @@ pub enum Expr {
     /// `e as usize` of what is not negative, `e as isize`.
     Convert {
         signed: bool,
+        value: Box<Expr>,
+    },
+    /// An operator of `operators/` for arguments that meet in a type, of which it has as many as are
+    /// declared.
+    Operator {
+        op: Arc<Operator>,
+        generic: ValueType,
+        args: Vec<Expr>,
+    },
+    /// A value or an integer as a value of another type.
+    Cast {
+        to: ValueType,
         value: Box<Expr>,
     },
     /// Either value, without a branch.

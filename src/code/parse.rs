@@ -13,7 +13,6 @@ use super::ir::{
     ArrayId, Assign, BinaryOp, Block, Body, Expr, LabelId, Stmt, TableId, Type, VarId,
 };
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::tensor::ValueType;
 
 /// Reads statements into `body`, whose variables and tables they share.
 pub struct Parser<'a> {
@@ -34,7 +33,6 @@ pub struct Parser<'a> {
 #[derive(Default)]
 pub(super) struct Whole {
     pub(super) arrays: Vec<(String, ArrayId)>,
-    pub(super) value_type: Option<ValueType>,
 }
 
 /// What a span covers.
@@ -484,7 +482,7 @@ impl<'a> Parser<'a> {
 }
 
 /// `a::b`, without generic arguments.
-fn spelled(path: &syn::Path) -> String {
+pub(super) fn spelled(path: &syn::Path) -> String {
     let parts: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
     parts.join("::")
 }

@@ -243,7 +243,7 @@ impl<'a> Printer<'a> {
                 let name = self.name_variable(*var);
                 let word = if *mutable { "let mut" } else { "let" };
                 let ty = match (self.body.var(*var).ty, value) {
-                    (Type::Value(t), Expr::Number { .. }) => format!(": {}", t.rust_name()),
+                    (Type::Value(t), Expr::Number(_)) => format!(": {}", t.rust_name()),
                     (Type::Signed, Expr::Int { .. }) => ": isize".to_string(),
                     (Type::Unsigned, Expr::Int { .. }) if *mutable || is_receiver(rest, *var) => {
                         ": usize".to_string()

@@ -3,6 +3,7 @@
 use super::doc::Doc;
 use super::ir::{Access, BinaryOp, Element, Expr, Load, Origin, TableId, Type};
 use super::print::Printer;
+use crate::operators::Value;
 use crate::tensor::ValueType;
 
 /// How tightly the outermost operator binds; what binds less than its surroundings wants is put in
@@ -59,10 +60,18 @@ impl Printer<'_> {
             Expr::Int { value, .. } => atom(value.to_string()),
             Expr::Unset => atom("usize::MAX"),
             Expr::Bool(value) => atom(value.to_string()),
-            Expr::Number { text, .. } if text.starts_with('-') => {
-                spelled(Doc::text(text.to_string()), level::PREFIX)
+            Expr::Number(number) => {
+                let text = rust_number(*number, self.notation);
+                match text.starts_with('-') {
+                    true => spelled(Doc::text(text), level::PREFIX),
+                    false => atom(text),
+                }
             }
-            Expr::Number { text, .. } => atom(text.to_string()),
+            Expr::Operator { op, generic, args } => {
+                let args = args.iter().map(|arg| self.expr(arg)).collect();
+                call(format!("operators::{}_{generic}", op.name()), args)
+            }
+            Expr::Cast { to, value } => self.value_cast(*to, value),
             Expr::Var(v) => atom(self.variable(*v)),
             Expr::Load(load) => self.load(load),
             Expr::Not(inner) => {
@@ -224,10 +233,10 @@ impl Printer<'_> {
         match e {
             Expr::Int { value, .. } if *value < 0 => Doc::text(format!("({value}_{suffix})")),
             Expr::Int { value, .. } => Doc::text(format!("{value}_{suffix}")),
-            Expr::Number { text, .. } if text.starts_with('-') => {
-                Doc::text(format!("({text}_{suffix})"))
+            Expr::Number(number) => {
+                let text = rust_number(*number, true);
+                Doc::text(if text.starts_with('-') { format!("({text})") } else { text })
             }
-            Expr::Number { text, .. } => Doc::text(format!("{text}_{suffix}")),
             _ => self.within(e, level::POSTFIX),
         }
     }
@@ -246,6 +255,37 @@ impl Printer<'_> {
             _ => self.within(value, level::CAST),
         };
         Spelled { doc: inner.cast(to), level: level::CAST, ends_in_cast: true }
+    }
+
+    /// A value or an integer as a value of another type.
+    fn value_cast(&mut self, to: ValueType, value: &Expr) -> Spelled {
+        if self.notation {
+            let value = self.expr(value);
+            return call("cast!", vec![Doc::text(to.as_str()), value]);
+        }
+        let from = match self.body.type_of(value) {
+            Ok(Type::Value(ty)) => Some(ty),
+            _ => None,
+        };
+        match (from, to) {
+            (Some(from), ValueType::Bool) if from != ValueType::Bool => {
+                let zero = if is_float(from) { "0.0" } else { "0" };
+                let value = self.within(value, level::COMPARISON + 1);
+                spelled(value.binary("!=", Doc::text(zero)), level::COMPARISON)
+            }
+            (Some(ValueType::Bool), to) if is_float(to) => {
+                let value = self.expr(value);
+                call(format!("{to}::from"), vec![Doc::call("u8::from", vec![value])])
+            }
+            (Some(ValueType::Bool), to) => {
+                let value = self.expr(value);
+                call(format!("{to}::from"), vec![value])
+            }
+            _ => {
+                let value = self.within(value, level::CAST).cast(to.as_str());
+                Spelled { doc: value, level: level::CAST, ends_in_cast: true }
+            }
+        }
     }
 
     fn load(&mut self, load: &Load) -> Spelled {
@@ -413,8 +453,26 @@ fn rounded_up<'e>(sum: &'e Expr, divisor: &Expr) -> Option<&'e Expr> {
     }
 }
 
+fn is_float(ty: ValueType) -> bool {
+    matches!(ty, ValueType::F64 | ValueType::F32)
+}
+
+/// A number as Rust reads it, with its type on request: `2.0`, `-3_i64`, `f32::INFINITY`.
+pub(super) fn rust_number(number: Value, typed: bool) -> String {
+    let ty = number.value_type();
+    match number {
+        Value::Bool(x) => x.to_string(),
+        n if n.is_nan() => format!("{ty}::NAN"),
+        n if !n.is_finite() && n == Value::greatest(ty) => format!("{ty}::INFINITY"),
+        n if !n.is_finite() => format!("{ty}::NEG_INFINITY"),
+        n if !is_float(ty) && ty != ValueType::U8 && n == Value::least(ty) => format!("{ty}::MIN"),
+        n if typed => format!("{n}_{ty}"),
+        n => n.to_string(),
+    }
+}
+
 fn is_literal(e: &Expr) -> bool {
-    matches!(e, Expr::Int { .. } | Expr::Number { .. })
+    matches!(e, Expr::Int { .. } | Expr::Number(_))
 }
 
 fn call(head: impl Into<String>, args: Vec<Doc>) -> Spelled {

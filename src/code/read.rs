@@ -6,6 +6,7 @@
 //! | `A[(i, j)]`, `crd[p] as usize` | an element; whether it needs a test is not shown |
 //! | `vec![usize::MAX; (I, J)]` | an array of the body |
 //! | `sum_of(lo, hi, \|p\| { let j = …; term })` | a sum in several chains |
+//! | `2.0_f64`, `cast!(f64, e)`, `operators::abs_f64(e)` | a number of a type, a conversion, an operator |
 //! | `[i as _, j as _]`, `fits(Table, e)` | a key, and whether a part fits keys |
 //! | `'threads: { setup… for (start, end) in private(y, lo..hi) { … } }` | a parallel loop; `shared` where no two threads write one element |
 //!
@@ -18,9 +19,11 @@ use super::ir::{
     Access, Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, IndexWidth, Load, Origin,
     Parallel, Stmt, Sum, Type, VarId,
 };
-use super::parse::{Parser, Whole};
+use super::parse::{Parser, Whole, spelled};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
+use crate::operators::{Operators, Value};
+use crate::program::{Literal, number};
 use crate::tensor::ValueType;
 
 impl Body {
@@ -99,9 +102,6 @@ impl Parser<'_> {
     }
 
     fn declare(&mut self, name: &str, element: Element, origin: Origin) -> ArrayId {
-        if let Element::Value(ty) = element {
-            self.whole().value_type = Some(ty);
-        }
         let array = self.body.array(Array {
             name: Name::from(name),
             element,
@@ -167,25 +167,33 @@ impl Parser<'_> {
         Ok(Some(match e {
             syn::Expr::Index(index) => Expr::Load(self.place(index)?),
             syn::Expr::Lit(l) => match &l.lit {
-                syn::Lit::Float(n) => self.number(n.base10_digits(), n.span(), &l.lit)?,
+                syn::Lit::Float(n) => self.number(n.base10_digits(), n.suffix(), n.span())?,
                 syn::Lit::Int(n) if !n.suffix().is_empty() => match n.suffix() {
                     "usize" | "isize" => {
                         let value = n.base10_parse::<i64>();
                         let value = value.map_err(|e| self.wrong(n.span(), e.to_string()))?;
                         Expr::integer(value, n.suffix() == "isize")
                     }
-                    _ => self.number(n.base10_digits(), n.span(), &l.lit)?,
+                    ty => self.number(n.base10_digits(), ty, n.span())?,
                 },
                 _ => return Ok(None),
             },
             syn::Expr::Unary(u) if matches!(u.op, syn::UnOp::Neg(_)) => {
                 match self.expr(&u.expr)? {
-                    Expr::Number { text, ty } => Expr::number(&format!("-{text}"), ty),
+                    Expr::Number(number) => Expr::Number(negative(number)),
                     Expr::Int { value, .. } => Expr::integer(-value, true),
                     _ => return Err(self.wrong(u.span(), "only literals have a minus in front")),
                 }
             }
             syn::Expr::Cast(cast) => return self.cast(cast).map(Some),
+            syn::Expr::Macro(m) if m.mac.path.is_ident("cast") => self.value_cast(&m.mac)?,
+            syn::Expr::Path(p) => match spelled(&p.path).split_once("::") {
+                Some((ty, constant)) => match ty.parse().ok().and_then(|ty| named(ty, constant)) {
+                    Some(number) => Expr::Number(number),
+                    None => return Ok(None),
+                },
+                None => return Ok(None),
+            },
             syn::Expr::MethodCall(call) if call.args.len() == 1 => {
                 let op = match call.method.to_string().as_str() {
                     "min" => BinaryOp::Min,
@@ -211,17 +219,29 @@ impl Parser<'_> {
         }))
     }
 
-    fn number(&self, digits: &str, span: Span, literal: &syn::Lit) -> Result<Expr> {
-        let ty = self.whole.as_ref().and_then(|w| w.value_type);
-        let ty = ty.ok_or_else(|| self.wrong(span, "a value without an array of values"))?;
-        // As it is written: `1e16` stays so.
-        let text = match literal {
-            syn::Lit::Float(n) => {
-                n.to_string().trim_end_matches(n.suffix()).trim_end_matches('_').to_string()
-            }
-            _ => digits.to_string(),
+    /// A number with its type behind it.
+    fn number(&self, digits: &str, ty: &str, span: Span) -> Result<Expr> {
+        let literal = Literal { text: digits.to_string(), span: 0..0 };
+        let value = ty.parse().ok().and_then(|ty| number(&literal, ty));
+        value.map(Expr::Number).ok_or_else(|| self.wrong(span, "a value has its type behind it"))
+    }
+
+    /// `cast!(f64, e)`
+    fn value_cast(&mut self, m: &syn::Macro) -> Result<Expr> {
+        let (ty, value) = m
+            .parse_body_with(|input: syn::parse::ParseStream| {
+                let ty: syn::Ident = input.parse()?;
+                input.parse::<syn::Token![,]>()?;
+                Ok((ty, input.parse::<syn::Expr>()?))
+            })
+            .map_err(|e| self.wrong(e.span(), e.to_string()))?;
+        let to = ty.to_string().parse();
+        let to = to.map_err(|_| self.wrong(ty.span(), "no type of values"))?;
+        let value = match self.expr(&value)? {
+            Expr::Bool(truth) => Expr::Number(Value::Bool(truth)),
+            value => value,
         };
-        Ok(Expr::number(&text, ty))
+        Ok(Expr::Cast { to, value: Box::new(value) })
     }
 
     fn cast(&mut self, cast: &syn::ExprCast) -> Result<Expr> {
@@ -252,6 +272,18 @@ impl Parser<'_> {
         let names: Vec<String> = path.path.segments.iter().map(|s| s.ident.to_string()).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let args: Vec<&syn::Expr> = call.args.iter().collect();
+        if let ["operators", name] = names.as_slice() {
+            let parts = name.rsplit_once('_');
+            let found = parts.and_then(|(name, ty)| {
+                Some((Operators::shipped().ok()?.named(name).ok()?, ty.parse().ok()?))
+            });
+            let Some((op, generic)) = found else { return Ok(None) };
+            let args = args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+            let Ok(signature) = op.signature(&vec![generic; args.len()]) else { return Ok(None) };
+            let typed = args.into_iter().zip(&signature.arguments);
+            let args = typed.map(|(arg, ty)| self.as_type(arg, Type::Value(*ty))).collect();
+            return Ok(Some(Expr::Operator { op: op.clone(), generic, args }));
+        }
         Ok(Some(match (names.as_slice(), args.as_slice()) {
             (["sum_of"], [lo, hi, syn::Expr::Closure(closure)]) => self.sum(lo, hi, closure)?,
             (["fits"], [syn::Expr::Path(table), value]) => {
@@ -310,10 +342,13 @@ impl Parser<'_> {
             e => Some(self.expr(e)?),
         };
         self.scope.truncate(before);
-        let ty = self.whole().value_type;
+        let ty = value.as_ref().and_then(|term| self.body.type_of(term).ok());
         match (value, ty) {
-            (Some(term), Some(ty)) => {
-                let term = self.as_type(term, Type::Value(ty));
+            (Some(term), Some(Type::Value(ty))) => {
+                Ok(Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty })))
+            }
+            (Some(Expr::Bool(truth)), _) => {
+                let (term, ty) = (Expr::Number(Value::Bool(truth)), ValueType::Bool);
                 Ok(Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty })))
             }
             _ => Err(self.wrong(term.span(), "a sum has a term of a value type")),
@@ -336,8 +371,7 @@ impl Parser<'_> {
     pub(super) fn as_type(&self, e: Expr, ty: Type) -> Expr {
         match (e, ty) {
             (Expr::Int { value, .. }, Type::Signed) => Expr::integer(value, true),
-            (Expr::Int { value, .. }, Type::Value(ty)) => Expr::number(&value.to_string(), ty),
-            (Expr::Bool(b), Type::Value(ty)) => Expr::number(&b.to_string(), ty),
+            (Expr::Bool(b), Type::Value(ValueType::Bool)) => Expr::Number(Value::Bool(b)),
             (e, _) => e,
         }
     }
@@ -427,5 +461,27 @@ impl Parser<'_> {
             }
             value => (op, value),
         }
+    }
+}
+
+/// `f64::INFINITY`, `i32::MIN`.
+fn named(ty: ValueType, constant: &str) -> Option<Value> {
+    let float = matches!(ty, ValueType::F64 | ValueType::F32);
+    match constant {
+        "INFINITY" if float => Some(Value::greatest(ty)),
+        "NEG_INFINITY" if float => Some(Value::least(ty)),
+        "NAN" if float => Some(Value::F64(f64::NAN).cast(ty)),
+        "MIN" if !float => Some(Value::least(ty)),
+        _ => None,
+    }
+}
+
+fn negative(number: Value) -> Value {
+    match number {
+        Value::F64(x) => Value::F64(-x),
+        Value::F32(x) => Value::F32(-x),
+        Value::I64(x) => Value::I64(-x),
+        Value::I32(x) => Value::I32(-x),
+        other => other,
     }
 }

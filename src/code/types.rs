@@ -14,7 +14,7 @@ impl Body {
             Expr::Int { signed, .. } => integer(*signed),
             Expr::Unset => Type::Unsigned,
             Expr::Bool(_) => Type::Bool,
-            Expr::Number { ty, .. } => Type::Value(*ty),
+            Expr::Number(number) => Type::Value(number.value_type()),
             Expr::Var(v) => self.var(*v).ty,
             Expr::Load(load) => self.check_place(load)?.loaded(),
             Expr::Not(e) => self.expect(e, Type::Bool)?,
@@ -53,6 +53,23 @@ impl Body {
                 }
                 integer(*signed)
             }
+            Expr::Operator { op, generic, args } => {
+                let mut types = Vec::new();
+                for arg in args {
+                    match self.type_of(arg)? {
+                        Type::Value(ty) => types.push(ty),
+                        ty => return Err(format!("{ty:?} as an argument of `{}`", op.name())),
+                    }
+                }
+                match op.signature(&types) {
+                    Ok(s) if s.arguments == types && s.generic == *generic => Type::Value(s.result),
+                    _ => return Err(format!("`{}` of {types:?}", op.name())),
+                }
+            }
+            Expr::Cast { to, value } => match self.type_of(value)? {
+                Type::Value(_) | Type::Unsigned | Type::Signed => Type::Value(*to),
+                ty => return Err(format!("a cast of {ty:?}")),
+            },
             Expr::Choose { condition, then, otherwise } => {
                 self.expect(condition, Type::Bool)?;
                 let ty = self.type_of(then)?;

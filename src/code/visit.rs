@@ -7,11 +7,11 @@ impl Expr {
     /// Calls `f` on the direct parts.
     pub fn parts<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         match self {
-            Expr::Int { .. } | Expr::Unset | Expr::Bool(_) | Expr::Number { .. } | Expr::Var(_) => {
-            }
+            Expr::Int { .. } | Expr::Unset | Expr::Bool(_) | Expr::Number(_) | Expr::Var(_) => {}
             Expr::Load(load) => load.subscripts.iter().for_each(f),
             Expr::Not(e) | Expr::FromBool(e) => f(e),
             Expr::Convert { value, .. }
+            | Expr::Cast { value, .. }
             | Expr::Fits { value, .. }
             | Expr::Given { value, .. }
             | Expr::NewTable { len: value, .. } => f(value),
@@ -24,7 +24,7 @@ impl Expr {
                 f(then);
                 f(otherwise);
             }
-            Expr::Key(parts) => parts.iter().for_each(f),
+            Expr::Key(parts) | Expr::Operator { args: parts, .. } => parts.iter().for_each(f),
             Expr::HomeSlot { coordinate, slots } => {
                 f(coordinate);
                 f(slots);
@@ -46,11 +46,11 @@ impl Expr {
     /// [`Expr::parts`], to be changed.
     pub fn parts_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         match self {
-            Expr::Int { .. } | Expr::Unset | Expr::Bool(_) | Expr::Number { .. } | Expr::Var(_) => {
-            }
+            Expr::Int { .. } | Expr::Unset | Expr::Bool(_) | Expr::Number(_) | Expr::Var(_) => {}
             Expr::Load(load) => load.subscripts.iter_mut().for_each(f),
             Expr::Not(e) | Expr::FromBool(e) => f(e),
             Expr::Convert { value, .. }
+            | Expr::Cast { value, .. }
             | Expr::Fits { value, .. }
             | Expr::Given { value, .. }
             | Expr::NewTable { len: value, .. } => f(value),
@@ -63,7 +63,7 @@ impl Expr {
                 f(then);
                 f(otherwise);
             }
-            Expr::Key(parts) => parts.iter_mut().for_each(f),
+            Expr::Key(parts) | Expr::Operator { args: parts, .. } => parts.iter_mut().for_each(f),
             Expr::HomeSlot { coordinate, slots } => {
                 f(coordinate);
                 f(slots);

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::wanted::Wanted;
 use super::{Names, Operand, Role};
 use crate::check::stores_coordinates_once;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name};
 use crate::layout::{Layout, Property};
+use crate::operators::Value;
 use crate::program::{Access, Program};
 use crate::theory::Theory;
 
@@ -17,6 +19,7 @@ use crate::theory::Theory;
 pub(super) struct Accesses<'a> {
     program: &'a Program,
     layouts: &'a IndexMap<Name, Arc<Layout>>,
+    wanted: &'a Wanted,
     /// Extent parameter of each index.
     pub extents: IndexMap<Name, Name>,
     pub names: Names,
@@ -34,6 +37,7 @@ impl<'a> Accesses<'a> {
         program: &'a Program,
         output: &Access,
         layouts: &'a IndexMap<Name, Arc<Layout>>,
+        wanted: &'a Wanted,
     ) -> Result<Accesses<'a>> {
         let indices = program.indices();
         let mut names = Names::default();
@@ -43,6 +47,7 @@ impl<'a> Accesses<'a> {
         let mut out = Accesses {
             program,
             layouts,
+            wanted,
             extents,
             names,
             unnamed: IndexMap::new(),
@@ -95,7 +100,7 @@ impl<'a> Accesses<'a> {
             n => format!("{}_{}", access.tensor, n + 1),
         };
         let earlier = self.operands.iter().find(|o| o.tensor == access.tensor);
-        let operand = Operand::new(
+        let mut operand = Operand::new(
             access.tensor.clone(),
             label,
             role,
@@ -105,6 +110,21 @@ impl<'a> Accesses<'a> {
             earlier,
             &mut self.names,
         );
+        operand.value_type = self.wanted.types.of(&access.tensor);
+        operand.fill = self.wanted.fill_of(&access.tensor)?;
+        if !operand.fill.same(Value::zero(operand.value_type)) && !stores_coordinates_once(layout) {
+            return Err(Diagnostic::new(
+                Code::Space,
+                format!(
+                    "`{}` in layout `{}` may store a coordinate twice",
+                    access.tensor, layout.name
+                ),
+            )
+            .note(format!("what is stored twice is summed, but its fill is {}", operand.fill))
+            .at(access.span.clone(), "used here")
+            .within("<expression>", &self.program.text)
+            .help("store it in a layout without duplicates; `siskin layouts` lists them"));
+        }
         self.operands.push(operand);
         Ok(self.operands.len() - 1)
     }

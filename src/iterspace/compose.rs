@@ -5,14 +5,17 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::accesses::Accesses;
-use super::passes::{Pass, Union, passes};
-use super::value::Value;
+use super::passes::{Pass, passes};
+use super::region::Leaves;
+use super::source::Source;
+use super::wanted::Wanted;
 use super::{Operand, Role, Space};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name, Relop};
 use crate::layout::Layout;
 use crate::operators::Region;
-use crate::program::{Expr, Program};
+use crate::program::{AssignOp, Expr, Program, combines, typed};
+use crate::tensor::ValueType;
 
 /// More choices of one piece for each operand are refused: every one is a loop nest of its own.
 pub const MOST_CHOICES: usize = 64;
@@ -32,28 +35,41 @@ pub fn compose(
     layouts: &IndexMap<Name, Arc<Layout>>,
     shares: Option<&Name>,
 ) -> Result<Vec<Space>> {
-    compose_by(program, layouts, shares, Union::default())
+    let wanted = Wanted { shares: shares.cloned(), ..Wanted::default() };
+    compose_by(program, layouts, &wanted)
 }
 
-/// [`compose`] with a choice of how sums are visited.
+/// [`compose`] for tensors of certain types and fills, with a choice of how sums are visited.
+///
+/// # Errors
+/// Those of [`compose`], and [`Code::Program`] if types do not fit together.
 pub fn compose_by(
     program: &Program,
     layouts: &IndexMap<Name, Arc<Layout>>,
-    shares: Option<&Name>,
-    union: Union,
+    wanted: &Wanted,
 ) -> Result<Vec<Space>> {
     let assignment = program.assignment()?;
-    let mut accesses = Accesses::new(program, assignment.output, layouts)?;
-    let value = Value::of(assignment.value, &mut |leaf| match leaf {
-        Expr::Access(access) => accesses.add(Role::Input, access),
+    let shares = wanted.shares.as_ref();
+    let mut accesses = Accesses::new(program, assignment.output, layouts, wanted)?;
+    let target = &assignment.output.tensor;
+    let ty = wanted.types.of(target);
+    let within = |e: Box<Diagnostic>| e.within("<expression>", &program.text);
+    let op = assignment.op.combines()?;
+    combines(&op, ty, target, assignment.output.span.clone()).map_err(within)?;
+    let value = typed(assignment.value, ty, target, &mut |leaf| match leaf {
+        Expr::Access(access) => {
+            let k = accesses.add(Role::Input, access)?;
+            Ok((Source::Operand(k), wanted.types.of(&access.tensor)))
+        }
+        Expr::Index(index, _) => Ok((Source::Index(index.clone()), ValueType::I64)),
         other => Err(Diagnostic::new(
             Code::Program,
             format!("the value of `{other}` is not supported yet"),
         )
-        .at(other.span(), "kernels are made from tensors and numbers")
-        .within("<expression>", &program.text)
+        .at(other.span(), "kernels are made from tensors, indices and numbers")
         .help("compute it beforehand, as a tensor")),
-    })?;
+    });
+    let value = value.map_err(within)?;
     if let Some(tensor) = shares {
         accesses.share(tensor)?;
     }
@@ -68,11 +84,11 @@ pub fn compose_by(
         let is_given = |c: &Constraint| c.as_bool() == Some(true) || inside.contains(c);
         o.is_direct() && o.pieces.len() == 1 && o.pieces[0].iter().all(is_given)
     };
-    let parts = passes(program, assignment.op, value, &operands, &is_total, union)?;
+    let leaves = Leaves { operands: &operands, is_total: &is_total };
+    let parts = passes(program, &op, value, leaves, wanted.union)?;
     if let Some(tensor) = shares {
         refuse_elsewhere(program, &operands, tensor, &parts)?;
     }
-    let text: Arc<str> = Arc::from(program.text.as_str());
     let mut spaces = Vec::new();
     for pass in parts {
         let mut stored: Vec<usize> = vec![0];
@@ -107,9 +123,9 @@ pub fn compose_by(
                 facts: facts.clone(),
                 properties: properties.clone(),
                 theory: theory.clone(),
-                op: assignment.op,
+                op: op.clone(),
+                assigns: assignment.op == AssignOp::Assign,
                 value: value.clone(),
-                text: text.clone(),
                 pieces,
                 tiles: Vec::new(),
                 fused: Vec::new(),

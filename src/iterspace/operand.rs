@@ -8,6 +8,8 @@ use super::Names;
 use crate::check::stores_coordinates_once;
 use crate::formula::{Affine, Arith, Constraint, Name, Relop};
 use crate::layout::{IndexArray, Layout, Property};
+use crate::operators::Value;
+use crate::tensor::ValueType;
 
 /// Whether the statement reads or writes the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,10 @@ pub struct Operand {
     pub value_array: Name,
     pub value_index: Vec<Arith>,
     pub value_shape: Vec<Arith>,
+    /// The type of the values.
+    pub value_type: ValueType,
+    /// What the tensor holds where it stores nothing; of that type.
+    pub fill: Value,
     /// The input whose positions an output reuses.
     pub shares: Option<Name>,
 }
@@ -162,6 +168,8 @@ impl Operand {
             subscripts,
             extents,
             positions: position_names,
+            value_type: ValueType::F64,
+            fill: Value::F64(0.0),
             shares: None,
         };
         operand.substitute_direct_positions();

@@ -5,13 +5,17 @@
 //!                →  A, looking up B and x; B and x without A         by passes
 //! ```
 
+use std::sync::Arc;
+
 use super::Operand;
 use super::cases::cases;
-use super::region::{region, without};
-use super::value::{Apply, Value};
+use super::region::{Leaves, Value, region, without};
+use super::source::{Source, operands};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::operators::Region;
-use crate::program::{AssignOp, Op, Program};
+use crate::operators::symbols::is_prefix;
+use crate::operators::{Apply, Operator, Operators, Region, Tree, promote};
+use crate::program::Program;
+use crate::tensor::ValueType;
 
 /// How the points of a sum are visited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,13 +47,13 @@ pub(super) struct Pass {
     /// What must hold of lookups.
     pub rest: Region,
     /// What is computed there.
-    pub value: Value<usize>,
+    pub value: Value,
 }
 
 impl Pass {
     /// The operands that are looked up; `stored` are those that are not.
     pub fn lookups(&self, stored: &[usize]) -> Vec<usize> {
-        let mut out: Vec<usize> = self.value.leaves().into_iter().copied().collect();
+        let mut out: Vec<usize> = operands(&self.value);
         out.extend(self.rest.operands());
         out.retain(|k| !stored.contains(k));
         out.sort_unstable();
@@ -58,59 +62,96 @@ impl Pass {
     }
 }
 
-/// The passes of a value; `is_total` tells what is stored everywhere. At least one.
+/// The passes of a value that is combined into elements by `op`. At least one.
 ///
 /// # Errors
 /// [`Code::Space`] if an operand may be stored twice at a coordinate, and would have to be summed first.
 pub(super) fn passes(
     program: &Program,
-    op: AssignOp,
-    value: Value<usize>,
-    operands: &[Operand],
-    is_total: &impl Fn(usize) -> bool,
+    op: &Arc<Operator>,
+    value: Value,
+    leaves: Leaves<'_>,
     union: Union,
 ) -> Result<Vec<Pass>> {
-    let sums = op.combines() == AssignOp::Add;
-    let terms: Vec<Value<usize>> = match union {
-        Union::Distribute if sums => {
-            let signed = |(negative, term): (bool, &Value<usize>)| match negative {
-                true => term.clone().negated(),
-                false => term.clone(),
-            };
-            value.terms().into_iter().map(signed).collect()
+    let values = match union {
+        Union::Distribute if op.is_reduction() => {
+            let mut all = Vec::new();
+            terms(&value, op, false, &mut all);
+            all.into_iter().map(|term| signed(term, leaves)).collect::<Result<Vec<_>>>()?
         }
         _ => vec![value],
     };
     let mut out = Vec::new();
-    for value in terms {
-        // Zeros change products, and may be the least or the greatest.
-        let region = if sums { region(&value, is_total)? } else { Region::All };
-        for case in cases(&region) {
-            let value = without(&value, &|k| case.missed.contains(&k))?;
-            refuse_repeated(program, operands, &case.stored, &value)?;
+    for value in values {
+        for case in cases(&region(&value, op, leaves)?) {
+            let value = without(&value, &|k| case.missed.contains(&k), leaves)?;
+            refuse_repeated(program, op, leaves, &case.stored, &value)?;
             let missed = case.missed.iter().map(|k| Region::Stored(*k).complement());
             let rest = Region::all_of(std::iter::once(case.rest).chain(missed));
             out.push(Pass { stored: case.stored, rest, value });
         }
     }
     if out.is_empty() {
-        // Nothing is ever added.
-        out.push(Pass { stored: Vec::new(), rest: Region::Nothing, value: Value::zero() });
+        // Nothing is ever combined; of the output's type all the same.
+        let zero = crate::operators::Value::zero(leaves.operands[0].value_type);
+        let value = Tree::Number(zero);
+        out.push(Pass { stored: Vec::new(), rest: Region::Nothing, value });
     }
     Ok(out)
 }
 
+/// The terms of what is combined by `op`, with whether each is subtracted; just the value if it has none.
+fn terms<'v>(value: &'v Value, op: &Operator, negative: bool, out: &mut Vec<(bool, &'v Value)>) {
+    match value {
+        Tree::Apply(apply) if *apply.op == *op => {
+            apply.args.iter().for_each(|arg| terms(arg, op, negative, out));
+        }
+        Tree::Apply(Apply { op: other, args }) if op.is_sum() && undoes(other, op) => {
+            terms(&args[0], op, negative, out);
+            terms(&args[1], op, !negative, out);
+        }
+        Tree::Apply(Apply { op: minus, args }) if op.is_sum() && is_prefix(minus) => {
+            terms(&args[0], op, !negative, out);
+        }
+        other => out.push((negative, other)),
+    }
+}
+
+/// Whether each undoes the other: `(a + b) - b = a = (a - b) + b`.
+fn undoes(a: &Operator, b: &Operator) -> bool {
+    a.arity() == 2 && a.inverse() == Some(b.name()) && b.inverse() == Some(a.name())
+}
+
+fn signed((negative, term): (bool, &Value), leaves: Leaves<'_>) -> Result<Value> {
+    if !negative {
+        return Ok(term.clone());
+    }
+    if let Tree::Number(number) = term {
+        let ty = number.value_type();
+        let minus = Operators::shipped()?.prefix("-");
+        if let Some(value) = minus.and_then(|minus| minus.apply(ty, &[*number])) {
+            return Ok(Tree::Number(value));
+        }
+    }
+    let minus = Operators::shipped()?.prefix("-");
+    let minus = minus.ok_or_else(|| Diagnostic::defect("no operator is written `-`"))?;
+    let out = Tree::apply(minus, vec![term.clone()]);
+    out.value_type(&|source| leaves.value_type(source))?;
+    Ok(out)
+}
+
 /// Where a coordinate is stored twice, its elements are summed: walking them one by one is right only if
-/// the value is a product with them.
+/// the value is a product with them, and is summed.
 fn refuse_repeated(
     program: &Program,
-    operands: &[Operand],
+    op: &Operator,
+    leaves: Leaves<'_>,
     stored: &[usize],
-    value: &Value<usize>,
+    value: &Value,
 ) -> Result<()> {
     for &k in stored {
-        let o = &operands[k];
-        if o.stores_coordinates_once() || is_factor(value, k) {
+        let o: &Operand = &leaves.operands[k];
+        if o.stores_coordinates_once() || (op.is_sum() && is_factor(value, k, leaves)) {
             continue;
         }
         let access = program.accesses().into_iter().find(|a| a.tensor == o.tensor);
@@ -120,7 +161,7 @@ fn refuse_repeated(
             format!("`{}` in layout `{}` may store a coordinate twice", o.tensor, o.layout.name),
         )
         .note("the elements would have to be summed before anything else is computed from them")
-        .at(place, "not a factor of a product here")
+        .at(place, "not a factor of a summed product here")
         .within("<expression>", &program.text)
         .help("store it in a layout without duplicates; `siskin layouts` lists them"));
     }
@@ -128,17 +169,21 @@ fn refuse_repeated(
 }
 
 /// Whether the value is a sum over the elements of operand `k`, each multiplied by the rest.
-fn is_factor(value: &Value<usize>, k: usize) -> bool {
+fn is_factor(value: &Value, k: usize, leaves: Leaves<'_>) -> bool {
     match value {
-        Value::Leaf(leaf) => *leaf == k,
-        Value::Literal(_) => false,
-        Value::Apply(Apply { op, args, .. }) => {
-            let has = |arg: &Value<usize>| arg.leaves().contains(&&k);
-            let (with, without): (Vec<_>, Vec<_>) = args.iter().partition(|arg| has(arg));
-            match op {
-                Op::Mul | Op::Neg => with.len() == 1 && is_factor(with[0], k),
-                Op::Div => without == [&args[1]] && is_factor(&args[0], k),
-                Op::Add | Op::Sub | Op::Min | Op::Max => false,
+        Tree::Leaf(source) => *source == Source::Operand(k),
+        Tree::Number(_) => false,
+        Tree::Cast(to, inner) => {
+            let from = inner.value_type(&|source| leaves.value_type(source));
+            let widens = |from| from != ValueType::Bool && promote(from, *to) == *to;
+            from.is_ok_and(widens) && is_factor(inner, k, leaves)
+        }
+        Tree::Apply(Apply { op, args }) => {
+            let has = |arg: &Value| operands(arg).contains(&k);
+            let mut with = args.iter().enumerate().filter(|(_, arg)| has(arg));
+            match (with.next(), with.next()) {
+                (Some((at, arg)), None) => op.is_additive_in(at) && is_factor(arg, k, leaves),
+                _ => false,
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Where a statement has something to compute (Array §5), and what it computes where operands are missing.
 //!
 //! In: a value over operands, of which some are stored everywhere. Out: by the algebra of its operators, the
-//! points at which it may differ from zero, and simpler values for parts of them.
+//! points at which it may do something, and simpler values for parts of them.
 //!
 //! ```text
 //! a * b          →  a and b
@@ -9,70 +9,56 @@
 //! (a + b) * c    →  (a or b) and c; where a is missing, b * c
 //! ```
 
-use super::value::{Apply, Value};
+use super::Operand;
+use super::source::{Source, operands};
 use crate::diagnostic::Result;
-use crate::operators::algebra::{Expression, derive, region_for};
-use crate::operators::{Given, Operators, Region, Simplified, Value as Number, simplify};
-use crate::program::{Literal, Scalar};
+use crate::operators::algebra::{Derived, derive, region_for};
+use crate::operators::{Apply, Given, Operator, Region, Simplified, Tree, simplify};
 use crate::tensor::ValueType;
 
-/// Where `value` may differ from zero, of whatever type it is; `total` operands are stored everywhere.
-/// Zeros that nobody stores annihilate what they are multiplied by.
-///
-/// A kernel is planned before its type is chosen, and `max(a - 2, 0)` is not zero for the zeros of `u8`.
+/// A value over operands.
+pub(super) type Value = Tree<Source>;
+
+/// What is known of the leaves of a value.
+#[derive(Clone, Copy)]
+pub(super) struct Leaves<'a> {
+    pub operands: &'a [Operand],
+    /// Whether an operand is stored everywhere.
+    pub is_total: &'a dyn Fn(usize) -> bool,
+}
+
+impl Leaves<'_> {
+    pub fn value_type(self, source: &Source) -> ValueType {
+        match source {
+            Source::Operand(k) => self.operands[*k].value_type,
+            Source::Index(_) => ValueType::I64,
+        }
+    }
+
+    fn derived(self, source: &Source) -> Derived {
+        match source {
+            Source::Operand(k) if !(self.is_total)(*k) => {
+                Derived::operand(*k, self.operands[*k].fill)
+            }
+            source => Derived::unknown(self.value_type(source)),
+        }
+    }
+}
+
+/// Where combining `value` into elements by `op` may change them. What nobody stores annihilates what it
+/// is multiplied by.
 ///
 /// # Errors
-/// If a shipped operator is declared wrongly.
-pub(super) fn region(value: &Value<usize>, total: &impl Fn(usize) -> bool) -> Result<Region> {
-    let mut out = Region::Nothing;
-    for ty in ValueType::ALL {
-        // What a type does not have is refused when it is chosen.
-        let Some(expression) = expression(value, total, ty)? else { continue };
-        let Ok(derived) = derive(&expression, false) else { continue };
-        let zero = Number::zero(derived.value_type);
-        out = out.either(by_presence(&region_for(&derived, zero)));
-    }
-    Ok(out)
+/// If an operator does not exist for the types of its arguments.
+pub(super) fn region(value: &Value, op: &Operator, leaves: Leaves<'_>) -> Result<Region> {
+    let derived = derive(value, &|source| leaves.derived(source), false)?;
+    Ok(match op.identity(derived.value_type, 1) {
+        Some(identity) => by_presence(&region_for(&derived, identity)),
+        None => Region::All,
+    })
 }
 
-/// `None` if the type lacks a literal.
-fn expression(
-    value: &Value<usize>,
-    total: &impl Fn(usize) -> bool,
-    ty: ValueType,
-) -> Result<Option<Expression>> {
-    Ok(Some(match value {
-        Value::Leaf(k) if total(*k) => Expression::Unknown(ty),
-        Value::Leaf(k) => Expression::Operand { number: *k, fill: Number::zero(ty) },
-        Value::Literal(literal) => match number(literal, ty) {
-            Some(number) => Expression::Literal(number),
-            None => return Ok(None),
-        },
-        Value::Apply(Apply { op, args, .. }) => {
-            let mut parts = Vec::new();
-            for arg in args {
-                match expression(arg, total, ty)? {
-                    Some(part) => parts.push(part),
-                    None => return Ok(None),
-                }
-            }
-            Expression::Apply(Operators::shipped()?.named(op.operator())?.clone(), parts)
-        }
-    }))
-}
-
-fn number(literal: &Literal, ty: ValueType) -> Option<Number> {
-    match ty {
-        ValueType::F64 => f64::literal(literal).map(Number::F64),
-        ValueType::F32 => f32::literal(literal).map(Number::F32),
-        ValueType::I64 => i64::literal(literal).map(Number::I64),
-        ValueType::I32 => i32::literal(literal).map(Number::I32),
-        ValueType::U8 => u8::literal(literal).map(Number::U8),
-        ValueType::Bool => bool::literal(literal).map(Number::Bool),
-    }
-}
-
-/// The region in terms of what is found. An entry that holds a zero is found, and yet may be in `not A`.
+/// The region in terms of what is found. An entry that holds the fill is found, and yet may be in `not A`.
 fn by_presence(region: &Region) -> Region {
     match region {
         Region::Not(_) => Region::All,
@@ -82,113 +68,152 @@ fn by_presence(region: &Region) -> Region {
     }
 }
 
-/// The value where the leaves for which `missing` holds are zero.
+/// The value where the operands for which `missing` holds have their fills.
 ///
 /// # Errors
 /// As [`region`].
 pub(super) fn without(
-    value: &Value<usize>,
+    value: &Value,
     missing: &impl Fn(usize) -> bool,
-) -> Result<Value<usize>> {
-    let Apply { op, args, span } = match value {
-        Value::Leaf(k) if missing(*k) => return Ok(Value::zero()),
-        Value::Leaf(_) | Value::Literal(_) => return Ok(value.clone()),
-        Value::Apply(apply) => apply,
+    leaves: Leaves<'_>,
+) -> Result<Value> {
+    let Apply { op, args } = match value {
+        Tree::Leaf(Source::Operand(k)) if missing(*k) => {
+            return Ok(Tree::Number(leaves.operands[*k].fill));
+        }
+        Tree::Leaf(_) | Tree::Number(_) => return Ok(value.clone()),
+        Tree::Cast(ty, inner) => {
+            let from = inner.value_type(&|source| leaves.value_type(source))?;
+            return Ok(without(inner, missing, leaves)?.converted(from, *ty));
+        }
+        Tree::Apply(apply) => apply,
     };
-    let args: Result<Vec<_>> = args.iter().map(|arg| without(arg, missing)).collect();
-    let args = args?;
     // As it is written, where nothing is missing.
-    let is_less = |arg: &Value<usize>| arg.leaves().into_iter().any(|k| missing(*k));
-    let kept = Value::Apply(Apply { op: *op, args: args.clone(), span: span.clone() });
-    if !is_less(value) {
-        return Ok(kept);
+    if !operands(value).into_iter().any(missing) {
+        return Ok(value.clone());
     }
-    let operator = Operators::shipped()?.named(op.operator())?;
-    let mut found: Option<Simplified> = None;
-    for ty in ValueType::ALL {
-        let Some(given) = given(&args, ty) else { continue };
-        let types = vec![ty; args.len()];
-        if operator.signature(&types).is_err() {
-            continue;
+    let args: Vec<Value> =
+        args.iter().map(|arg| without(arg, missing, leaves)).collect::<Result<_>>()?;
+    let types: Vec<ValueType> = args
+        .iter()
+        .map(|arg| arg.value_type(&|source| leaves.value_type(source)))
+        .collect::<Result<_>>()?;
+    let given: Vec<Given> = args
+        .iter()
+        .map(|arg| match arg {
+            Tree::Number(number) => Given::Known(*number),
+            // Equal expressions have equal values.
+            arg => Given::Unknown(args.iter().position(|other| other == arg).unwrap_or_default()),
+        })
+        .collect();
+    Ok(match simplify(op, &types, &given, true) {
+        Simplified::Constant(number) => Tree::Number(number),
+        Simplified::Argument(k) => {
+            let result = op.signature(&types)?.result;
+            args[k].clone().converted(types[k], result)
         }
-        let simplified = match simplify(operator, &types, &given, true) {
-            Simplified::Constant(number) => Simplified::Constant(number.cast(ValueType::F64)),
-            other => other,
-        };
-        if found.is_some_and(|found| found != simplified) {
-            return Ok(kept);
-        }
-        found = Some(simplified);
-    }
-    Ok(match found {
-        Some(Simplified::Argument(k)) => args[k].clone(),
-        // A literal has no sign.
-        Some(Simplified::Constant(Number::F64(value))) if value.is_finite() && value >= 0.0 => {
-            let text = format!("{value}");
-            Value::Literal(Literal { value, text, span: span.0.clone() })
-        }
-        _ => kept,
+        Simplified::Nothing => Tree::apply(op, args),
     })
-}
-
-/// What is known of arguments; `None` if the type lacks a literal.
-fn given(args: &[Value<usize>], ty: ValueType) -> Option<Vec<Given>> {
-    let given = args.iter().enumerate().map(|(k, arg)| match arg {
-        Value::Literal(literal) => number(literal, ty).map(Given::Known),
-        _ => Some(Given::Unknown(k)),
-    });
-    given.collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use indexmap::IndexMap;
+
     use super::*;
-    use crate::program::{Expr, Program};
+    use crate::formula::Name;
+    use crate::iterspace::compose;
+    use crate::layout::Layout;
+    use crate::operators::Operators;
+    use crate::program::{Expr, Program, typed};
 
-    const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+    const NAMES: [&str; 5] = ["y", "a", "b", "c", "d"];
 
-    fn value(text: &str) -> Value<usize> {
-        let program = Program::parse(&format!("y = {text}")).unwrap();
-        let number = |leaf: &Expr| NAMES.iter().position(|n| *n == leaf.to_string()).ok_or(());
-        Value::of(program.assignment().unwrap().value, &mut |leaf| number(leaf)).unwrap()
+    /// Operands of vectors, of which `d` is dense; the output is the first.
+    fn operands_of(ty: ValueType) -> Vec<Operand> {
+        let program = Program::parse("y[i] = a[i] * b[i] * c[i] * d[i]").unwrap();
+        let layout = |name: &str| {
+            let layout = if "abc".contains(name) { "sparse" } else { "dense" };
+            (Name::from(name), Arc::new(Layout::named_for_rank(layout, 1).unwrap()))
+        };
+        let layouts: IndexMap<Name, Arc<Layout>> = NAMES.iter().map(|n| layout(n)).collect();
+        let mut operands = compose(&program, &layouts, None).unwrap().remove(0).operands;
+        for o in &mut operands {
+            o.value_type = ty;
+            o.fill = o.fill.cast(ty);
+        }
+        operands
+    }
+
+    fn value(text: &str, ty: ValueType) -> Value {
+        let program = Program::parse(&format!("y[i] = {text}")).unwrap();
+        let mut leaf = |leaf: &Expr| {
+            let k = NAMES.iter().position(|n| leaf.to_string().starts_with(n)).unwrap();
+            Ok((Source::Operand(k), ty))
+        };
+        typed(program.assignment().unwrap().value, ty, "y", &mut leaf).unwrap()
+    }
+
+    fn shown(text: &str, ty: ValueType, op: &str) -> String {
+        let operands = operands_of(ty);
+        let leaves = Leaves { operands: &operands, is_total: &|k| k == 4 };
+        let op = Operators::shipped().unwrap().named(op).unwrap();
+        let region = region(&value(text, ty), op, leaves).unwrap();
+        region.map(&|k: &usize| NAMES[*k]).to_string()
     }
 
     #[test]
     fn regions_follow_from_the_operators() {
-        // `d` is stored everywhere.
         for (text, expected) in [
-            ("a * b", "a and b"),
-            ("a + b - c", "a or b or c"),
-            ("(a + b) * c", "c and (a or b)"),
-            ("max(a, b) * -d", "a or b"),
-            ("a / d", "a"),
-            ("a / b", "a"),
-            ("a + d", "everywhere"),
-            ("min(a, 2)", "a"),
-            ("min(a, 0 - 2)", "everywhere"),
-            ("2 * a + 1", "everywhere"),
-            // Not of `u8`, whose zeros are followed by 254.
-            ("max(a - 2, 0)", "everywhere"),
-            ("min(a, 9223372036854775807 + 1)", "everywhere"),
+            ("a[i] * b[i]", "a and b"),
+            ("a[i] + b[i] - c[i]", "a or b or c"),
+            ("(a[i] + b[i]) * c[i]", "c and (a or b)"),
+            ("max(a[i], b[i]) * -d[i]", "a or b"),
+            ("a[i] / d[i]", "a"),
+            ("a[i] / b[i]", "a"),
+            ("a[i] + d[i]", "everywhere"),
+            ("min(a[i], 2)", "a"),
+            ("min(a[i], 0 - 2)", "everywhere"),
+            ("2 * a[i] + 1", "everywhere"),
+            ("max(a[i] - 2, 0)", "a"),
+            ("sqrt(abs(a[i]))", "a"),
+            ("select(a[i] > b[i], c[i], 0)", "a or b"),
+            ("exp(a[i]) * b[i]", "b"),
         ] {
-            let region = region(&value(text), &|k| k == 3).unwrap();
-            assert_eq!(region.map(&|k: &usize| NAMES[*k]).to_string(), expected, "{text}");
+            assert_eq!(shown(text, ValueType::F64, "add"), expected, "{text}");
         }
+        // The zeros of `u8` are followed by 254.
+        assert_eq!(shown("max(a[i] - 2, 0)", ValueType::U8, "add"), "everywhere");
+        assert_eq!(shown("bxor(a[i], b[i])", ValueType::U8, "add"), "a or b");
+        assert_eq!(shown("and(a[i], b[i])", ValueType::Bool, "or"), "a and b");
+        // Zeros change products, and may be the least.
+        assert_eq!(shown("a[i]", ValueType::F64, "min"), "everywhere");
+        assert_eq!(shown("a[i]", ValueType::U8, "max"), "a");
     }
 
     #[test]
     fn what_is_missing_leaves_the_rest() {
+        let operands = operands_of(ValueType::F64);
+        let leaves = Leaves { operands: &operands, is_total: &|k| k == 4 };
         let left = |text: &str, gone: &[&str]| {
-            let value = without(&value(text), &|k| gone.contains(&NAMES[k])).unwrap();
-            value.map(&|k: &usize| NAMES[*k]).to_string()
+            let value = value(text, ValueType::F64);
+            let value = without(&value, &|k| gone.contains(&NAMES[k]), leaves).unwrap();
+            value
+                .map(&|source| match source {
+                    Source::Operand(k) => NAMES[*k].to_string(),
+                    Source::Index(i) => i.to_string(),
+                })
+                .to_string()
         };
-        assert_eq!(left("a + b * c", &["a"]), "b * c");
-        assert_eq!(left("a + b * c", &["c"]), "a");
-        assert_eq!(left("a - b", &["b"]), "a");
-        assert_eq!(left("min(a, b) * c", &["a"]), "min(0, b) * c");
-        assert_eq!(left("min(a, b, 0) + c", &["a", "b"]), "c");
-        assert_eq!(left("(a - b) / c", &["a", "b"]), "0");
-        assert_eq!(left("a / b", &["b"]), "a / 0");
-        assert_eq!(left("0 * a + b", &["b"]), "0 * a", "what is written stays");
+        assert_eq!(left("a[i] + b[i] * c[i]", &["a"]), "b * c");
+        assert_eq!(left("a[i] + b[i] * c[i]", &["c"]), "a");
+        assert_eq!(left("a[i] - b[i]", &["b"]), "a");
+        assert_eq!(left("min(a[i], b[i]) * c[i]", &["a"]), "min(0.0, b) * c");
+        assert_eq!(left("min(a[i], b[i], 0) + c[i]", &["a", "b"]), "c");
+        assert_eq!(left("(a[i] - b[i]) / c[i]", &["a", "b"]), "0.0");
+        assert_eq!(left("a[i] / b[i]", &["b"]), "a / 0.0");
+        assert_eq!(left("0 * a[i] + b[i]", &["b"]), "0.0 * a", "what is written stays");
     }
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::{Names, Operand, Points, Value};
+use super::source::{Source, operands};
+use super::{Names, Operand, Points};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Call, Constraint, Formula, Name};
 use crate::layout::Property;
-use crate::operators::Region;
-use crate::program::AssignOp;
+use crate::operators::{Operator, Region, Tree};
 use crate::theory::Theory;
 
 /// A tile dimension: `size * tile <= of < size * tile + size`.
@@ -47,11 +47,12 @@ pub struct Space {
     pub properties: Vec<Property>,
     /// Facts and properties, and what holds of all index arrays, ready for proofs.
     pub theory: Arc<Theory>,
-    pub op: AssignOp,
-    /// What is combined into the output, over numbers of operands.
-    pub value: Arc<Value<usize>>,
-    /// What was parsed, for places of literals.
-    pub text: Arc<str>,
+    /// How values are combined into the output.
+    pub op: Arc<Operator>,
+    /// The output begins anew: `=` in index notation.
+    pub assigns: bool,
+    /// What is combined into the output.
+    pub value: Arc<Tree<Source>>,
     /// Index of this space among those of the statement, and which piece of each operand it takes.
     pub pieces: Vec<usize>,
     /// Tile dimensions, in the order in which they were asked for.
@@ -65,6 +66,11 @@ pub struct Space {
 impl Space {
     pub fn output(&self) -> &Operand {
         &self.operands[0]
+    }
+
+    /// Whether the value of an operand matters.
+    pub fn reads(&self, operand: usize) -> bool {
+        operands(&self.value).contains(&operand)
     }
 
     pub fn inputs(&self) -> &[Operand] {
@@ -103,6 +109,14 @@ impl Space {
     /// The operand that owns a position.
     pub fn owner(&self, position: &str) -> Option<&Operand> {
         self.operands.iter().find(|o| o.positions.iter().any(|p| &**p == position))
+    }
+
+    /// Whether the same points are visited in the same way, whatever is computed there.
+    pub fn same_points(&self, other: &Space) -> bool {
+        self.stored == other.stored
+            && self.lookups == other.lookups
+            && self.rest == other.rest
+            && self.pieces == other.pieces
     }
 
     /// That an index array may be read there.
@@ -169,7 +183,7 @@ impl Space {
         if let Some((_, twice)) = dims.iter().enumerate().find(|(k, d)| dims[..*k].contains(d)) {
             return Err(format!("`{twice}` is there twice"));
         }
-        let read = self.value.leaves().into_iter().copied().chain(self.rest.operands());
+        let read = operands(&self.value).into_iter().chain(self.rest.operands());
         let known = |k: usize| self.stored.contains(&k) || self.lookups.contains(&k);
         if let Some(k) = read.into_iter().find(|&k| k == 0 || !known(k)) {
             return Err(format!("operand {k} is not read"));

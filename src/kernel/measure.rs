@@ -7,7 +7,7 @@ use crate::code::IndexWidth;
 use crate::diagnostic::Result;
 use crate::formula::Name;
 use crate::iterspace::compose_by;
-use crate::program::{Program, resolve};
+use crate::program::resolve;
 use crate::synth::Sizes;
 use crate::tensor::{IndexData, Tensor};
 
@@ -29,12 +29,11 @@ impl Kernel {
                 self = self.declared(name, tensor.layout());
             }
         }
-        let program = Program::parse(&self.request.expression)?;
+        let program = self.request.program()?;
         let dims = tensors.iter().map(|(n, t)| (n.clone(), t.dims().to_vec())).collect();
         let extents = resolve(&program, &dims, index_extents)?;
         let layouts = super::plan::layouts(&self.request, &program)?;
-        let shares = super::plan::shares(&self.request, &program.output()?.tensor);
-        let spaces = compose_by(&program, &layouts, shares.as_ref(), self.request.union)?;
+        let spaces = compose_by(&program, &layouts, &self.request.wanted(&program)?)?;
         let mut sizes = Sizes::default();
         for space in &spaces {
             for (index, name) in &space.extents {

@@ -49,6 +49,8 @@ use crate::code::IndexWidth;
 use crate::diagnostic::Result;
 use crate::iterspace::Union;
 use crate::layout::Layout;
+use crate::operators::{Operators, Value};
+use crate::program::{Program, Types};
 use crate::prover::Prover;
 use crate::synth::Sizes;
 use crate::tensor::ValueType;
@@ -95,11 +97,52 @@ impl Kernel {
         self
     }
 
-    /// The type of the values; `f64` unless told.
+    /// The type of the values of all tensors that have none of their own; `f64` unless told.
     #[must_use]
     pub fn values(mut self, value_type: ValueType) -> Kernel {
-        self.request.value_type = value_type;
+        self.request.types.general = value_type;
         self
+    }
+
+    /// The type of the values of one tensor.
+    #[must_use]
+    pub fn typed(mut self, tensor: &str, value_type: ValueType) -> Kernel {
+        self.request.types.own.insert(tensor.into(), value_type);
+        self
+    }
+
+    /// What a tensor holds where it stores nothing; zero unless told.
+    #[must_use]
+    pub fn fill(mut self, tensor: &str, fill: Value) -> Kernel {
+        self.request.fills.insert(tensor.into(), fill);
+        self
+    }
+
+    /// The operators of the expression: those that are shipped unless told.
+    #[must_use]
+    pub fn operators(mut self, operators: &Arc<Operators>) -> Kernel {
+        self.request.operators = Some(operators.clone());
+        self
+    }
+
+    /// A number that the expression names.
+    #[must_use]
+    pub fn parameter(mut self, name: &str, number: i64) -> Kernel {
+        self.request.parameters.insert(name.into(), number);
+        self
+    }
+
+    /// The expression, parsed.
+    ///
+    /// # Errors
+    /// [`Code::Program`](crate::diagnostic::Code::Program), with the place.
+    pub fn program(&self) -> Result<Program> {
+        self.request.program()
+    }
+
+    /// The types of the tensors.
+    pub fn types(&self) -> &Types {
+        &self.request.types
     }
 
     /// The width of the index arrays; 32 bits unless told.

@@ -9,11 +9,12 @@ use crate::check::{has_one_coordinate, refuse_unsound, stores_coordinates_once};
 use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
-use crate::iterspace::{Space, Union, compose_by};
+use crate::iterspace::{Space, Union, Wanted, compose_by};
 use crate::layout::{DefaultFor, Layout, share};
 use crate::loops::Statement;
 use crate::module::{KernelSpec, Module, render};
-use crate::program::Program;
+use crate::operators::{Operators, Value};
+use crate::program::{Language, Program, Types};
 use crate::prover::{Prover, Z3Prover};
 use crate::schedule::schedule;
 use crate::synth::{Find, Refutation, Sizes, Verdict, templates};
@@ -32,8 +33,14 @@ pub struct Request {
     pub order: Vec<Name>,
     /// `(position or all, template)`; later ones win.
     pub forced: Vec<(Option<String>, String)>,
-    /// The type of the values.
-    pub value_type: ValueType,
+    /// The types of the tensors.
+    pub types: Types,
+    /// What tensors hold where they store nothing, unless it is zero.
+    pub fills: IndexMap<Name, Value>,
+    /// The operators of the expression; `None`: the shipped ones.
+    pub operators: Option<Arc<Operators>>,
+    /// Numbers that the expression names.
+    pub parameters: IndexMap<Name, i64>,
     /// The width of the index arrays.
     pub index_width: IndexWidth,
     /// What the cost model knows of the data.
@@ -57,7 +64,10 @@ impl Request {
             declared: IndexMap::new(),
             order: Vec::new(),
             forced: Vec::new(),
-            value_type: ValueType::F64,
+            types: Types::all(ValueType::F64),
+            fills: IndexMap::new(),
+            operators: None,
+            parameters: IndexMap::new(),
             index_width: IndexWidth::U32,
             sizes: Sizes::default(),
             threads: 1,
@@ -65,6 +75,29 @@ impl Request {
             tiles: Vec::new(),
             fused: Vec::new(),
         }
+    }
+
+    /// The expression, parsed.
+    ///
+    /// # Errors
+    /// [`Code::Program`], with the place.
+    pub fn program(&self) -> Result<Program> {
+        let operators = match &self.operators {
+            Some(operators) => operators,
+            None => Operators::shipped()?,
+        };
+        let language = Language { operators, parameters: &self.parameters };
+        Program::parse_with(&self.expression, &language)
+    }
+
+    /// What is asked of the spaces of `program`.
+    pub(super) fn wanted(&self, program: &Program) -> Result<Wanted> {
+        Ok(Wanted {
+            shares: shares(self, &program.output()?.tensor),
+            union: self.union,
+            types: self.types.clone(),
+            fills: self.fills.clone(),
+        })
     }
 
     /// The command that shows the nests of this request.
@@ -76,6 +109,18 @@ impl Request {
         if !self.order.is_empty() {
             let order: Vec<&str> = self.order.iter().map(|n| &**n).collect();
             out.push_str(&format!(" --order {}", order.join(",")));
+        }
+        if self.types.general != ValueType::F64 {
+            out.push_str(&format!(" --type {}", self.types.general));
+        }
+        for (tensor, ty) in &self.types.own {
+            out.push_str(&format!(" --type {tensor}={ty}"));
+        }
+        for (name, number) in &self.parameters {
+            out.push_str(&format!(" -p {name}={number}"));
+        }
+        for (tensor, fill) in &self.fills {
+            out.push_str(&format!(" --fill {tensor}={fill}"));
         }
         if self.union != Union::default() {
             out.push_str(&format!(" --union {}", self.union.word()));
@@ -99,7 +144,7 @@ pub struct Planned {
     output: Name,
     layouts: IndexMap<Name, Arc<Layout>>,
     statements: Vec<Statement>,
-    value_type: ValueType,
+    wanted: Wanted,
     index_width: IndexWidth,
 }
 
@@ -144,6 +189,23 @@ pub(super) fn layouts(request: &Request, program: &Program) -> Result<IndexMap<N
         }
     }
     Ok(layouts)
+}
+
+/// Types and fills are of tensors that the expression uses.
+fn refuse_unknown(request: &Request, program: &Program) -> Result<()> {
+    let tensors = program.tensors();
+    let stated = request.types.own.keys().map(|n| ("type", n));
+    let stated = stated.chain(request.fills.keys().map(|n| ("fill", n)));
+    for (what, tensor) in stated {
+        if !tensors.contains_key(tensor) {
+            return Err(Diagnostic::new(
+                Code::Shape,
+                format!("a {what} is given for `{tensor}`, which the expression does not use"),
+            )
+            .help(format!("the tensors of the expression are {}", names(tensors.keys()))));
+        }
+    }
+    Ok(())
 }
 
 /// An output is written element by element: a position must stand for one coordinate, and a coordinate
@@ -205,10 +267,12 @@ pub fn plan(request: &Request) -> Result<Planned> {
 
 /// [`plan`] with a prover of the caller's choice.
 pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
-    let program = Program::parse(&request.expression)?;
+    let program = request.program()?;
     let output = program.output()?.tensor.clone();
     let layouts = layouts(request, &program)?;
-    let spaces = compose_by(&program, &layouts, shares(request, &output).as_ref(), request.union)?;
+    refuse_unknown(request, &program)?;
+    let wanted = request.wanted(&program)?;
+    let spaces = compose_by(&program, &layouts, &wanted)?;
     let templates = templates()?;
     // Also when there is nothing to force it on: it is a slip.
     for (_, name) in &request.forced {
@@ -267,7 +331,7 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
         output,
         layouts,
         statements,
-        value_type: request.value_type,
+        wanted,
         index_width: request.index_width,
     })
 }
@@ -385,9 +449,17 @@ impl Planned {
         &self.statements
     }
 
-    /// The type of the values.
-    pub fn value_type(&self) -> ValueType {
-        self.value_type
+    /// The types of the tensors.
+    pub fn types(&self) -> &Types {
+        &self.wanted.types
+    }
+
+    /// What a tensor holds where it stores nothing.
+    ///
+    /// # Errors
+    /// None that planning did not refuse.
+    pub fn fill_of(&self, tensor: &Name) -> Result<Value> {
+        self.wanted.fill_of(tensor)
     }
 
     /// The width of the index arrays.
@@ -395,11 +467,42 @@ impl Planned {
         self.index_width
     }
 
-    /// The same plan for other element types: finds are proved for integers of any width, accesses
-    /// when the module is rendered.
-    #[must_use]
-    pub fn with_types(self, value_type: ValueType, index_width: IndexWidth) -> Planned {
-        Planned { value_type, index_width, ..self }
+    /// The same plan with all values of another type and with index arrays of another width: finds are
+    /// proved for integers of any width, accesses when the module is rendered. `None` if there is
+    /// something else to visit for that type: `max(a - 2, 0)` is 254 where an `u8` is missing.
+    ///
+    /// # Errors
+    /// Those of composition, for that type.
+    pub fn with_types(
+        mut self,
+        value_type: ValueType,
+        index_width: IndexWidth,
+    ) -> Result<Option<Planned>> {
+        let compose = |wanted: &Wanted| compose_by(&self.program, &self.layouts, wanted);
+        let before = compose(&self.wanted)?;
+        self.wanted.types = Types::all(value_type);
+        let after = compose(&self.wanted)?;
+        if before.len() != after.len() || before.iter().zip(&after).any(|(a, b)| !a.same_points(b))
+        {
+            return Ok(None);
+        }
+        let mut pairs = before.iter().zip(after);
+        for statement in &mut self.statements {
+            let own = &mut statement.space;
+            let Some((_, new)) =
+                pairs.find(|(old, _)| old.same_points(own) && old.value == own.value)
+            else {
+                return Ok(None);
+            };
+            for (operand, new) in own.operands.iter_mut().zip(&new.operands) {
+                operand.value_type = new.value_type;
+                operand.fill = new.fill;
+            }
+            own.value = new.value;
+            own.op = new.op;
+        }
+        self.index_width = index_width;
+        Ok(Some(self))
     }
 
     /// The same plan with another template for find number `find` of a statement. `None` if there is no
@@ -431,7 +534,6 @@ impl Planned {
         let spec = KernelSpec {
             program: self.program.clone(),
             statements: self.statements.clone(),
-            value_type: self.value_type,
             index_width: self.index_width,
         };
         render(&spec, prover)

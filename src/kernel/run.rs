@@ -12,8 +12,8 @@ use crate::exec::Arguments;
 use crate::formula::{Arith, Name};
 use crate::layout::Layout;
 use crate::module::{TensorSignature, index_type};
-use crate::operators::{Operators, Value};
-use crate::program::{AssignOp, Extents, resolve};
+use crate::operators::{Operator, Value};
+use crate::program::{Extents, resolve};
 use crate::tensor::{IndexData, IndexType, Tensor, Values, room};
 
 /// A kernel with validated arguments, ready to run any number of times.
@@ -77,25 +77,16 @@ impl SizeLookup<'_> {
 ///
 /// # Errors
 /// If the operator has no identity of that type.
-pub fn fill_initially(values: &mut Values, op: AssignOp) -> Result<()> {
-    if op.combines() == AssignOp::Add {
-        // They are zeros.
-        return Ok(());
-    }
-    let operator = Operators::shipped()?.named(op.operator())?;
+pub fn fill_initially(values: &mut Values, op: &Operator) -> Result<()> {
     let ty = values.value_type();
-    let identity = operator.identity(ty, 0).ok_or_else(|| {
-        Diagnostic::new(Code::Operator, format!("`{op}` has nothing to begin with in type {ty}"))
+    let identity = op.identity(ty, 0).ok_or_else(|| {
+        let name = op.name();
+        Diagnostic::new(Code::Operator, format!("`{name}` has nothing to begin with in type {ty}"))
             .help("give the output an initial value (`-t NAME=FILE`)")
     })?;
-    match (values, identity) {
-        (Values::F64(v), Value::F64(x)) => v.fill(x),
-        (Values::F32(v), Value::F32(x)) => v.fill(x),
-        (Values::I64(v), Value::I64(x)) => v.fill(x),
-        (Values::I32(v), Value::I32(x)) => v.fill(x),
-        (Values::U8(v), Value::U8(x)) => v.fill(x),
-        (Values::Bool(v), Value::Bool(x)) => v.fill(x),
-        _ => return Err(Diagnostic::defect("an identity of another type")),
+    if !identity.same(Value::zero(ty)) {
+        // They are zeros.
+        identity.fill(values);
     }
     Ok(())
 }
@@ -197,7 +188,7 @@ impl CompiledKernel {
         let name = self.planned.output();
         let layout = &self.planned.layouts()[name];
         let dims = &extents.tensors[name];
-        let value_type = self.planned.value_type();
+        let value_type = self.planned.types().of(name);
         if let Some(initial) = initial {
             same_layout(name, layout, initial)?;
             if let Some(shared) = shared
@@ -246,7 +237,7 @@ impl CompiledKernel {
                 Diagnostic::new(Code::Shape, format!("the output `{name}` does not fit in memory"))
                     .help("use smaller extents, or a sparser output")
             })?;
-        fill_initially(&mut values, self.planned.program().assignment()?.op)?;
+        fill_initially(&mut values, &*self.planned.program().assignment()?.op.combines()?)?;
         let output = Tensor::new(layout.clone(), dims.clone(), &counted, arrays, values)?;
         self.check_width(name, output.dims(), output.params())?;
         Ok(output)
@@ -272,12 +263,13 @@ impl CompiledKernel {
             };
             arrays.insert(array.clone(), data);
         }
-        let values = match tensor.value_type() == self.planned.value_type() {
+        let value_type = self.planned.types().of(name);
+        let values = match tensor.value_type() == value_type {
             true => Cow::Borrowed(tensor.values()),
             false => Cow::Owned(
                 tensor
                     .values()
-                    .convert(self.planned.value_type())
+                    .convert(value_type)
                     .map_err(|e| e.note(format!("in tensor `{name}`")))?,
             ),
         };

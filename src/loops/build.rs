@@ -9,7 +9,7 @@ use super::tree::{
     Update,
 };
 use crate::formula::{Constraint, Formula, Name};
-use crate::iterspace::Operand;
+use crate::iterspace::{Operand, Source};
 use crate::operators::Region;
 use crate::scan::{Bind, Level, Nest};
 use crate::synth::{self, Placement, Plan};
@@ -169,8 +169,9 @@ impl<'a> Builder<'a> {
                 }
             }
             let asked = asked.contains(&looked.operand);
-            let read = s.space.value.leaves().contains(&&looked.operand);
-            out.push(Node::Lookup(Box::new(Lookup { name, read, asked, body })));
+            let read = s.space.reads(looked.operand);
+            let fill = s.space.operands[looked.operand].fill;
+            out.push(Node::Lookup(Box::new(Lookup { name, fill, read, asked, body })));
         }
         out
     }
@@ -246,15 +247,17 @@ impl<'a> Builder<'a> {
         if let Some(take) = levels.lookup {
             return vec![Node::Take(Box::new(take.clone()))];
         }
-        let term = |&k: &usize| match space.stored.contains(&k) {
-            true => Term::Element(place(&space.operands[k])),
-            false => Term::Found(self.lookup_name(k)),
+        let term = |source: &Source| match source {
+            Source::Operand(k) if space.stored.contains(k) => {
+                Term::Element(place(&space.operands[*k]))
+            }
+            Source::Operand(k) => Term::Found(self.lookup_name(*k)),
+            Source::Index(index) => Term::Index(index.clone()),
         };
         let update = Node::Update(Box::new(Update {
             target: place(space.output()),
-            op: space.op.combines(),
+            op: space.op.clone(),
             value: space.value.map(&term),
-            text: space.text.clone(),
         }));
         match space.rest {
             Region::All => vec![update],

@@ -4,7 +4,9 @@ use std::fmt;
 
 use super::outline::Outline;
 use super::tree::{Among, Block, Loops, Node, Place, Term};
-use crate::formula::conjunction;
+use crate::formula::{Name, conjunction};
+use crate::operators::Tree;
+use crate::program::update_prefix;
 
 impl fmt::Display for Loops {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,7 +72,8 @@ impl Outline {
                         (true, true) => ("", " and whether"),
                         (true, false) => ("", ""),
                     };
-                    writeln!(f, "{pad}lookup {whether}{}{too}", l.name)?;
+                    let name: Tree<Name> = Tree::Number(l.fill);
+                    writeln!(f, "{pad}lookup {whether}{} else {name}{too}", l.name)?;
                     self.block(&l.body, depth + 1, f)?;
                 }
                 Node::Take(take) => {
@@ -81,7 +84,9 @@ impl Outline {
                     writeln!(f, "{pad}when {region}")?;
                     self.block(body, depth + 1, f)?;
                 }
-                Node::Update(u) => writeln!(f, "{pad}{} {} {}", u.target, u.op, u.value)?,
+                Node::Update(u) => {
+                    writeln!(f, "{pad}{} {}= {}", u.target, update_prefix(&u.op), u.value)?
+                }
                 Node::Piece(body) => {
                     writeln!(f, "{pad}piece")?;
                     self.block(body, depth + 1, f)?;
@@ -96,7 +101,7 @@ impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Term::Element(place) => place.fmt(f),
-            Term::Found(name) => f.write_str(name),
+            Term::Found(name) | Term::Index(name) => f.write_str(name),
         }
     }
 }

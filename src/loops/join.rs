@@ -257,15 +257,16 @@ fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) ->
             }
             Node::Update(u) => Node::Update(Box::new(Update {
                 target: place(&u.target),
-                op: u.op,
+                op: u.op.clone(),
                 value: u.value.map(&|term| match term {
                     Term::Element(p) => Term::Element(place(p)),
                     Term::Found(found) => Term::Found(name(found)),
+                    Term::Index(index) => Term::Index(name(index)),
                 }),
-                text: u.text.clone(),
             })),
             Node::Lookup(l) => Node::Lookup(Box::new(Lookup {
                 name: name(&l.name),
+                fill: l.fill,
                 read: l.read,
                 asked: l.asked,
                 body: renamed_block(loops, &l.body, renaming),

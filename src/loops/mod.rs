@@ -13,13 +13,13 @@
 //!         | 'if' tests (';' restriction)* block
 //!         | 'state' v                                      of the search for v, set up here
 //!         | 'search' v ('in' range | '=' e) ['where' tests] ':' plan block
-//!         | 'lookup' (l ['and whether'] | 'whether' l) block   what an operand stores here, zero if nothing
+//!         | 'lookup' (l ['and whether'] | 'whether' l) 'else' fill block   what an operand stores here
 //!         | ('take' | 'add') l 'from' a[e, …]              found by that lookup
 //!         | 'when' region block                            by what lookups have found
-//!         | a[e, …] ('+=' | '*=' | 'min=' | 'max=') value
+//!         | a[e, …] op '=' value                           combined by that operator
 //!         | 'piece' block
 //! range  := end..end                                       the upper end exclusive
-//! value  := an expression over elements a[e, …], lookups and numbers
+//! value  := a tree of operators over elements a[e, …], lookups, indices and numbers
 //! end    := e | 'max(' e (',' e)* ')' | 'min(' e (',' e)* ')'
 //! ```
 //!

@@ -3,8 +3,6 @@
 //! A plan that was read from text was not proved, so that a tree which is read is an outline and
 //! never [`Loops`].
 
-use std::sync::Arc;
-
 use super::tree::{Block, Loops, Node, SearchId};
 use crate::formula::Name;
 
@@ -62,9 +60,6 @@ fn seen_node(node: &Node, ids: &mut Vec<SearchId>) -> Node {
     match &mut node {
         Node::State(id) => *id = number(*id, ids),
         Node::Search(s) => s.id = number(s.id, ids),
-        Node::Update(u) => {
-            u.text = Arc::from("");
-        }
         _ => {}
     }
     for inner in node.blocks_mut() {

@@ -1,7 +1,5 @@
 //! The parser of what the tree prints.
 
-use std::sync::Arc;
-
 use super::outline::{Outline, Sought};
 use super::tree::{
     Among, Block, Lookup, Loop, Node, Place, Search, SearchId, Skip, Take, Term, Update,
@@ -9,9 +7,8 @@ use super::tree::{
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::split::split;
 use crate::formula::{Constraint, Formula, Name, parse};
-use crate::iterspace::Value;
-use crate::operators::Region;
-use crate::program::AssignOp;
+use crate::operators::{Operators, Region, Tree};
+use crate::program::split_update;
 use crate::scan::Range;
 
 impl Outline {
@@ -28,7 +25,13 @@ impl Outline {
                 ((l.len() - line.len()) / 2, line)
             })
             .collect();
-        let mut reader = Reader { lines: &lines, at: 0, searches: Vec::new(), states: Vec::new() };
+        let mut reader = Reader {
+            lines: &lines,
+            at: 0,
+            searches: Vec::new(),
+            states: Vec::new(),
+            names: Vec::new(),
+        };
         let body = reader.block(0)?;
         match reader.lines.get(reader.at) {
             Some((_, line)) => Err(wrong(line, "it is deeper than what it is in")),
@@ -50,6 +53,8 @@ struct Reader<'a> {
     searches: Vec<Sought>,
     /// States that are set up, and in sight.
     states: Vec<SearchId>,
+    /// What is looked up.
+    names: Vec<Name>,
 }
 
 impl<'a> Reader<'a> {
@@ -102,8 +107,13 @@ impl<'a> Reader<'a> {
                     (None, Some(name)) => (name, true, true),
                     (None, None) => (rest, true, false),
                 };
-            let (name, body) = (Name::from(name), self.block(depth + 1)?);
-            return Ok(Some(Node::Lookup(Box::new(Lookup { name, read, asked, body }))));
+            let Some((name, fill)) = name.split_once(" else ") else { return Ok(None) };
+            let number = Tree::parse(fill, Operators::shipped()?, &|_| None::<Name>);
+            let Some(Tree::Number(fill)) = number else { return Ok(None) };
+            let name = Name::from(name);
+            self.names.push(name.clone());
+            let body = self.block(depth + 1)?;
+            return Ok(Some(Node::Lookup(Box::new(Lookup { name, fill, read, asked, body }))));
         }
         if let Some(rest) = line.strip_prefix("when ") {
             let Some(region) = Region::parse(rest, &|name| Some(Name::from(name))) else {
@@ -113,8 +123,22 @@ impl<'a> Reader<'a> {
         }
         match take(line)? {
             Some(node) => Ok(Some(node)),
-            None => update(line),
+            None => self.update(line),
         }
+    }
+
+    /// `a[e] += -2.5 * b[e] * c[] + found`
+    fn update(&self, line: &str) -> Result<Option<Node>> {
+        let Some((target, op, value)) = split_update(line) else { return Ok(None) };
+        let Some(target) = place(target)? else { return Ok(None) };
+        let term = |text: &str| match place(text) {
+            Ok(Some(place)) => Some(Term::Element(place)),
+            Ok(None) if self.names.iter().any(|n| **n == *text) => Some(Term::Found(text.into())),
+            Ok(None) => Some(Term::Index(Name::from(text))),
+            Err(_) => None,
+        };
+        let Some(value) = Tree::parse(value, Operators::shipped()?, &term) else { return Ok(None) };
+        Ok(Some(Node::Update(Box::new(Update { target, op: op.clone(), value }))))
     }
 
     fn state(&mut self, position: &str) -> Node {
@@ -201,21 +225,6 @@ fn skip(rest: &str) -> Result<Option<Skip>> {
 fn tests(text: &str) -> Result<Vec<Constraint>> {
     let formula = parse::formula(text)?;
     formula.as_conjunction().ok_or_else(|| wrong(text, "no conjunction of constraints"))
-}
-
-/// `a[e] += -2.5 * b[e] * c[] + found`
-fn update(line: &str) -> Result<Option<Node>> {
-    let combined = AssignOp::ALL.into_iter().filter(|op| op.combines() == *op);
-    let mut parts = combined.filter_map(|op| Some((op, line.split_once(&format!(" {op} "))?)));
-    let Some((op, (target, value))) = parts.next() else { return Ok(None) };
-    let Some(target) = place(target)? else { return Ok(None) };
-    let term = |text: &str| match place(text) {
-        Ok(Some(place)) => Some(Term::Element(place)),
-        Ok(None) => Some(Term::Found(Name::from(text))),
-        Err(_) => None,
-    };
-    let Some(value) = Value::parse(value, &term) else { return Ok(None) };
-    Ok(Some(Node::Update(Box::new(Update { target, op, value, text: Arc::from("") }))))
 }
 
 /// `take l from a[e]`

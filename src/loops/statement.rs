@@ -6,7 +6,6 @@ use std::rc::Rc;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Constraint, Formula, Name};
 use crate::iterspace::{LoopKind, Space, loop_kind};
-use crate::program::AssignOp;
 use crate::prover::Prover;
 use crate::scan::{Nest, scan, scan_within};
 use crate::schedule::Schedule;
@@ -155,8 +154,7 @@ impl Statement {
 
     /// Whether something is looked up of which the value does not matter.
     pub fn only_asks(&self) -> bool {
-        let leaves = self.space.value.leaves();
-        self.lookups.iter().any(|looked| !leaves.contains(&&looked.operand))
+        self.lookups.iter().any(|looked| !self.space.reads(looked.operand))
     }
 
     /// What is looked up, in the order of depth.
@@ -185,14 +183,14 @@ impl Statement {
         }
         let private = match self.loop_kind(level, prover) {
             LoopKind::Parallel => false,
-            LoopKind::Reduction(_) if self.space.op.combines() == AssignOp::Add => true,
+            LoopKind::Reduction(_) if self.space.op.is_sum() => true,
             LoopKind::Reduction(conflict) => {
                 let var = &self.nest.levels[level].var;
                 return Err(Diagnostic::new(
                     Code::Dependence,
                     format!(
                         "iterations of `{var}` combine into one element by `{}`",
-                        self.space.op
+                        self.space.op.name()
                     ),
                 )
                 .note(format!(

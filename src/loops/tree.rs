@@ -7,9 +7,7 @@ use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
-use crate::iterspace::Value;
-use crate::operators::Region;
-use crate::program::AssignOp;
+use crate::operators::{Operator, Region, Tree, Value};
 use crate::scan::Range;
 use crate::synth::{self, Plan, Proved};
 
@@ -104,10 +102,12 @@ pub struct Search {
     pub found: Block,
 }
 
-/// A value that starts at zero, and that what is found replaces.
+/// A value that starts at the fill of a tensor, and that what is found replaces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lookup {
     pub name: Name,
+    /// What the tensor holds where it stores nothing.
+    pub fill: Value,
     /// Something reads the value.
     pub read: bool,
     /// Something asks whether anything was found.
@@ -130,6 +130,8 @@ pub enum Term {
     Element(Place),
     /// What the lookup of that name has found.
     Found(Name),
+    /// The value of an index.
+    Index(Name),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -149,11 +151,9 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
     pub target: Place,
-    /// Not `=`: elements are combined.
-    pub op: AssignOp,
-    pub value: Value<Term>,
-    /// The text that its places are in.
-    pub text: Arc<str>,
+    /// Elements are combined by it.
+    pub op: Arc<Operator>,
+    pub value: Tree<Term>,
 }
 
 impl Update {
@@ -161,7 +161,7 @@ impl Update {
     pub fn elements(&self) -> impl Iterator<Item = &Place> {
         self.value.leaves().into_iter().filter_map(|term| match term {
             Term::Element(place) => Some(place),
-            Term::Found(_) => None,
+            Term::Found(_) | Term::Index(_) => None,
         })
     }
 }
@@ -327,6 +327,7 @@ impl Loops {
                     u.value.leaves().into_iter().try_for_each(|term| match term {
                         Term::Element(place) => place_known(bound, place),
                         Term::Found(name) => found_known(bound, name),
+                        Term::Index(index) => known(bound, &Affine::var(index.clone())),
                     })?;
                 }
                 Node::Piece(body) => self.check(body, bound, states)?,

@@ -12,7 +12,6 @@ use crate::code::{AccessProof, Argument, Body, Doc, Expr, Lines, VarId};
 use crate::formula::{Arith, Name};
 use crate::iterspace::{Operand, Role};
 use crate::loops::Statement;
-use crate::program::AssignOp;
 
 pub(super) struct Functions<'a> {
     spec: &'a KernelSpec,
@@ -284,8 +283,8 @@ impl<'a> Functions<'a> {
         );
         self.opening("pub unsafe fn kernel_unchecked", &self.parameters("_"), "", out);
         let output = &self.signature.tensors[0];
-        if self.spec.space().op == AssignOp::Assign {
-            let zero = crate::code::Expr::zero(self.spec.value_type);
+        if self.spec.space().assigns {
+            let zero = crate::code::Expr::zero(self.spec.space().output().value_type);
             let values = Doc::text(output.argument.clone()).field(&output.values.field);
             let zero = Doc::text(self.body.print_expr(&zero));
             out.statement(&values.method("fill", vec![zero]));

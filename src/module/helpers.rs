@@ -1,11 +1,14 @@
 //! The helper functions of a module: those that its code calls.
 
+use std::collections::BTreeMap;
+
 use super::spec::KernelSpec;
 use super::{probing, validate};
 use crate::code::{
     Access, Assign, Block, Body, Element, Expr, Load, Origin, Part, Stmt, template, visit,
 };
 use crate::diagnostic::Result;
+use crate::operators::rust;
 use crate::tensor::ValueType;
 
 /// What the code calls.
@@ -93,7 +96,7 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
         out.push_str(INSIDE_OR_END);
     }
     if calls.sum {
-        out.push_str(&sum(spec.value_type));
+        out.push_str(&sum(spec.space().output().value_type));
     }
     if calls.shared || calls.private {
         out.push_str(CHUNKS);
@@ -102,11 +105,12 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
         out.push_str(SHARED);
     }
     if calls.private {
-        out.push_str(&summing(spec.value_type));
+        out.push_str(&summing(spec.space().output().value_type));
     }
     if validation.element {
         out.push_str(ELEMENT);
     }
+    out.push_str(&operator_items(body));
     let mut done: Vec<&str> = Vec::new();
     for plan in spec.statements.iter().flat_map(|s| &s.chosen) {
         if !done.contains(&plan.template.name.as_str()) {
@@ -121,6 +125,36 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
         out.push_str(&probing::items(validation.misplaced));
     }
     Ok(out)
+}
+
+/// The operators that the code calls, one function for each type.
+fn operator_items(body: &Body) -> String {
+    let mut used: BTreeMap<String, String> = BTreeMap::new();
+    visit(&body.block, &mut |part| {
+        if let Part::Expr(Expr::Operator { op, generic, args }) = part
+            && let (Some(tree), Ok(signature)) = (op.rust(*generic), op.signature_of(*generic))
+        {
+            debug_assert_eq!(args.len(), op.arity());
+            let names: Vec<&str> = op.arguments().iter().map(|a| a.name.as_str()).collect();
+            let typed = names.iter().zip(&signature.arguments).map(|(n, t)| format!("{n}: {t}"));
+            let parameters = typed.collect::<Vec<_>>().join(", ");
+            let name = format!("{}_{generic}", op.name());
+            let text = format!(
+                "    /// {}.\n    #[inline(always)]\n    pub fn {name}({parameters}) -> {} {{\n        {}\n    }}\n",
+                op.summary().trim_end_matches('.'),
+                signature.result,
+                rust(tree, &names)
+            );
+            used.insert(name, text);
+        }
+    });
+    if used.is_empty() {
+        return String::new();
+    }
+    let functions = used.into_values().collect::<Vec<_>>().join("\n");
+    format!(
+        "\n#[rustfmt::skip]\n#[allow(clippy::all, unused_parens)]\nmod operators {{\n{functions}}}\n"
+    )
 }
 
 /// `target += value;` in the arithmetic of the type.

@@ -66,12 +66,12 @@ impl Module {
 /// fails.
 pub fn render(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<Module> {
     let spaces: Vec<&Space> = spec.statements.iter().map(|s| &s.space).collect();
-    let mut body = realise::declare(&spaces, spec.value_type, spec.index_width, spec.is_parallel());
+    let mut body = realise::declare(&spaces, spec.index_width, spec.is_parallel());
     let loops = loops::build(&spec.statements);
     loops.verify(&spec.space().params())?;
     let codes = realise::templates(&loops, prover)?;
     let mut path = Path::new(&spec.space().theory, prover);
-    body = realise::realise(body, &loops, &codes, spec.value_type, &mut path)?;
+    body = realise::realise(body, &loops, &codes, &mut path)?;
     drop(path);
     body.drop_unused();
     body.verify()?;

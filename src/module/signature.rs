@@ -12,7 +12,6 @@ use crate::formula::Name;
 use crate::iterspace::{Operand, Role};
 use crate::layout::checks::admits_negative;
 use crate::layout::{Layout, SizeSource};
-use crate::tensor::ValueType;
 
 /// The parameters of a kernel, in order: tensors (the output first), extents, threads.
 ///
@@ -115,7 +114,7 @@ impl Signature {
                 None => fresh_type(&mut types, &struct_name(&o.layout), o.layout.rank()),
             };
             let argument = arguments.fresh(&o.tensor);
-            tensors.push(tensor(o, argument, type_name, spec.index_width, spec.value_type));
+            tensors.push(tensor(o, argument, type_name, spec.index_width));
         }
         let carried = |extent: &Name| space.operands.iter().any(|o| o.extents.contains(extent));
         let extents = space
@@ -163,13 +162,7 @@ fn fresh_type(types: &mut Naming, wish: &str, rank: usize) -> String {
     name
 }
 
-fn tensor(
-    o: &Operand,
-    argument: String,
-    type_name: String,
-    width: IndexWidth,
-    value_type: ValueType,
-) -> TensorSignature {
+fn tensor(o: &Operand, argument: String, type_name: String, width: IndexWidth) -> TensorSignature {
     let layout = &o.layout;
     let fields = Fields::of(layout);
     let arrays = layout
@@ -187,7 +180,7 @@ fn tensor(
         name: layout.value.name.clone(),
         renamed: o.value_array.clone(),
         field: fields.get(&layout.value.name).to_string(),
-        element: Element::Value(value_type),
+        element: Element::Value(o.value_type),
     };
     let renamed = |n: &Name| {
         let at = layout.params.get_index_of(n).and_then(|k| o.params.get_index(k));

@@ -6,7 +6,6 @@ use crate::code::IndexWidth;
 use crate::iterspace::Space;
 use crate::loops::Statement;
 use crate::program::Program;
-use crate::tensor::ValueType;
 
 /// Everything a kernel is made from.
 #[derive(Clone, Debug)]
@@ -14,7 +13,6 @@ pub struct KernelSpec {
     pub program: Rc<Program>,
     /// One per choice of relation pieces; run one after the other.
     pub statements: Vec<Statement>,
-    pub value_type: ValueType,
     pub index_width: IndexWidth,
 }
 

@@ -1,6 +1,6 @@
 //! Iteration algebra: where an expression must be evaluated, and what it is elsewhere.
 //!
-//! In: a tree of operators over operands, literals and unknown scalars; each operand has a fill. Out:
+//! In: a tree of operators, with what is known of its leaves: operands that have fills, scalars. Out:
 //! a [`Derived`]: the fill of the result, and the [`Region`] of points at which the result may be
 //! anything else. With fills of 0, `A * (B + C)` has the fill 0 and the region `A and (B or C)`.
 //!
@@ -17,31 +17,12 @@
 //! A special case that IEEE arithmetic does not grant (0 * inf) is applied to the fills of operands;
 //! to a literal only with fast math.
 
-use std::sync::Arc;
-
 use super::operator::{Operator, Points, SpecialResult};
 use super::region::Region;
+use super::tree::{Apply, Tree};
 use super::value::Value;
 use crate::diagnostic::Result;
 use crate::tensor::ValueType;
-
-/// An expression, at one point of the iteration space.
-#[derive(Clone, Debug)]
-pub enum Expression {
-    /// Operand `number`, and the value that it has where it stores nothing.
-    Operand {
-        /// Which one; [`Region::Stored`] has this number.
-        number: usize,
-        /// Its type is the operand's.
-        fill: Value,
-    },
-    /// A number of the text.
-    Literal(Value),
-    /// A value that differs from point to point, or is not known yet: an index, a scalar.
-    Unknown(ValueType),
-    /// A use of an operator.
-    Apply(Arc<Operator>, Vec<Expression>),
-}
 
 /// What is known of an expression everywhere.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,29 +37,54 @@ pub struct Derived {
     pub operand: bool,
 }
 
-/// The fill and the region of an expression.
+impl Derived {
+    /// Of operand `number`, which has `fill` where it stores nothing.
+    pub fn operand(number: usize, fill: Value) -> Derived {
+        Derived {
+            value_type: fill.value_type(),
+            fill: Some(fill),
+            region: Region::Stored(number),
+            operand: true,
+        }
+    }
+
+    /// Of what differs from point to point, or is not known yet: an index, a scalar.
+    pub fn unknown(value_type: ValueType) -> Derived {
+        Derived { value_type, fill: None, region: Region::All, operand: false }
+    }
+
+    /// Of what is the same everywhere.
+    pub fn constant(value: Value) -> Derived {
+        Derived {
+            value_type: value.value_type(),
+            fill: Some(value),
+            region: Region::Nothing,
+            operand: false,
+        }
+    }
+}
+
+/// The fill and the region of an expression; `leaf` says what is known of leaves.
 ///
 /// # Errors
 /// If an operator does not exist for the types of its arguments.
-pub fn derive(expression: &Expression, fast_math: bool) -> Result<Derived> {
-    match expression {
-        Expression::Operand { number, fill } => Ok(Derived {
-            value_type: fill.value_type(),
-            fill: Some(*fill),
-            region: Region::Stored(*number),
-            operand: true,
-        }),
-        Expression::Literal(value) => Ok(Derived {
-            value_type: value.value_type(),
-            fill: Some(*value),
-            region: Region::Nothing,
-            operand: false,
-        }),
-        Expression::Unknown(t) => Ok(unknown(*t)),
-        Expression::Apply(op, arguments) => {
-            let arguments: Vec<Derived> =
-                arguments.iter().map(|a| derive(a, fast_math)).collect::<Result<_>>()?;
-            combined(op, arguments, fast_math)
+pub fn derive<L>(tree: &Tree<L>, leaf: &dyn Fn(&L) -> Derived, fast_math: bool) -> Result<Derived> {
+    match tree {
+        Tree::Leaf(l) => Ok(leaf(l)),
+        Tree::Number(value) => Ok(Derived::constant(*value)),
+        Tree::Cast(ty, inner) => {
+            let inner = derive(inner, leaf, fast_math)?;
+            Ok(Derived {
+                value_type: *ty,
+                fill: inner.fill.map(|fill| fill.cast(*ty)),
+                operand: inner.operand && inner.value_type == *ty,
+                region: inner.region,
+            })
+        }
+        Tree::Apply(Apply { op, args }) => {
+            let args: Vec<Derived> =
+                args.iter().map(|a| derive(a, leaf, fast_math)).collect::<Result<_>>()?;
+            combined(op, args, fast_math)
         }
     }
 }
@@ -90,10 +96,6 @@ pub fn region_for(derived: &Derived, fill: Value) -> Region {
         Some(own) if own.cast(fill.value_type()).same(fill) => derived.region.clone(),
         _ => Region::All,
     }
-}
-
-fn unknown(value_type: ValueType) -> Derived {
-    Derived { value_type, fill: None, region: Region::All, operand: false }
 }
 
 /// A use of an operator. More arguments than it has are taken two at a time.
@@ -166,7 +168,7 @@ fn combined(op: &Operator, mut arguments: Vec<Derived>, fast_math: bool) -> Resu
             let union = arguments.into_iter().fold(Region::Nothing, |all, a| all.either(a.region));
             derived(value, union)
         }
-        None => Ok(unknown(signature.result)),
+        None => Ok(Derived::unknown(signature.result)),
     }
 }
 

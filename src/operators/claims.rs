@@ -10,6 +10,7 @@
 use std::ops::Range;
 
 use super::declare::sort_of;
+use super::library::Operators;
 use super::operator::{Case, Gives, Operator, Property};
 use super::schema::Number;
 use super::value::{Value, is_float};
@@ -38,6 +39,7 @@ enum Side {
     Value(Number, Option<usize>),
     Call(Vec<Side>),
     Inverse(Vec<Side>),
+    Sum(Box<[Side; 2]>),
 }
 
 struct Claim {
@@ -136,9 +138,23 @@ fn claims(op: &Operator, inverse: Option<&Operator>) -> Vec<Claim> {
                 Side::Call(vec![v(0), Side::Call(vec![v(1), v(2)])]),
             ),
             Property::Idempotent => (1, Side::Call(vec![v(0); op.arity()]), v(0)),
+            Property::Additive(k) => {
+                let used = |at: Side| {
+                    let own = |m: usize| if m == *k { at.clone() } else { v(m) };
+                    Side::Call((0..op.arity()).map(own).collect())
+                };
+                let more = v(op.arity());
+                let both = Side::Sum(Box::new([v(*k), more.clone()]));
+                let apart = Side::Sum(Box::new([used(v(*k)), used(more)]));
+                (op.arity() + 1, used(both), apart)
+            }
         };
-        let exact = *property == Property::Associative;
-        let (text, place) = (property.as_str().to_string(), place.clone());
+        let exact = matches!(property, Property::Associative | Property::Additive(_));
+        let text = match property {
+            Property::Additive(k) => format!("additive in {}", op.arguments[*k].name),
+            other => other.as_str().to_string(),
+        };
+        let place = place.clone();
         out.push(Claim { text, place, variables, left, right, exact, ieee: !exact });
     }
     for case in &op.cases {
@@ -221,10 +237,10 @@ pub fn samples(t: ValueType) -> Vec<Value> {
     }
 }
 
-/// Small whole numbers, of which sums and products are exact.
+/// Small numbers, of which sums, products and quotients are exact.
 fn small(t: ValueType) -> Vec<Value> {
     match is_float(t) {
-        true => [0, 1, -1, 2, -3, 4].iter().filter_map(|x| Value::integer(*x, t)).collect(),
+        true => [0, 1, -1, 2, -2, 4].iter().filter_map(|x| Value::integer(*x, t)).collect(),
         false => samples(t),
     }
 }
@@ -297,6 +313,7 @@ fn evaluated(
         }
         Side::Call(parts) => op.eval(&all(parts)?),
         Side::Inverse(parts) => inverse?.eval(&all(parts)?),
+        Side::Sum(parts) => Operators::sum().ok()?.eval(&all(&**parts)?),
     }
 }
 
@@ -316,7 +333,8 @@ fn test(op: &Operator, inverse: Option<&Operator>, claim: &Claim) -> Result<usiz
             let left = evaluated(op, inverse, &claim.left, generic, values);
             let right = evaluated(op, inverse, &claim.right, generic, values);
             let (Some(left), Some(right)) = (left, right) else { return Ok(()) };
-            if !claim.ieee && (!finite || !left.is_finite()) {
+            let is_endless = !left.is_finite() && !matches!(claim.right, Side::Value(..));
+            if !claim.ieee && (!finite || is_endless) {
                 return Ok(());
             }
             count += 1;
@@ -355,7 +373,7 @@ fn shown(op: &Operator, inverse: Option<&Operator>, side: &Side) -> String {
     let inside = |parts: &[Side]| -> Vec<String> {
         let part = |p: &Side| {
             let text = shown(op, inverse, p);
-            if matches!(p, Side::Call(_)) && text.contains(' ') {
+            if matches!(p, Side::Call(_) | Side::Sum(_)) && text.contains(' ') {
                 format!("({text})")
             } else {
                 text
@@ -374,6 +392,7 @@ fn shown(op: &Operator, inverse: Option<&Operator>, side: &Side) -> String {
         }
         Side::Call(parts) => op.applied(&inside(parts)),
         Side::Inverse(parts) => inverse.map_or(String::new(), |i| i.applied(&inside(parts))),
+        Side::Sum(parts) => inside(&**parts).join(" + "),
     }
 }
 
@@ -418,6 +437,11 @@ fn prove(
     let (Some(left), Some(right)) = (prover.term(&claim.left), prover.term(&claim.right)) else {
         return Ok(None);
     };
+    // Infinity is no real number: arithmetic with it is tested only.
+    let endless = |t: &Term| sort == Sort::Real && computes_with(t, &prover.extremes, false);
+    if endless(&left) || endless(&right) {
+        return Ok(None);
+    }
     // The greatest number is greater than all that the claim speaks of.
     let mut assumptions = Vec::new();
     for extreme in &prover.extremes {
@@ -475,6 +499,11 @@ impl Terms<'_> {
                 let definition = inverse.definitions.iter().find(|d| d.sort == self.sort)?;
                 self.applied(&definition.term, inverse, parts)
             }
+            Side::Sum(parts) => {
+                let sum = Operators::sum().ok()?;
+                let definition = sum.definitions.iter().find(|d| d.sort == self.sort)?;
+                self.applied(&definition.term, &sum, &**parts)
+            }
         }
     }
 
@@ -503,6 +532,36 @@ impl Terms<'_> {
             let k = op.arguments.iter().position(|a| a.name == name)?;
             parts.get(k).cloned()
         }))
+    }
+}
+
+/// Whether arithmetic is done with one of these terms.
+fn computes_with(term: &Term, these: &[Term], inside: bool) -> bool {
+    let arithmetic = matches!(
+        term,
+        Term::Neg(_)
+            | Term::Floor(_)
+            | Term::Add(..)
+            | Term::Sub(..)
+            | Term::Mul(..)
+            | Term::Div(..)
+    );
+    let inside = inside || arithmetic;
+    let any = |parts: &[&Term]| parts.iter().any(|t| computes_with(t, these, inside));
+    match term {
+        Term::Variable(..) => inside && these.contains(term),
+        Term::Number(_) | Term::Truth(_) => false,
+        Term::Neg(x) | Term::Floor(x) | Term::Not(x) => any(&[x]),
+        Term::Add(a, b)
+        | Term::Sub(a, b)
+        | Term::Mul(a, b)
+        | Term::Div(a, b)
+        | Term::Eq(a, b)
+        | Term::Lt(a, b)
+        | Term::Le(a, b)
+        | Term::And(a, b)
+        | Term::Or(a, b) => any(&[a, b]),
+        Term::If(c, a, b) => any(&[c, a, b]),
     }
 }
 

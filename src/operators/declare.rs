@@ -69,6 +69,9 @@ pub(super) fn operator(name: &str, text: &str) -> Result<Operator> {
         definitions,
         source: source.clone(),
     };
+    for text in declaration.additive.iter().flatten() {
+        out.properties.push((Property::Additive(reader.argument(&out, text)?), text.span()));
+    }
     reader.shape(&out, &declaration)?;
     out.cases = reader.cases(&declaration, &out)?;
     Ok(out)
@@ -251,6 +254,10 @@ impl Reader<'_> {
                     (op.arity() == 2 && closed, "it needs two arguments, of the result's type")
                 }
                 Property::Idempotent => (closed, "the result must have the arguments' type"),
+                Property::Additive(k) => (
+                    op.arguments[*k].exact.is_none() && op.result != ResultRule::Bool,
+                    "it needs an argument of the result's type",
+                ),
             };
             if !fits {
                 return Err(self

@@ -109,7 +109,7 @@ impl Operators {
         if let Some(symbol) = op.symbol() {
             // A name that is written before or between operands would hide the operator of that name.
             let named = self.by_name.get(symbol).filter(|_| symbol != name);
-            let taken = self.with_symbol(symbol, op.arity()).or(named.map(|o| &**o));
+            let taken = self.with_symbol(symbol, op.arity()).or(named);
             if let Some(other) = taken {
                 let message = format!("`{symbol}` is `{}` already", other.name());
                 return Err(refused(message, place(symbol)).help("choose another symbol, or none"));
@@ -135,17 +135,26 @@ impl Operators {
     }
 
     /// The operator that is written between two operands, e.g. by `+`.
-    pub fn infix(&self, symbol: &str) -> Option<&Operator> {
+    pub fn infix(&self, symbol: &str) -> Option<&Arc<Operator>> {
         self.with_symbol(symbol, 2)
     }
 
     /// The operator that is written before its operand, e.g. by `-`.
-    pub fn prefix(&self, symbol: &str) -> Option<&Operator> {
+    pub fn prefix(&self, symbol: &str) -> Option<&Arc<Operator>> {
         self.with_symbol(symbol, 1)
     }
 
-    fn with_symbol(&self, symbol: &str, arity: usize) -> Option<&Operator> {
-        self.all().find(|op| op.symbol() == Some(symbol) && op.arity() == arity)
+    fn with_symbol(&self, symbol: &str, arity: usize) -> Option<&Arc<Operator>> {
+        self.by_name.values().find(|op| op.symbol() == Some(symbol) && op.arity() == arity)
+    }
+
+    /// The sum: what is written `+`, and what duplicates of a coordinate are combined by.
+    ///
+    /// # Errors
+    /// If a shipped file is wrong, which is a defect.
+    pub fn sum() -> Result<Arc<Operator>> {
+        let sum = Operators::shipped()?.infix("+");
+        sum.cloned().ok_or_else(|| Diagnostic::defect("no operator is written `+`"))
     }
 
     /// All names, in order.

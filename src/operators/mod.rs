@@ -38,6 +38,8 @@ mod region;
 mod schema;
 mod simplify;
 mod spelling;
+pub mod symbols;
+mod tree;
 mod value;
 
 pub use self::claims::{Evidence, said, samples};
@@ -51,4 +53,5 @@ pub use self::print::rust;
 pub use self::read::read;
 pub use self::region::{Presence, Region};
 pub use self::simplify::{Given, Simplified, simplify};
+pub use self::tree::{Apply, Tree};
 pub use self::value::{Value, promote};

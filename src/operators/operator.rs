@@ -12,7 +12,7 @@ use crate::prover::arithmetic::{Sort, Term};
 use crate::tensor::ValueType;
 
 /// A function of scalars, as its file declares it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Operator {
     pub(super) name: String,
     pub(super) summary: String,
@@ -73,6 +73,8 @@ pub enum Property {
     Associative,
     /// `f(a, a) = a`
     Idempotent,
+    /// `f(a + c, b) = f(a, b) + f(c, b)`, for this argument, but for the rounding of floats.
+    Additive(usize),
 }
 
 impl Property {
@@ -82,6 +84,7 @@ impl Property {
             Property::Commutative => "commutative",
             Property::Associative => "associative",
             Property::Idempotent => "idempotent",
+            Property::Additive(_) => "additive",
         }
     }
 }
@@ -185,6 +188,19 @@ pub struct Signature {
     pub result: ValueType,
 }
 
+impl fmt::Debug for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Operator({})", self.name)
+    }
+}
+
+/// By their declarations.
+impl PartialEq for Operator {
+    fn eq(&self, other: &Operator) -> bool {
+        self.name == other.name && self.source.text == other.source.text
+    }
+}
+
 impl Operator {
     /// The name, by which it is called.
     pub fn name(&self) -> &str {
@@ -231,6 +247,24 @@ impl Operator {
         self.bodies.iter().map(|b| b.generic)
     }
 
+    /// Checks the number of arguments of a use.
+    ///
+    /// # Errors
+    /// [`Code::Operator`] if it takes another.
+    pub fn accepts(&self, arguments: usize) -> Result<()> {
+        let n = self.arguments.len();
+        if arguments == n || (arguments > n && self.variadic) {
+            return Ok(());
+        }
+        let least = if self.variadic { "at least " } else { "" };
+        let plural = if n == 1 { "" } else { "s" };
+        Err(Diagnostic::new(
+            Code::Operator,
+            format!("`{}` has {least}{n} argument{plural}, not {arguments}", self.name),
+        )
+        .help(format!("write `{}`", self.call_form())))
+    }
+
     /// What arguments of these types are converted to, and the type of the result.
     ///
     /// `min` of `i32` and `f32` has two arguments of type `f64` and such a result.
@@ -238,16 +272,7 @@ impl Operator {
     /// # Errors
     /// [`Code::Operator`] if the number of arguments is another, or it does not exist for the types.
     pub fn signature(&self, types: &[ValueType]) -> Result<Signature> {
-        let n = self.arguments.len();
-        if types.len() < n || (types.len() > n && !self.variadic) {
-            let most = if self.variadic { "at least " } else { "" };
-            let plural = if n == 1 { "" } else { "s" };
-            return Err(Diagnostic::new(
-                Code::Operator,
-                format!("`{}` has {most}{n} argument{plural}, not {}", self.name, types.len()),
-            )
-            .help(format!("write {}", self.call_form())));
-        }
+        self.accepts(types.len())?;
         let mut generic = None;
         for (t, argument) in types.iter().zip(self.each_argument()) {
             match argument.exact {
@@ -289,6 +314,16 @@ impl Operator {
         })
     }
 
+    /// The types of a use whose arguments meet in a type.
+    ///
+    /// # Errors
+    /// [`Code::Operator`] if it does not exist for the type.
+    pub fn signature_of(&self, generic: ValueType) -> Result<Signature> {
+        let types: Vec<ValueType> =
+            self.arguments.iter().map(|a| a.exact.unwrap_or(generic)).collect();
+        self.signature(&types)
+    }
+
     /// The arguments; the last one again and again.
     fn each_argument(&self) -> impl Iterator<Item = &Argument> {
         let last = self.arguments.last();
@@ -316,13 +351,31 @@ impl Operator {
         let signature = self.signature(&types).ok()?;
         let values: Vec<Value> =
             arguments.iter().zip(&signature.arguments).map(|(v, t)| v.cast(*t)).collect();
-        let tree = self.rust(signature.generic)?;
-        let n = self.arguments.len();
-        let mut value = eval(tree, &values[..n])?;
-        for next in &values[n..] {
-            value = eval(tree, &[value, *next])?;
-        }
-        Some(value)
+        self.apply(signature.generic, &values)
+    }
+
+    /// The value for arguments that have the types of a [`Signature`]. `None` if they do not, or the
+    /// operator's loops do not end.
+    pub fn apply(&self, generic: ValueType, arguments: &[Value]) -> Option<Value> {
+        let tree = self.rust(generic)?;
+        let (first, rest) = arguments.split_at_checked(self.arguments.len())?;
+        rest.iter().try_fold(eval(tree, first)?, |value, next| eval(tree, &[value, *next]))
+    }
+
+    /// Whether a sum in this argument may be taken apart: `f(a + c, b) = f(a, b) + f(c, b)`, but for the
+    /// rounding of floats.
+    pub fn is_additive_in(&self, argument: usize) -> bool {
+        self.has(Property::Additive(argument.min(self.arguments.len() - 1)))
+    }
+
+    /// Whether the order in which values are combined by it does not matter.
+    pub fn is_reduction(&self) -> bool {
+        self.arity() == 2 && self.is_commutative() && self.is_associative()
+    }
+
+    /// Whether it is the sum: written `+`.
+    pub fn is_sum(&self) -> bool {
+        self.arity() == 2 && self.symbol() == Some("+")
     }
 
     /// What it means in mathematics, over the integers, reals or truth values; if that is declared.

@@ -4,7 +4,7 @@
 //! name = "…"  summary = "…"  symbol = "…"
 //! arguments = ["a", "b", "c: bool"]      result = "same" | "float" | "bool"
 //! variadic  commutative  associative  idempotent = true
-//! inverse = "…"
+//! inverse = "…"     additive = ["a"]
 //! definition = "…" | { TYPES = "…" }
 //! [rust]            TYPES = "…"
 //! [[identity]]      value  arguments
@@ -43,6 +43,7 @@ pub(super) struct Declaration {
     pub associative: Option<Spanned<bool>>,
     pub idempotent: Option<Spanned<bool>>,
     pub inverse: Option<Text>,
+    pub additive: Option<Vec<Text>>,
     pub definition: Option<Spanned<OneOrTable>>,
     pub rust: Spanned<BTreeMap<Text, Text>>,
     #[serde(default)]

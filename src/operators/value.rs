@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::tensor::ValueType;
+use crate::tensor::{ValueType, Values, with_values};
 
 /// A number of a tensor, or a result of an operator.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,6 +93,56 @@ impl Value {
             ValueType::U8 => with_number!(self, x => Value::U8(x as u8)),
             ValueType::Bool => with_number!(self, x => Value::Bool(x as f64 != 0.0)),
         }
+    }
+
+    /// Element `k`. Panics if there is none.
+    pub fn element(values: &Values, k: usize) -> Value {
+        match values {
+            Values::F64(v) => Value::F64(v[k]),
+            Values::F32(v) => Value::F32(v[k]),
+            Values::I64(v) => Value::I64(v[k]),
+            Values::I32(v) => Value::I32(v[k]),
+            Values::U8(v) => Value::U8(v[k]),
+            Values::Bool(v) => Value::Bool(v[k]),
+        }
+    }
+
+    /// Sets element `k`, converted to its type. Panics if there is none.
+    pub fn store(self, values: &mut Values, k: usize) {
+        let number = self.cast(values.value_type());
+        match (values, number) {
+            (Values::F64(v), Value::F64(x)) => v[k] = x,
+            (Values::F32(v), Value::F32(x)) => v[k] = x,
+            (Values::I64(v), Value::I64(x)) => v[k] = x,
+            (Values::I32(v), Value::I32(x)) => v[k] = x,
+            (Values::U8(v), Value::U8(x)) => v[k] = x,
+            (Values::Bool(v), Value::Bool(x)) => v[k] = x,
+            _ => unreachable!("the number was converted"),
+        }
+    }
+
+    /// So many times; it may be more than memory holds: then the process ends.
+    pub fn repeated(self, n: usize) -> Values {
+        match self {
+            Value::F64(x) => vec![x; n].into(),
+            Value::F32(x) => vec![x; n].into(),
+            Value::I64(x) => vec![x; n].into(),
+            Value::I32(x) => vec![x; n].into(),
+            Value::U8(x) => vec![x; n].into(),
+            Value::Bool(x) => vec![x; n].into(),
+        }
+    }
+
+    /// Every element of `values` becomes this one, converted to their type.
+    pub fn fill(self, values: &mut Values) {
+        if values.is_empty() {
+            return;
+        }
+        self.store(values, 0);
+        with_values!(values, v => {
+            let first = v[0];
+            v.fill(first);
+        });
     }
 
     /// The integer as a value of a type; `None` if the type does not have it. `bool` has 0 and 1.

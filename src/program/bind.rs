@@ -4,13 +4,19 @@
 //! What has no effect is left out, so that the budget of iterations counts what runs.
 
 use std::ops::Range;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
 
 use super::extents::Extents;
-use super::ir::{Access, AssignOp, Declare, Expr, Fill, Op, Stmt};
+use super::ir::{Access, AssignOp, Declare, Expr, Stmt};
 use super::point::{BoundAffine, BoundFormula, IndexId, Place};
-use super::scalar::{Scalar, lacking, literal_value};
+use super::scalar::number;
+use super::typing::{Types, combines, typed, typed_freely};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Name};
+use crate::operators::{Apply, Operator, Tree, Value};
+use crate::tensor::ValueType;
 
 /// The number of a tensor in the order of [`Extents::tensors`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,68 +26,76 @@ pub struct TensorId(pub usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LetId(pub usize);
 
-pub enum BoundStmt<T> {
+pub enum BoundStmt {
     Loop {
         index: IndexId,
         extent: usize,
-        body: Vec<BoundStmt<T>>,
+        body: Vec<BoundStmt>,
     },
     If {
         condition: BoundFormula,
-        then: Vec<BoundStmt<T>>,
-        otherwise: Vec<BoundStmt<T>>,
+        then: Vec<BoundStmt>,
+        otherwise: Vec<BoundStmt>,
     },
     Let {
         id: LetId,
-        value: BoundValue<T>,
-        body: Vec<BoundStmt<T>>,
+        value: BoundValue,
+        body: Vec<BoundStmt>,
     },
     Declare {
         tensor: TensorId,
-        fill: T,
+        fill: Value,
         /// As many as the tensor has.
         elements: u128,
     },
     Assign {
         tensor: TensorId,
         place: Place,
-        op: AssignOp,
-        value: BoundValue<T>,
+        /// `None`: the value replaces the element.
+        op: Option<Arc<Operator>>,
+        /// Of the element's type.
+        value: BoundValue,
     },
 }
 
 /// An expression with the accesses that it reads.
-pub struct BoundValue<T> {
+pub struct BoundValue {
     pub reads: Vec<(TensorId, Place)>,
-    pub expr: BoundExpr<T>,
+    pub expr: BoundExpr,
     pub span: Range<usize>,
 }
 
-/// `None` where the operation is undefined.
-pub type Operation<T> = fn(T, T) -> Option<T>;
-
-pub enum BoundExpr<T> {
+/// A leaf of an expression.
+#[derive(Clone, Copy)]
+pub enum BoundLeaf {
     /// The number of a read.
     Read(usize),
-    Literal(T),
     Index(IndexId),
     Let(LetId),
-    Neg(Box<BoundExpr<T>>),
-    Binary(Box<BoundExpr<T>>, Operation<T>, Box<BoundExpr<T>>),
+}
+
+pub enum BoundExpr {
+    Leaf(BoundLeaf),
+    Number(Value),
+    Cast(ValueType, Box<BoundExpr>),
+    /// The operator, for arguments that meet in a type.
+    Apply(Arc<Operator>, ValueType, Vec<BoundExpr>),
 }
 
 pub struct Binder<'a> {
     extents: &'a Extents,
+    types: &'a Types,
     indices: Vec<Name>,
-    lets: Vec<Name>,
+    lets: IndexMap<Name, ValueType>,
 }
 
 impl<'a> Binder<'a> {
-    pub fn new(extents: &'a Extents) -> Self {
-        Binder { extents, indices: extents.indices.keys().cloned().collect(), lets: Vec::new() }
+    pub fn new(extents: &'a Extents, types: &'a Types) -> Self {
+        let indices = extents.indices.keys().cloned().collect();
+        Binder { extents, types, indices, lets: IndexMap::new() }
     }
 
-    pub fn block<T: Scalar>(&mut self, block: &[Stmt]) -> Result<Vec<BoundStmt<T>>> {
+    pub fn block(&mut self, block: &[Stmt]) -> Result<Vec<BoundStmt>> {
         let mut out = Vec::new();
         for stmt in block {
             self.statement(stmt, &mut out)?;
@@ -89,7 +103,7 @@ impl<'a> Binder<'a> {
         Ok(out)
     }
 
-    pub fn statement<T: Scalar>(&mut self, s: &Stmt, out: &mut Vec<BoundStmt<T>>) -> Result<()> {
+    pub fn statement(&mut self, s: &Stmt, out: &mut Vec<BoundStmt>) -> Result<()> {
         match s {
             Stmt::Block(block) => {
                 for stmt in block {
@@ -119,21 +133,29 @@ impl<'a> Binder<'a> {
                 }
             }
             Stmt::Let(l) => {
-                let value = self.value(&l.value)?;
+                let (value, ty) = self.value(&l.value, None)?;
                 let id = LetId(self.lets.len());
-                self.lets.push(l.name.clone());
+                self.lets.insert(l.name.clone(), ty);
                 let body = self.block(&l.body)?;
                 out.push(BoundStmt::Let { id, value, body });
             }
             Stmt::Declare(d) => {
                 let tensor = self.tensor(&d.tensor, &d.span.0)?;
                 let elements = size(&self.extents.tensors[tensor.0]);
-                out.push(BoundStmt::Declare { tensor, fill: fill(d)?, elements });
+                let fill = fill(d, self.types.of(&d.tensor))?;
+                out.push(BoundStmt::Declare { tensor, fill, elements });
             }
             Stmt::Assign(a) => {
-                let value = self.value(&a.value)?;
+                let (value, ty) = self.value(&a.value, Some(&a.output.tensor))?;
                 let (tensor, place) = self.place(&a.output)?;
-                out.push(BoundStmt::Assign { tensor, place, op: a.op, value });
+                let op = match &a.op {
+                    AssignOp::Assign => None,
+                    AssignOp::Combine(op) => {
+                        combines(op, ty, &a.output.tensor, a.output.span.clone())?;
+                        Some(op.clone())
+                    }
+                };
+                out.push(BoundStmt::Assign { tensor, place, op, value });
             }
         }
         Ok(())
@@ -163,77 +185,99 @@ impl<'a> Binder<'a> {
         Ok((tensor, Place(place.ok_or_else(foreign)?)))
     }
 
-    fn value<T: Scalar>(&self, e: &Expr) -> Result<BoundValue<T>> {
+    /// The value of an expression, and its type: that of the tensor that it is assigned to, if any.
+    fn value(&self, e: &Expr, target: Option<&Name>) -> Result<(BoundValue, ValueType)> {
         let mut reads = Vec::new();
-        let expr = self.expr(e, &mut reads)?;
-        Ok(BoundValue { reads, expr, span: e.span() })
+        let mut leaf = |e: &Expr| self.leaf(e, &mut reads);
+        let (tree, ty) = match target {
+            Some(name) => {
+                let ty = self.types.of(name);
+                (typed(e, ty, name, &mut leaf)?, ty)
+            }
+            None => typed_freely(e, &mut leaf)?,
+        };
+        let types: Vec<ValueType> = reads.iter().map(|(_, _, ty)| *ty).collect();
+        let expr = self.bound(&tree, &types)?.0;
+        let reads = reads.into_iter().map(|(tensor, place, _)| (tensor, place)).collect();
+        Ok((BoundValue { reads, expr, span: e.span() }, ty))
     }
 
-    fn expr<T: Scalar>(
+    fn leaf(
         &self,
         e: &Expr,
-        reads: &mut Vec<(TensorId, Place)>,
-    ) -> Result<BoundExpr<T>> {
-        let apply = match e {
+        reads: &mut Vec<(TensorId, Place, ValueType)>,
+    ) -> Result<(BoundLeaf, ValueType)> {
+        match e {
             Expr::Access(access) => {
-                reads.push(self.place(access)?);
-                return Ok(BoundExpr::Read(reads.len() - 1));
+                let (tensor, place) = self.place(access)?;
+                let ty = self.types.of(&access.tensor);
+                reads.push((tensor, place, ty));
+                Ok((BoundLeaf::Read(reads.len() - 1), ty))
             }
-            Expr::Literal(literal) => return Ok(BoundExpr::Literal(literal_value(literal)?)),
             Expr::Index(name, span) => {
                 let known = self.indices.iter().position(|i| i == name);
                 let foreign = || foreign(&format!("index `{name}`"), span.0.clone());
-                return known.map(|k| BoundExpr::Index(IndexId(k))).ok_or_else(foreign);
+                let index = known.map(|k| BoundLeaf::Index(IndexId(k))).ok_or_else(foreign)?;
+                Ok((index, ValueType::I64))
             }
-            Expr::Name(name, span) => {
-                let known = self.lets.iter().position(|l| l == name);
-                let foreign = || foreign(&format!("`{name}`"), span.0.clone());
-                return known.map(|k| BoundExpr::Let(LetId(k))).ok_or_else(foreign);
+            other => {
+                let name = other.to_string();
+                let known = self.lets.get_full(name.as_str());
+                let foreign = || foreign(&format!("`{name}`"), other.span());
+                let (k, _, ty) = known.ok_or_else(foreign)?;
+                Ok((BoundLeaf::Let(LetId(k)), *ty))
             }
-            Expr::Apply(apply) => apply,
-        };
-        let op: Operation<T> = match apply.op {
-            Op::Neg => |_, a| a.neg(),
-            Op::Add => |a, b| Some(a.add(b)),
-            Op::Sub => T::sub,
-            Op::Mul => |a, b| Some(a.mul(b)),
-            Op::Div => T::div,
-            Op::Min => |a, b| Some(a.min(b)),
-            Op::Max => |a, b| Some(a.max(b)),
-        };
-        if op(T::ONE, T::ONE).is_none() {
-            let what = match apply.op {
-                Op::Neg => "minus",
-                Op::Sub => "difference",
-                _ => "division",
-            };
-            return Err(lacking::<T>(what, e.span()));
         }
-        let mut joined: Option<BoundExpr<T>> = None;
-        for arg in &apply.args {
-            let right = self.expr(arg, reads)?;
-            joined = Some(match joined {
-                None if apply.op == Op::Neg => BoundExpr::Neg(Box::new(right)),
-                None => right,
-                Some(left) => BoundExpr::Binary(Box::new(left), op, Box::new(right)),
-            });
-        }
-        joined.ok_or_else(|| foreign(&format!("`{}`", apply.op.as_str()), e.span()))
+    }
+
+    /// With the type of the value.
+    fn bound(&self, tree: &Tree<BoundLeaf>, reads: &[ValueType]) -> Result<(BoundExpr, ValueType)> {
+        Ok(match tree {
+            Tree::Leaf(leaf) => {
+                let ty = match leaf {
+                    BoundLeaf::Read(k) => reads[*k],
+                    BoundLeaf::Index(_) => ValueType::I64,
+                    BoundLeaf::Let(LetId(k)) => self.lets[*k],
+                };
+                (BoundExpr::Leaf(*leaf), ty)
+            }
+            Tree::Number(number) => (BoundExpr::Number(*number), number.value_type()),
+            Tree::Cast(ty, inner) => {
+                (BoundExpr::Cast(*ty, Box::new(self.bound(inner, reads)?.0)), *ty)
+            }
+            Tree::Apply(Apply { op, args }) => {
+                let mut bound = Vec::new();
+                let mut types = Vec::new();
+                for arg in args {
+                    let (arg, ty) = self.bound(arg, reads)?;
+                    bound.push(arg);
+                    types.push(ty);
+                }
+                let signature = op.signature(&types)?;
+                (BoundExpr::Apply(op.clone(), signature.generic, bound), signature.result)
+            }
+        })
     }
 }
 
-fn fill<T: Scalar>(d: &Declare) -> Result<T> {
+fn fill(d: &Declare, ty: ValueType) -> Result<Value> {
     let place = d.span.0.clone();
-    let (negative, value) = match &d.fill {
-        Fill::Number { negative, literal } => (*negative, literal_value(literal)?),
-        Fill::Infinity { negative } => {
-            (*negative, T::infinity().ok_or_else(|| lacking::<T>("infinity", place.clone()))?)
-        }
+    let wrong = |what: String| {
+        Diagnostic::new(Code::Program, what)
+            .at(place.clone(), "cannot be represented")
+            .help("write another number or compute with another type")
     };
-    if !negative {
-        return Ok(value);
+    let literal = &d.fill.literal;
+    let value =
+        number(literal, ty).ok_or_else(|| wrong(format!("`{literal}` is not a value of {ty}")))?;
+    match (d.fill.negative, value) {
+        (false, value) => Ok(value),
+        (true, Value::F64(x)) => Ok(Value::F64(-x)),
+        (true, Value::F32(x)) => Ok(Value::F32(-x)),
+        (true, Value::I64(x)) => Ok(Value::I64(-x)),
+        (true, Value::I32(x)) => Ok(Value::I32(-x)),
+        (true, _) => Err(wrong(format!("`-{literal}` is not a value of {ty}"))),
     }
-    value.neg().ok_or_else(|| lacking::<T>("minus", place))
 }
 
 /// Product of the extents, saturating; 1 for none.
@@ -246,7 +290,7 @@ pub fn size(extents: &[usize]) -> u128 {
 
 /// The iterations that a block may take, saturating. Filling a tensor inside a loop counts by its
 /// elements.
-pub fn iterations<T>(block: &[BoundStmt<T>], inside: bool) -> u128 {
+pub fn iterations(block: &[BoundStmt], inside: bool) -> u128 {
     block.iter().fold(0, |sum, s| {
         sum.saturating_add(match s {
             BoundStmt::Loop { extent, body, .. } => {

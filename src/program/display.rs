@@ -3,14 +3,13 @@
 
 use std::fmt;
 
-use super::ir::{
-    Access, Apply, AssignOp, Block, Expr, Fill, Literal, Loop, Op, Order, Program, Stmt,
-};
+use super::ir::{Access, AssignOp, Block, Expr, Fill, Literal, Loop, Order, Program, Stmt};
+use crate::operators::symbols::print_applied;
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Ok(assignment) = self.assignment() else { return write!(f, "{}", self.root) };
-        print_assign(assignment.output, assignment.op, assignment.value, f)?;
+        print_assign(assignment.output, &assignment.op, assignment.value, true, f)?;
         match assignment.restriction {
             Some(restriction) => write!(f, " if {restriction}"),
             None => Ok(()),
@@ -50,7 +49,7 @@ fn print_stmt(stmt: &Stmt, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Res
             print_block(&l.body, f, depth)
         }
         Stmt::Declare(d) => write!(f, "declare {} {}", d.tensor, d.fill),
-        Stmt::Assign(a) => print_assign(&a.output, a.op, &a.value, f),
+        Stmt::Assign(a) => print_assign(&a.output, &a.op, &a.value, false, f),
         Stmt::Block(block) => print_block(block, f, depth),
     }
 }
@@ -67,40 +66,47 @@ fn print_block(block: &Block, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::
 
 fn print_assign(
     output: &Access,
-    op: AssignOp,
+    op: &AssignOp,
     value: &Expr,
+    windows: bool,
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     // Without brackets a scalar output reads back too; with them it cannot be taken for a
     // variable of some outer program.
     let brackets = if output.rank() == 0 { "[]" } else { "" };
-    write!(f, "{output}{brackets} {op} {value}")
+    print_access(output, windows, f)?;
+    write!(f, "{brackets} {op} ")?;
+    print(value, f, 0, windows)
+}
+
+/// With windows as they were written, or as subscripts.
+fn print_access(access: &Access, windows: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str(&access.tensor)?;
+    for (k, subscript) in access.subscripts.iter().enumerate() {
+        f.write_str(if k == 0 { "[" } else { "," })?;
+        match access.windows.iter().find(|w| windows && w.dimension == k) {
+            Some(window) => write!(f, "{window}")?,
+            None => write!(f, "{subscript}")?,
+        }
+    }
+    if access.subscripts.is_empty() { Ok(()) } else { f.write_str("]") }
 }
 
 impl fmt::Display for Fill {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Fill::Number { negative, .. } | Fill::Infinity { negative }) = self;
-        f.write_str(if *negative { "-" } else { "" })?;
-        match self {
-            Fill::Number { literal, .. } => write!(f, "{literal}"),
-            Fill::Infinity { .. } => f.write_str("inf"),
-        }
+        write!(f, "{}{}", if self.negative { "-" } else { "" }, self.literal)
     }
 }
 
 impl fmt::Display for AssignOp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        write!(f, "{}=", self.prefix())
     }
 }
 
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.tensor)?;
-        for (k, subscript) in self.subscripts.iter().enumerate() {
-            write!(f, "{}{subscript}", if k == 0 { "[" } else { "," })?;
-        }
-        if self.subscripts.is_empty() { Ok(()) } else { f.write_str("]") }
+        print_access(self, false, f)
     }
 }
 
@@ -110,51 +116,21 @@ impl fmt::Display for Literal {
     }
 }
 
-/// Binding strengths of the grammar's levels.
-const SUM: u8 = 1;
-const TERM: u8 = 2;
-const UNARY: u8 = 3;
-
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        print(self, f, SUM)
+        print(self, f, 0, false)
     }
 }
 
 /// Prints `e` where the grammar wants at least the strength `min`.
-fn print(e: &Expr, f: &mut fmt::Formatter<'_>, min: u8) -> fmt::Result {
-    let Apply { op, args, .. } = match e {
-        Expr::Access(access) => return write!(f, "{access}"),
-        Expr::Literal(literal) => return write!(f, "{literal}"),
-        Expr::Index(name, _) | Expr::Name(name, _) => return f.write_str(name),
-        Expr::Apply(apply) => apply,
-    };
-    let strength = match op {
-        Op::Add | Op::Sub => SUM,
-        Op::Mul | Op::Div => TERM,
-        Op::Neg | Op::Min | Op::Max => UNARY,
-    };
-    match (strength, args.as_slice()) {
-        (SUM | TERM, [left, right]) => {
-            f.write_str(if strength < min { "(" } else { "" })?;
-            // Operators associate to the left.
-            print(left, f, strength)?;
-            write!(f, " {} ", op.as_str())?;
-            print(right, f, strength + 1)?;
-            f.write_str(if strength < min { ")" } else { "" })
-        }
-        // `unary` is the strongest level that an operand can ask for.
-        (_, [arg]) if *op == Op::Neg => {
-            f.write_str("-")?;
-            print(arg, f, UNARY)
-        }
-        _ => {
-            write!(f, "{}(", op.as_str())?;
-            for (k, arg) in args.iter().enumerate() {
-                f.write_str(if k > 0 { ", " } else { "" })?;
-                print(arg, f, SUM)?;
-            }
-            f.write_str(")")
+fn print(e: &Expr, f: &mut fmt::Formatter<'_>, min: u8, windows: bool) -> fmt::Result {
+    match e {
+        Expr::Access(access) => print_access(access, windows, f),
+        Expr::Literal(literal) => write!(f, "{literal}"),
+        Expr::Index(name, _) | Expr::Name(name, _) => f.write_str(name),
+        Expr::Apply(apply) => {
+            let inner = |e: &Expr, f: &mut fmt::Formatter<'_>, min| print(e, f, min, windows);
+            print_applied(&apply.op, &apply.args, f, min, &inner)
         }
     }
 }

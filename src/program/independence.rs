@@ -1,7 +1,8 @@
 //! Verifies that the order of a free loop does not matter.
 //!
 //! For every tensor that the loop writes, and that is no workspace of its body, one of two holds:
-//! - all writes combine by one operator other than `=`, and nothing reads: `s += x[i]`;
+//! - all writes combine by one operator that is commutative and associative, and nothing reads:
+//!   `s += x[i]`;
 //! - one subscript is the loop's index alone, in all accesses: each iteration has elements of its
 //!   own, as in `y[i] = x[i]`.
 //!
@@ -18,13 +19,13 @@ impl Program {
 }
 
 fn verify_loop(l: &Loop) -> Result<()> {
-    let mut writes: Vec<(&Access, AssignOp)> = Vec::new();
+    let mut writes: Vec<(&Access, &AssignOp)> = Vec::new();
     let mut reads: Vec<&Access> = Vec::new();
     let mut workspaces = Vec::new();
     for stmt in &l.body {
         stmt.visit(&mut |s| {
             match s {
-                Stmt::Assign(a) => writes.push((&a.output, a.op)),
+                Stmt::Assign(a) => writes.push((&a.output, &a.op)),
                 Stmt::Declare(d) => workspaces.push(&d.tensor),
                 _ => {}
             }
@@ -37,7 +38,7 @@ fn verify_loop(l: &Loop) -> Result<()> {
         if workspaces.contains(&&access.tensor) || writes[..k].iter().any(|(a, _)| same(a)) {
             continue;
         }
-        let combines = *op != AssignOp::Assign
+        let combines = matches!(op, AssignOp::Combine(op) if op.is_reduction())
             && writes.iter().all(|(a, other)| !same(a) || other == op)
             && !reads.iter().any(|a| same(a));
         let all = || writes.iter().map(|(a, _)| *a).chain(reads.iter().copied());
@@ -49,7 +50,10 @@ fn verify_loop(l: &Loop) -> Result<()> {
             let (index, tensor) = (&l.index, &access.tensor);
             let message = format!("the order of the free loop over `{index}` decides `{tensor}`");
             return Err(wrong(message, access.span.clone())
-                .note("its iterations neither combine by one operator nor write different elements")
+                .note(
+                    "its iterations neither combine by one operator that is commutative and associative \
+                     nor write different elements",
+                )
                 .help(format!("write `for {index}`, a loop that runs in order")));
         }
     }

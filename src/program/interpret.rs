@@ -10,14 +10,17 @@ use indexmap::IndexMap;
 
 use super::SOURCE_NAME;
 use super::bind::{
-    Binder, BoundExpr, BoundStmt, BoundValue, LetId, TensorId, iterations, size, wrong,
+    Binder, BoundExpr, BoundLeaf, BoundStmt, BoundValue, LetId, TensorId, iterations, size, wrong,
 };
 use super::extents::Extents;
 use super::ir::{AssignOp, Program};
 use super::point::IndexId;
 use super::scalar::Scalar;
+use super::typing::Types;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
+use crate::operators::Value;
+use crate::tensor::Values;
 
 /// The most iterations of innermost loops.
 pub const MAX_ITERATIONS: u128 = 1 << 32;
@@ -41,10 +44,11 @@ impl<T> OracleTensor<T> {
     }
 }
 
-/// Runs `program` on `tensors` and returns its one output, row-major, of the shape in `extents`.
+/// Runs `program` on `tensors`, all of one type, and returns its one output, row-major, of the shape in
+/// `extents`.
 ///
 /// # Errors
-/// Those of [`interpret_all`], and [`Code::Program`] if the program has not exactly one output.
+/// Those of [`interpret_typed`], and [`Code::Program`] if the program has not exactly one output.
 pub fn interpret<T: Scalar>(
     program: &Program,
     tensors: &IndexMap<Name, OracleTensor<T>>,
@@ -63,28 +67,59 @@ pub fn interpret<T: Scalar>(
     }
 }
 
-/// Runs `program` on `tensors` and returns all [outputs](Program::outputs), of the shapes in
-/// `extents`.
+/// Runs `program` on `tensors`, all of one type, and returns all [outputs](Program::outputs), of the
+/// shapes in `extents`.
 ///
 /// # Errors
-/// [`Code::Shape`]: a tensor is missing or its shape is not that of `extents`; there are more than
-/// [`MAX_ITERATIONS`] iterations or a written tensor has more than [`MAX_ELEMENTS`] elements.
-/// [`Code::Program`]: `T` lacks an operation, a literal's value or that of an index, or divides by
-/// zero.
+/// Those of [`interpret_typed`].
 pub fn interpret_all<T: Scalar>(
     program: &Program,
     tensors: &IndexMap<Name, OracleTensor<T>>,
     extents: &Extents,
 ) -> Result<IndexMap<Name, OracleTensor<T>>> {
-    run(program, tensors, extents).map_err(|e| e.within(SOURCE_NAME, &program.text))
+    let given =
+        |t: &OracleTensor<T>| Dense { dims: t.dims.clone(), values: T::wrap(t.values.clone()) };
+    let tensors = tensors.iter().map(|(name, t)| (name.clone(), given(t))).collect();
+    let outputs = interpret_typed(program, &tensors, &Types::all(T::TYPE), extents)?;
+    let typed = |(name, output): (Name, Dense)| {
+        let values = output.values.as_slice().unwrap_or_default().to_vec();
+        (name, OracleTensor { dims: output.dims, values })
+    };
+    Ok(outputs.into_iter().map(typed).collect())
 }
 
-fn run<T: Scalar>(
+/// A dense tensor of any type, row-major.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dense {
+    /// Empty for a scalar.
+    pub dims: Vec<usize>,
+    /// As many as the product of `dims`.
+    pub values: Values,
+}
+
+/// Runs `program` on `tensors` of these types and returns all [outputs](Program::outputs), of the shapes
+/// in `extents`.
+///
+/// # Errors
+/// [`Code::Shape`]: a tensor is missing, is of another type, or its shape is not that of `extents`; there
+/// are more than [`MAX_ITERATIONS`] iterations or a written tensor has more than [`MAX_ELEMENTS`] elements.
+/// [`Code::Program`]: types do not fit together, or an operator's loops do not end.
+pub fn interpret_typed(
     program: &Program,
-    tensors: &IndexMap<Name, OracleTensor<T>>,
+    tensors: &IndexMap<Name, Dense>,
+    types: &Types,
     extents: &Extents,
-) -> Result<IndexMap<Name, OracleTensor<T>>> {
-    let mut binder = Binder::new(extents);
+) -> Result<IndexMap<Name, Dense>> {
+    run(program, tensors, types, extents).map_err(|e| e.within(SOURCE_NAME, &program.text))
+}
+
+fn run(
+    program: &Program,
+    tensors: &IndexMap<Name, Dense>,
+    types: &Types,
+    extents: &Extents,
+) -> Result<IndexMap<Name, Dense>> {
+    let mut binder = Binder::new(extents, types);
     let mut stmts = Vec::new();
     binder.statement(&program.root, &mut stmts)?;
     refuse_large(program, extents)?;
@@ -98,13 +133,13 @@ fn run<T: Scalar>(
         .tensors
         .iter()
         .map(|(name, dims)| match program.writes(name) {
-            true => Ok(Cow::Owned(initial(program, name, dims))),
-            false => operand(program, name, dims, tensors).map(Cow::Borrowed),
+            true => initial(program, name, dims, types).map(Cow::Owned),
+            false => operand(program, name, dims, tensors, types).map(Cow::Borrowed),
         })
         .collect();
     let mut state = State {
         point: vec![0; extents.indices.len()],
-        lets: vec![T::ZERO; binder.lets()],
+        lets: vec![Value::Bool(false); binder.lets()],
         tensors: storage?,
         reads: Vec::new(),
     };
@@ -112,8 +147,8 @@ fn run<T: Scalar>(
     let mut out = IndexMap::new();
     for name in program.outputs() {
         if let Some((k, _, dims)) = extents.tensors.get_full(&name) {
-            let values = std::mem::take(&mut state.tensors[k]).into_owned();
-            out.insert(name, OracleTensor { dims: dims.clone(), values });
+            let values = state.tensors[k].clone().into_owned();
+            out.insert(name, Dense { dims: dims.clone(), values });
         }
     }
     Ok(out)
@@ -133,24 +168,28 @@ fn refuse_large(program: &Program, extents: &Extents) -> Result<()> {
 
 /// The elements of a tensor that is written, before the program runs: the identity of what they are
 /// combined by. A declaration replaces them.
-fn initial<T: Scalar>(program: &Program, name: &Name, dims: &[usize]) -> Vec<T> {
+fn initial(program: &Program, name: &Name, dims: &[usize], types: &Types) -> Result<Values> {
     let first = program.assigns().into_iter().find(|a| a.output.tensor == *name);
-    let identity = match first.map(|a| a.op) {
-        Some(AssignOp::Mul) => T::ONE,
-        Some(AssignOp::Min) => T::GREATEST,
-        Some(AssignOp::Max) => T::LEAST,
-        Some(AssignOp::Assign | AssignOp::Add) | None => T::ZERO,
+    let ty = types.of(name);
+    let identity = match first.map(|a| (&a.op, a)) {
+        Some((AssignOp::Combine(op), a)) => op.identity(ty, 0).ok_or_else(|| {
+            Diagnostic::new(Code::Program, format!("`{}` has no identity for {ty}", op.name()))
+                .at(a.output.span.clone(), "nothing says what the elements begin with")
+                .help(format!("give `{name}` an initial value"))
+        })?,
+        _ => Value::zero(ty),
     };
     // Checked by `refuse_large`.
-    vec![identity; size(dims) as usize]
+    Ok(identity.repeated(size(dims) as usize))
 }
 
-fn operand<'a, T>(
+fn operand<'a>(
     program: &Program,
     name: &Name,
     dims: &[usize],
-    tensors: &'a IndexMap<Name, OracleTensor<T>>,
-) -> Result<&'a [T]> {
+    tensors: &'a IndexMap<Name, Dense>,
+    types: &Types,
+) -> Result<&'a Values> {
     let accesses = program.accesses();
     let place = accesses.iter().find(|a| a.tensor == *name).map_or(0..0, |a| a.span.clone());
     let tensor = tensors.get(name).ok_or_else(|| {
@@ -163,6 +202,11 @@ fn operand<'a, T>(
             .at(place, format!("is {:?}", tensor.dims))
             .help("resolve the extents with the shapes of the data"));
     }
+    if tensor.values.value_type() != types.of(name) {
+        return Err(wrong(format!("`{name}` is not of the type it was said to have"))
+            .at(place, format!("is {}", tensor.values.value_type()))
+            .help("convert its values"));
+    }
     if size(&tensor.dims) != tensor.values.len() as u128 {
         let message = format!("`{name}` has {} values", tensor.values.len());
         return Err(wrong(message)
@@ -172,28 +216,21 @@ fn operand<'a, T>(
     Ok(&tensor.values)
 }
 
-struct State<'a, T: Clone> {
+struct State<'a> {
     /// Values of the indices.
     point: Vec<i64>,
-    lets: Vec<T>,
-    tensors: Vec<Cow<'a, [T]>>,
+    lets: Vec<Value>,
+    tensors: Vec<Cow<'a, Values>>,
     /// What the expression at hand reads; kept to be allocated once.
-    reads: Vec<T>,
+    reads: Vec<Value>,
 }
 
-/// Why an expression has no value.
-enum Undefined {
-    Division,
-    /// The type lacks the value of an index.
-    Index(i64),
-}
-
-impl<T: Scalar> State<'_, T> {
-    fn block(&mut self, block: &[BoundStmt<T>]) -> Result<()> {
+impl State<'_> {
+    fn block(&mut self, block: &[BoundStmt]) -> Result<()> {
         block.iter().try_for_each(|s| self.statement(s))
     }
 
-    fn statement(&mut self, s: &BoundStmt<T>) -> Result<()> {
+    fn statement(&mut self, s: &BoundStmt) -> Result<()> {
         match s {
             BoundStmt::Loop { index: IndexId(k), extent, body } => {
                 for value in 0..*extent as i64 {
@@ -212,63 +249,58 @@ impl<T: Scalar> State<'_, T> {
                 }
             }
             BoundStmt::Declare { tensor: TensorId(k), fill, .. } => {
-                self.tensors[*k].to_mut().fill(*fill);
+                fill.fill(self.tensors[*k].to_mut());
             }
             BoundStmt::Assign { tensor: TensorId(k), place, op, value } => {
-                // Outside its tensor nothing is computed, hence nothing is divided by zero.
+                // Outside its tensor nothing is computed.
                 let Some(at) = place.offset(&self.point) else { return Ok(()) };
+                let span = &value.span;
                 let Some(value) = self.value(value)? else { return Ok(()) };
-                let element = &mut self.tensors[*k].to_mut()[at];
-                *element = match op {
-                    AssignOp::Assign => value,
-                    AssignOp::Add => element.add(value),
-                    AssignOp::Mul => element.mul(value),
-                    AssignOp::Min => element.min(value),
-                    AssignOp::Max => element.max(value),
+                let values = self.tensors[*k].to_mut();
+                let combined = match op {
+                    None => Some(value),
+                    Some(op) => op.apply(value.value_type(), &[Value::element(values, at), value]),
                 };
+                combined.ok_or_else(|| endless(span.clone()))?.store(values, at);
             }
         }
         Ok(())
     }
 
     /// `None` if an access is outside its tensor.
-    fn value(&mut self, value: &BoundValue<T>) -> Result<Option<T>> {
+    fn value(&mut self, value: &BoundValue) -> Result<Option<Value>> {
         self.reads.clear();
         for (TensorId(k), place) in &value.reads {
             let Some(at) = place.offset(&self.point) else { return Ok(None) };
-            self.reads.push(self.tensors[*k][at]);
+            self.reads.push(Value::element(&self.tensors[*k], at));
         }
-        self.eval(&value.expr).map(Some).map_err(|why| {
-            let at = value.span.clone();
-            match why {
-                Undefined::Division => Diagnostic::new(Code::Program, "division by zero")
-                    .at(at, "integers have no quotient by zero")
-                    .help("restrict the indices so that it does not happen, or use floats"),
-                Undefined::Index(i) => Diagnostic::new(
-                    Code::Program,
-                    format!("index value {i} is not a value of {}", T::NAME),
-                )
-                .at(at, "cannot be represented")
-                .help("compute with another type"),
-            }
-        })
+        self.eval(&value.expr).map(Some).ok_or_else(|| endless(value.span.clone()))
     }
 
-    fn eval(&self, e: &BoundExpr<T>) -> std::result::Result<T, Undefined> {
+    /// `None` if an operator's loops do not end.
+    fn eval(&self, e: &BoundExpr) -> Option<Value> {
         match e {
-            BoundExpr::Read(k) => Ok(self.reads[*k]),
-            BoundExpr::Literal(value) => Ok(*value),
-            BoundExpr::Index(IndexId(k)) => {
-                let value = self.point[*k];
-                T::index(value).ok_or(Undefined::Index(value))
-            }
-            BoundExpr::Let(LetId(k)) => Ok(self.lets[*k]),
-            BoundExpr::Neg(a) => self.eval(a)?.neg().ok_or(Undefined::Division),
-            BoundExpr::Binary(a, op, b) => {
-                op(self.eval(a)?, self.eval(b)?).ok_or(Undefined::Division)
-            }
+            BoundExpr::Leaf(BoundLeaf::Read(k)) => Some(self.reads[*k]),
+            BoundExpr::Leaf(BoundLeaf::Index(IndexId(k))) => Some(Value::I64(self.point[*k])),
+            BoundExpr::Leaf(BoundLeaf::Let(LetId(k))) => Some(self.lets[*k]),
+            BoundExpr::Number(value) => Some(*value),
+            BoundExpr::Cast(ty, inner) => Some(self.eval(inner)?.cast(*ty)),
+            BoundExpr::Apply(op, generic, args) => match args.as_slice() {
+                [a] => op.apply(*generic, &[self.eval(a)?]),
+                [a, b] => op.apply(*generic, &[self.eval(a)?, self.eval(b)?]),
+                args => {
+                    let args: Option<Vec<Value>> = args.iter().map(|a| self.eval(a)).collect();
+                    op.apply(*generic, &args?)
+                }
+            },
         }
     }
+}
+
+fn endless(place: std::ops::Range<usize>) -> Box<Diagnostic> {
+    Diagnostic::new(Code::Program, "an operator does not end for some of these values")
+        .at(place, "evaluated here")
+        .help("correct the loops of its declaration")
 }
 
 #[cfg(test)]
@@ -376,12 +408,14 @@ mod tests {
     }
 
     #[test]
-    fn every_operator_computes() {
+    fn operators_compute() {
         let tensors = [("x", tensor(&[2], &[7, 2])), ("y", tensor(&[2], &[2, 5]))];
         for (rhs, expected) in [
             ("x[i] + y[i]", [9, 7]),
             ("x[i] - y[i] - 1", [4, -4]),
-            ("x[i] / y[i]", [3, 0]),
+            ("mod(x[i], y[i])", [1, 2]),
+            ("select(x[i] > y[i], i, 9)", [0, 9]),
+            ("bxor(x[i], y[i])", [5, 7]),
             ("-x[i] * y[i] + 1", [-13, -9]),
             ("min(x[i], y[i], 4)", [2, 2]),
             ("max(x[i], y[i]) * 2", [14, 10]),
@@ -416,17 +450,26 @@ mod tests {
         let x = tensor(&[1], &[1_i64]);
         let exact = run_on("y[i] = 9007199254740993 * x[i]", &[("x", x.clone())]);
         assert_eq!(exact, [9_007_199_254_740_993]);
-        assert_eq!(run_on("y[i] = 2e3 * 4.0 * x[i]", &[("x", x)]), [8000]);
+        let e = try_run("y[i] = 2e3 * x[i]", &[("x", x)], &[]).unwrap_err();
+        assert_eq!(e.message, "the value is of type f64, which `y` of type i64 cannot hold");
     }
 
     #[test]
     fn what_a_type_lacks_is_named() {
         let x = [("x", tensor(&[1], &[true]))];
         for (text, message, span) in [
-            ("y[i] = x[i] - x[i]", "type bool has no difference", 7..18),
-            ("y[i] = x[i] / x[i]", "type bool has no division", 7..18),
-            ("y[i] = -x[i]", "type bool has no minus", 8..12),
-            ("y[i] = 2 * x[i]", "`2` is not a value of bool", 7..8),
+            ("y[i] = x[i] - x[i]", "`sub` does not exist for bool", 7..18),
+            (
+                "y[i] = x[i] / x[i]",
+                "the value is of type f64, which `y` of type bool cannot hold",
+                7..18,
+            ),
+            ("y[i] = -x[i]", "`neg` does not exist for bool", 7..12),
+            (
+                "y[i] = x[i] + 2",
+                "the value is of type i64, which `y` of type bool cannot hold",
+                7..15,
+            ),
         ] {
             let e = try_run(text, &x, &[]).unwrap_err();
             assert_eq!((e.code, e.message.as_str()), (Code::Program, message));
@@ -434,11 +477,9 @@ mod tests {
             assert!(e.help.is_some() && e.source.is_some());
         }
         let x = [("x", tensor(&[1], &[0_i64]))];
-        let e = try_run("y[i] = 1 / x[i]", &x, &[]).unwrap_err();
-        assert_eq!((e.message.as_str(), e.span.unwrap().0), ("division by zero", 7..15));
-        for literal in ["0.5", "1e30", "99999999999999999999"] {
-            let e = try_run(&format!("y[i] = {literal} * x[i]"), &x, &[]).unwrap_err();
-            assert_eq!(e.message, format!("`{literal}` is not a value of i64"));
+        for literal in ["1e30", "99999999999999999999"] {
+            let e = try_run(&format!("y[i] = mod({literal}, x[i])"), &x, &[]).unwrap_err();
+            assert!(e.message.contains("i64"), "{e}");
         }
     }
 

@@ -8,8 +8,8 @@
 //!        | access op expr
 //!        | block
 //! block := '{' stmt* '}'
-//! fill  := ['-'] (number | 'inf')
-//! op    := '=' | '+=' | '*=' | 'min=' | 'max='
+//! fill  := ['-'] literal
+//! op    := '=' | operator '='
 //! expr  := access | literal | index | name | op '(' expr, … ')'
 //! ```
 //! `forall` is a *free* loop: the order of its iterations is the compiler's to choose. `for` is a
@@ -19,10 +19,15 @@
 //! too.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::window::Window;
+use crate::diagnostic::Result;
 use crate::formula::{Affine, Formula, Name};
+use crate::operators::symbols::strength;
+use crate::operators::{Operator, Operators};
 
 /// A verified tree of statements, with the text that it was read from.
 ///
@@ -118,19 +123,11 @@ pub struct Declare {
 
 /// What a tensor is filled with.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Fill {
-    /// A number.
-    Number {
-        /// Whether a minus stands before it.
-        negative: bool,
-        /// Its digits.
-        literal: Literal,
-    },
-    /// Of floats only.
-    Infinity {
-        /// Whether a minus stands before it.
-        negative: bool,
-    },
+pub struct Fill {
+    /// Whether a minus stands before it.
+    pub negative: bool,
+    /// The number.
+    pub literal: Literal,
 }
 
 /// `y[i] += A[i,j] * x[j]`
@@ -145,41 +142,36 @@ pub struct Assign {
 }
 
 /// How a value is combined into an output element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum AssignOp {
     /// `=`: in a tree, the element becomes the value. In index notation, which is
     /// [sugar](super::Assignment), a sum over the indices that are absent on the left.
     Assign,
-    /// `+=`
-    Add,
-    /// `*=`
-    Mul,
-    /// `min=`
-    Min,
-    /// `max=`
-    Max,
+    /// `+=`, `min=`: the element becomes the operator of itself and the value.
+    Combine(Arc<Operator>),
 }
 
 /// A tensor with its subscripts: `A[i,2*j + 1]`. A tensor of rank 0 has none.
 ///
-/// Equality ignores the place.
+/// Equality ignores the place, and how subscripts were written.
 #[derive(Clone, Debug)]
 pub struct Access {
     /// The tensor that is accessed.
     pub tensor: Name,
     /// One linear form over indices per dimension; neither calls nor floor divisions.
     pub subscripts: Vec<Affine>,
+    /// Those of them that were written as windows; what they say of extents, loops say.
+    pub windows: Vec<Window>,
     /// From the tensor's name to the closing bracket.
     pub span: Range<usize>,
 }
 
-/// A number as written. It has no sign: a minus before it is an [`Op::Neg`].
+/// A number as written: digits, `inf`, `nan`, `true` or `false`. It has no sign: a minus before it is an
+/// operator.
 ///
 /// Equality compares the text.
 #[derive(Clone, Debug)]
 pub struct Literal {
-    /// The nearest `f64`, finite.
-    pub value: f64,
     /// The spelling, from which every type takes its own value.
     pub text: String,
     /// Its place in the text.
@@ -205,30 +197,11 @@ pub enum Expr {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Apply {
     /// The operator.
-    pub op: Op,
-    /// As many as [`Op::arity`] allows.
+    pub op: Arc<Operator>,
+    /// As many as it takes.
     pub args: Vec<Expr>,
     /// Without enclosing parentheses and leading signs.
     pub span: Span,
-}
-
-/// The operators and functions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Op {
-    /// `-a`
-    Neg,
-    /// `a + b`
-    Add,
-    /// `a - b`
-    Sub,
-    /// `a * b`
-    Mul,
-    /// `a / b`
-    Div,
-    /// `min(a, b, …)`
-    Min,
-    /// `max(a, b, …)`
-    Max,
 }
 
 /// A place in the text. All places are equal: where something stands is no part of what it is.
@@ -419,83 +392,51 @@ impl Stmt {
 }
 
 impl AssignOp {
-    /// Every one.
-    pub const ALL: [AssignOp; 5] =
-        [AssignOp::Assign, AssignOp::Add, AssignOp::Mul, AssignOp::Min, AssignOp::Max];
-
     /// How elements are combined: `=` of index notation sums.
-    #[must_use]
-    pub fn combines(self) -> AssignOp {
+    ///
+    /// # Errors
+    /// If a shipped operator is declared wrongly.
+    pub fn combines(&self) -> Result<Arc<Operator>> {
         match self {
-            AssignOp::Assign => AssignOp::Add,
-            other => other,
+            AssignOp::Assign => Operators::sum(),
+            AssignOp::Combine(op) => Ok(op.clone()),
         }
     }
 
-    /// The operator of `operators/` by which elements are combined.
-    pub fn operator(self) -> &'static str {
+    /// The spelling before the `=`: empty, a symbol or a name.
+    pub fn prefix(&self) -> &str {
         match self {
-            AssignOp::Assign | AssignOp::Add => "add",
-            AssignOp::Mul => "mul",
-            AssignOp::Min => "min",
-            AssignOp::Max => "max",
-        }
-    }
-
-    /// The spelling, e.g. `+=`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            AssignOp::Assign => "=",
-            AssignOp::Add => "+=",
-            AssignOp::Mul => "*=",
-            AssignOp::Min => "min=",
-            AssignOp::Max => "max=",
+            AssignOp::Assign => "",
+            AssignOp::Combine(op) => update_prefix(op),
         }
     }
 }
 
-impl Op {
-    /// Every one.
-    pub const ALL: [Op; 7] = [Op::Neg, Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Min, Op::Max];
+/// How an operator is written before `=`: `+` of `+=`, `min` of `min=`.
+pub fn update_prefix(op: &Operator) -> &str {
+    match op.symbol() {
+        // `==` and `<=` are no assignments.
+        Some(symbol) if strength(symbol).is_some() && !symbol.contains(['=', '<', '>']) => symbol,
+        _ => op.name(),
+    }
+}
 
-    /// The spelling, e.g. `+`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Op::Neg | Op::Sub => "-",
-            Op::Add => "+",
-            Op::Mul => "*",
-            Op::Div => "/",
-            Op::Min => "min",
-            Op::Max => "max",
+/// The parts of a printed update, `y[i] += a`: what is updated, by which shipped operator, and the value.
+pub fn split_update(line: &str) -> Option<(&str, &'static Arc<Operator>, &str)> {
+    let operators = Operators::shipped().ok()?;
+    let (mut depth, mut at) = (0_usize, 0);
+    for word in line.split(' ') {
+        if let (0, Some(prefix)) = (depth, word.strip_suffix('='))
+            && let Some(op) = operators.infix(prefix).or(operators.named(prefix).ok())
+        {
+            let (target, value) = (line[..at].trim(), line[at + word.len()..].trim());
+            return Some((target, op, value));
         }
+        depth += word.matches('[').count();
+        depth = depth.saturating_sub(word.matches(']').count());
+        at += word.len() + 1;
     }
-
-    /// The operator of `operators/` that it is.
-    pub fn operator(self) -> &'static str {
-        match self {
-            Op::Neg => "neg",
-            Op::Add => "add",
-            Op::Sub => "sub",
-            Op::Mul => "mul",
-            Op::Div => "div",
-            Op::Min => "min",
-            Op::Max => "max",
-        }
-    }
-
-    /// The least and the greatest number of arguments.
-    pub fn arity(self) -> (usize, usize) {
-        match self {
-            Op::Neg => (1, 1),
-            Op::Add | Op::Sub | Op::Mul | Op::Div => (2, 2),
-            Op::Min | Op::Max => (2, usize::MAX),
-        }
-    }
-
-    /// The function of that name.
-    pub fn function(name: &str) -> Option<Op> {
-        [Op::Min, Op::Max].into_iter().find(|op| op.as_str() == name)
-    }
+    None
 }
 
 impl Access {
@@ -551,14 +492,8 @@ impl Expr {
     }
 
     /// An operator between two expressions, in the place that they span.
-    pub fn binary(op: Op, a: Expr, b: Expr) -> Expr {
+    pub fn binary(op: &Arc<Operator>, a: Expr, b: Expr) -> Expr {
         let span = Span(a.span().start..b.span().end);
-        Expr::Apply(Apply { op, args: vec![a, b], span })
-    }
-
-    /// `-a`
-    pub fn negated(a: Expr) -> Expr {
-        let span = Span(a.span());
-        Expr::Apply(Apply { op: Op::Neg, args: vec![a], span })
+        Expr::Apply(Apply { op: op.clone(), args: vec![a, b], span })
     }
 }

@@ -9,14 +9,20 @@
 //!
 //! ```text
 //! program    := access op expr ['if' formula]
-//! op         := '=' | '+=' | '*=' | 'min=' | 'max='
-//! expr       := term (('+' | '-') term)*
+//! op         := '=' | '+=' | '-=' | '*=' | '/=' | operator '='
+//! expr       := sum [('==' | '!=' | '<' | '<=' | '>' | '>=') sum]
+//! sum        := term (('+' | '-') term)*
 //! term       := unary (('*' | '/') unary)*
 //! unary      := '-' unary | primary
-//! primary    := number | ('min' | 'max') '(' expr (',' expr)+ ')' | access | '(' expr ')'
-//! access     := name | name '[' [affine (',' affine)*] ']' | name '(' [affine (',' affine)*] ')'
+//! primary    := number | 'inf' | 'nan' | 'true' | 'false' | index | access
+//!             | operator '(' expr (',' expr)* ')' | '(' expr ')'
+//! access     := name | name '[' [subscript (',' subscript)*] ']' | name '(' … ')'
+//! subscript  := affine | '(' [end] ':' [end] [':' step] ')' '(' index ')'
 //! ```
-//! `formula` and `affine` are those of [`crate::formula::parse`], over index names only. A name is
+//! An `operator` is one of `operators/`, by its name; symbols stand for those that declare them. A bare
+//! name that is a subscript elsewhere in the statement is that `index`. The types of values are
+//! decided when those of the tensors are known: [`typed`].
+//! The second form is a [window](Window). `formula` and `affine` are those of [`crate::formula::parse`], over index names only. A name is
 //! ASCII: a letter or `_`, then letters, digits and `_`. In a tree, a bare name in an `expr` is the
 //! index or value that an enclosing statement binds, else a scalar tensor.
 //!
@@ -40,7 +46,7 @@
 //! 0 to its extent, at which the restriction holds and every access lies inside its tensor. At each
 //! of its points the right side is combined into one output element; elements start at the identity
 //! of the combination. `=` and `+=` both sum (so `=` reduces every index that is absent on the
-//! left), `*=` multiplies, `min=` and `max=` take the least and the greatest. `x[i+j]` thus drops
+//! left); any other operator combines so, if it is commutative and associative. `x[i+j]` thus drops
 //! the iterations that read past the end of `x`.
 //!
 //! # Before → after
@@ -68,7 +74,6 @@
 //! ```
 
 mod bind;
-mod coefficient;
 mod display;
 pub mod extents;
 mod independence;
@@ -83,17 +88,21 @@ mod scope;
 mod statement;
 mod subscript;
 mod token;
+mod typing;
 mod verify;
+mod window;
 
-pub use coefficient::Coefficient;
 pub use extents::{Extents, resolve};
-pub use interpret::{OracleTensor, interpret, interpret_all};
+pub use interpret::{Dense, OracleTensor, interpret, interpret_all, interpret_typed};
 pub use ir::{
-    Access, Apply, Assign, AssignOp, Block, Declare, Expr, Fill, If, Let, Literal, Loop, Op, Order,
-    Program, Span, Stmt,
+    Access, Apply, Assign, AssignOp, Block, Declare, Expr, Fill, If, Let, Literal, Loop, Order,
+    Program, Span, Stmt, split_update, update_prefix,
 };
 pub use notation::Assignment;
-pub use scalar::Scalar;
+pub use parse::Language;
+pub use scalar::{Scalar, number};
+pub use typing::{Types, combines, typed};
+pub use window::Window;
 
 /// What diagnostics call the text of a program.
 pub(crate) const SOURCE_NAME: &str = "<expression>";

@@ -15,12 +15,15 @@
 //!                                      }
 //! ```
 //! With `+=`, `*=`, `min=` and `max=` there is no `declare`: the output keeps what it holds. The
-//! loops come in order of first occurrence of their indices, the output's first.
+//! loops come in order of first occurrence of their indices, the output's first. A window says how often
+//! the loop of its index runs.
 //!
 //! Accepts on the way back exactly the trees that index notation stands for. That is what kernels
 //! are made from today; other trees are verified and interpreted, but refused here.
 
 use std::ops::Range;
+
+use indexmap::IndexMap;
 
 use super::SOURCE_NAME;
 use super::ir::{
@@ -29,9 +32,10 @@ use super::ir::{
 };
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Formula, Name};
+use crate::operators::Operators;
 
 /// A program that is one assignment of index notation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Assignment<'a> {
     /// The access that is assigned to.
     pub output: &'a Access,
@@ -52,9 +56,9 @@ impl<'a> Assignment<'a> {
     }
 
     /// The tree that index notation stands for.
-    fn tree(&self) -> Stmt {
+    fn tree(&self) -> Result<Stmt> {
         let restriction = self.restriction.map(|r| (r.clone(), Span::default()));
-        desugar(self.output.clone(), self.op, self.value.clone(), restriction)
+        desugar(self.output.clone(), self.op.clone(), self.value.clone(), restriction)
     }
 }
 
@@ -64,31 +68,50 @@ pub(super) fn desugar(
     op: AssignOp,
     value: Expr,
     restriction: Option<(Formula, Span)>,
-) -> Stmt {
+) -> Result<Stmt> {
     let declare = (op == AssignOp::Assign).then(|| {
         let span = Span(output.name_span());
         Stmt::Declare(Declare { tensor: output.tensor.clone(), fill: zero(), span })
     });
     let loops = indices(&output, &value);
+    let extents = extents(&output, &value)?;
     let span = output.span.clone();
-    let op = if op == AssignOp::Assign { AssignOp::Add } else { op };
+    let op = AssignOp::Combine(op.combines()?);
     let mut stmt = Stmt::Assign(Assign { output, op, value });
     if let Some((condition, span)) = restriction {
         stmt = Stmt::If(If { condition, then: vec![stmt], otherwise: None, span });
     }
     for index in loops.into_iter().rev() {
         let (order, span) = (Order::Free, Span(span.clone()));
-        stmt = Stmt::Loop(Loop { order, index, extent: None, body: vec![stmt], span });
+        let extent = extents.get(&index).copied();
+        stmt = Stmt::Loop(Loop { order, index, extent, body: vec![stmt], span });
     }
-    match declare {
+    Ok(match declare {
         Some(declare) => Stmt::Block(vec![declare, stmt]),
         None => stmt,
-    }
+    })
 }
 
 fn zero() -> Fill {
-    let literal = Literal { value: 0.0, text: "0".to_string(), span: 0..0 };
-    Fill::Number { negative: false, literal }
+    Fill { negative: false, literal: Literal { text: "0".to_string(), span: 0..0 } }
+}
+
+/// What windows say of the extents of their indices.
+fn extents(output: &Access, value: &Expr) -> Result<IndexMap<Name, usize>> {
+    let mut out: IndexMap<Name, usize> = IndexMap::new();
+    for access in std::iter::once(output).chain(value.accesses()) {
+        for window in &access.windows {
+            let Some(extent) = window.extent() else { continue };
+            let before = *out.entry(window.index.clone()).or_insert(extent);
+            if before != extent {
+                let message = format!("`{}` has {before} and {extent} values", window.index);
+                return Err(Diagnostic::new(Code::Program, message)
+                    .at(access.span.clone(), format!("a window of {extent}"))
+                    .help("windows of one index have one length"));
+            }
+        }
+    }
+    Ok(out)
 }
 
 /// In order of first occurrence.
@@ -160,11 +183,11 @@ impl Program {
                 let what = "an assignment that stores without a reduction";
                 return Err(not_compiled(what, assign.output.span.clone()));
             }
-            None => assign.op,
+            None => assign.op.clone(),
             Some(d) if d.tensor != assign.output.tensor => {
                 return Err(not_compiled("a workspace", d.span.0.clone()));
             }
-            Some(d) if d.fill != zero() || assign.op != AssignOp::Add => {
+            Some(d) if d.fill != zero() || assign.op != AssignOp::Combine(Operators::sum()?) => {
                 let what = "a `declare` other than to 0 before a sum";
                 return Err(not_compiled(what, d.span.0.clone()));
             }
@@ -177,7 +200,7 @@ impl Program {
             return Err(not_compiled(&what, l.span.0.clone()));
         }
         let assignment = Assignment { output, op, value, restriction };
-        if assignment.tree() == self.root {
+        if assignment.tree()? == self.root {
             return Ok(assignment);
         }
         let loops = self.loops();

@@ -5,13 +5,18 @@
 //! checked by [`Program::verify`].
 
 use std::ops::Range;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
 
 use super::SOURCE_NAME;
-use super::ir::{Access, Apply, AssignOp, Expr, Literal, Op, Program, Span, Stmt};
+use super::ir::{Access, Apply, AssignOp, Expr, Literal, Program, Span, Stmt};
 use super::notation::desugar;
-use super::token::{Form, Token, form, is_reserved, tokenize};
+use super::token::{Form, Token, WORDS, form, is_reserved, tokenize};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Formula, Name, parse as formula_parse};
+use crate::operators::symbols::{COMPARISON, TERM, strength};
+use crate::operators::{Operator, Operators};
 
 /// Longer than any sensible statement in index notation.
 const MAX_LENGTH: usize = 4096;
@@ -30,12 +35,33 @@ const EXAMPLE: &str = "a statement looks like `y[i] += A[i,j] * x[j]`";
 pub(super) const RESTRICTION_HELP: &str =
     "a restriction compares indices: `if j <= i and i < 2*j + 3`, with `and`, `or`, `not`";
 
+/// What words of a text mean that the grammar does not know.
+#[derive(Clone, Copy, Debug)]
+pub struct Language<'a> {
+    /// By name and by symbol.
+    pub operators: &'a Operators,
+    /// Numbers by name, for the ends of windows.
+    pub parameters: &'a IndexMap<Name, i64>,
+}
+
 impl Program {
     /// Parses and verifies a statement of index notation, or a tree of statements as it is printed.
     ///
     /// # Errors
     /// [`Code::Program`], with the place in `text`.
     pub fn parse(text: &str) -> Result<Program> {
+        let parameters = IndexMap::new();
+        Program::parse_with(
+            text,
+            &Language { operators: Operators::shipped()?, parameters: &parameters },
+        )
+    }
+
+    /// [`Program::parse`] in a language of the caller's choice.
+    ///
+    /// # Errors
+    /// Those of [`Program::parse`].
+    pub fn parse_with(text: &str, language: &Language<'_>) -> Result<Program> {
         let form = form(text);
         let (what, most) = match form {
             Form::Notation => ("statement", MAX_LENGTH),
@@ -47,7 +73,7 @@ impl Program {
                 .within(SOURCE_NAME, text)
                 .help("split the computation into several statements"));
         }
-        let root = Parser::new(text, form)
+        let root = Parser::new(text, form, *language)
             .and_then(|mut p| match form {
                 Form::Notation => p.notation(),
                 Form::Tree => p.tree(),
@@ -71,14 +97,35 @@ pub(super) struct Parser<'a> {
     /// Names that enclosing statements bind; always none in index notation.
     pub(super) scope: Vec<(Name, Binder)>,
     form: Form,
+    operators: &'a Operators,
+    parameters: &'a IndexMap<Name, i64>,
     depth: usize,
-    operators: usize,
+    /// Operators of the expression at hand.
+    used: usize,
 }
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str, form: Form) -> Result<Self> {
-        let tokens = tokenize(text, form)?;
-        Ok(Parser { text, tokens, at: 0, scope: Vec::new(), form, depth: 0, operators: 0 })
+    fn new(text: &'a str, form: Form, language: Language<'a>) -> Result<Self> {
+        Ok(Parser {
+            text,
+            tokens: tokenize(text, form)?,
+            at: 0,
+            scope: Vec::new(),
+            form,
+            operators: language.operators,
+            parameters: language.parameters,
+            depth: 0,
+            used: 0,
+        })
+    }
+
+    pub(super) fn is_tree(&self) -> bool {
+        self.form == Form::Tree
+    }
+
+    /// The number that a name is given.
+    pub(super) fn given(&self, name: &str) -> Option<i64> {
+        self.parameters.get(name).copied()
     }
 
     pub(super) fn peek(&self) -> &Token {
@@ -124,39 +171,67 @@ impl<'a> Parser<'a> {
 
     fn notation(&mut self) -> Result<Stmt> {
         let output = match self.peek() {
-            Token::Name(name) if Op::function(name).is_none() => self.access()?,
+            Token::Name(name) if !is_reserved(name) => self.access()?,
             _ => return Err(self.unexpected("the output tensor").help(EXAMPLE)),
         };
         let op = self.assign_op()?;
-        let value = self.expression()?;
+        let mut value = self.expression()?;
         let restriction = match self.peek() {
             Token::If => Some(self.restriction()?),
             Token::End => None,
             _ => return Err(self.unexpected_after_expression()),
         };
-        Ok(desugar(output, op, value, restriction))
+        let mut indices: Vec<Name> = Vec::new();
+        for access in std::iter::once(&output).chain(value.accesses()) {
+            access.visit_indices(&mut |index| indices.push(index.clone()));
+        }
+        name_indices(&mut value, &indices);
+        desugar(output, op, value, restriction)
     }
 
     pub(super) fn assign_op(&mut self) -> Result<AssignOp> {
-        let sym = self.peek_sym();
-        if let Some(op) = AssignOp::ALL.into_iter().find(|op| op.as_str() == sym) {
-            self.at += 1;
-            return Ok(op);
-        }
-        let help = match sym {
-            "==" => "write a single `=`",
-            "-=" => "write `+=` and negate the right side",
-            "/=" => "write `*=` and invert the right side",
-            _ => "write the result first: `y[i] += A[i,j] * x[j]`",
+        let op = match (self.peek().clone(), self.tokens.get(self.at + 1)) {
+            (Token::Sym("="), _) => {
+                self.at += 1;
+                return Ok(AssignOp::Assign);
+            }
+            (Token::Sym(sym @ ("+=" | "-=" | "*=" | "/=")), _) => {
+                self.operators.infix(&sym[..1]).cloned()
+            }
+            (Token::Name(name), Some((Token::Sym("="), _))) => {
+                let op = self.operators.named(&name);
+                self.at += 1;
+                Some(op.map_err(|e| misnamed(e, self.tokens[self.at - 1].1.clone()))?.clone())
+            }
+            _ => None,
         };
-        Err(self.unexpected("an assignment (`=`, `+=`, `*=`, `min=`, `max=`)").help(help))
+        let Some(op) = op else {
+            let help = match self.peek_sym() {
+                "==" => "write a single `=`",
+                _ => "write the result first: `y[i] += A[i,j] * x[j]`",
+            };
+            return Err(self
+                .unexpected("an assignment (`=`, `+=`, `*=`, `min=`, `max=`)")
+                .help(help));
+        };
+        if op.arity() != 2 {
+            let message = format!("`{}` has {} argument(s)", op.name(), op.arity());
+            return Err(Diagnostic::new(Code::Program, message)
+                .at(self.span(), "combines an element with a value")
+                .help("use an operator of two arguments"));
+        }
+        self.at += 1;
+        Ok(AssignOp::Combine(op))
     }
 
     fn unexpected_after_expression(&self) -> Box<Diagnostic> {
         let help = match self.peek() {
             Token::Sym("]" | ")") => "remove it, or open it before",
             Token::Sym("," | "[") => "subscripts directly follow the name of a tensor: `A[i,j]`",
-            Token::Sym("=" | "==" | "+=" | "-=" | "*=" | "/=" | "min=" | "max=") => {
+            Token::Sym("==" | "!=" | "<" | "<=" | ">" | ">=") => {
+                "comparisons stand in no chain: write parentheses, or `and(a < b, b < c)`"
+            }
+            Token::Sym("=" | "+=" | "-=" | "*=" | "/=") => {
                 "a statement has one assignment; an equation belongs after `if`"
             }
             _ => "write `*` between factors",
@@ -177,33 +252,34 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn expression(&mut self) -> Result<Expr> {
-        self.operators = 0;
-        self.sum()
+        self.used = 0;
+        self.binary(COMPARISON)
     }
 
-    fn sum(&mut self) -> Result<Expr> {
-        let mut left = self.term()?;
-        while let op @ ("+" | "-") = self.peek_sym() {
-            self.operator()?;
-            let op = if op == "+" { Op::Add } else { Op::Sub };
-            left = Expr::binary(op, left, self.term()?);
+    /// An expression whose operators bind at least so strongly.
+    fn binary(&mut self, own: u8) -> Result<Expr> {
+        let inner = |p: &mut Self| match own {
+            TERM => p.unary(),
+            _ => p.binary(own + 1),
+        };
+        let mut left = inner(self)?;
+        while strength(self.peek_sym()) == Some(own) {
+            let symbol = self.peek_sym();
+            let op = self.operators.infix(symbol).cloned();
+            let op = op.ok_or_else(|| self.unexpected("an operator").help(EXAMPLE))?;
+            self.count()?;
+            left = Expr::binary(&op, left, inner(self)?);
+            if own == COMPARISON {
+                break;
+            }
         }
         Ok(left)
     }
 
-    fn term(&mut self) -> Result<Expr> {
-        let mut left = self.unary()?;
-        while let op @ ("*" | "/") = self.peek_sym() {
-            self.operator()?;
-            let op = if op == "*" { Op::Mul } else { Op::Div };
-            left = Expr::binary(op, left, self.unary()?);
-        }
-        Ok(left)
-    }
-
-    fn operator(&mut self) -> Result<()> {
-        self.operators += 1;
-        if self.operators > MAX_OPERATORS {
+    /// Takes an operator's token.
+    fn count(&mut self) -> Result<()> {
+        self.used += 1;
+        if self.used > MAX_OPERATORS {
             return Err(Diagnostic::new(Code::Program, "expression is too long")
                 .at(self.span(), format!("more than {MAX_OPERATORS} operators"))
                 .help("split the computation into several statements"));
@@ -213,24 +289,40 @@ impl<'a> Parser<'a> {
     }
 
     fn unary(&mut self) -> Result<Expr> {
-        if self.eat("-") {
-            return Ok(Expr::negated(self.nested(Self::unary)?));
+        let start = self.span();
+        if !self.eat("-") {
+            return self.primary();
         }
-        self.primary()
+        let Some(op) = self.operators.prefix("-").cloned() else {
+            return Err(self.unexpected("a tensor or a number").help(EXAMPLE));
+        };
+        let arg = self.nested(Self::unary)?;
+        let span = Span(start.start..arg.span().end);
+        Ok(Expr::Apply(Apply { op, args: vec![arg], span }))
     }
 
     fn primary(&mut self) -> Result<Expr> {
         match self.peek().clone() {
             Token::Number(text) => self.literal(text).map(Expr::Literal),
-            Token::Name(name) => match (Op::function(&name), self.bound(&name)) {
-                (Some(op), _) => self.nested(|p| p.call(op)).map(Expr::Apply),
-                (None, Some(bound)) => Ok(bound),
-                (None, None) => self.access().map(Expr::Access),
-            },
+            Token::Name(word) if WORDS.contains(&word.as_str()) => {
+                self.literal(word).map(Expr::Literal)
+            }
+            Token::Name(name) => {
+                let called = self.tokens[self.at + 1].0 == Token::Sym("(");
+                match (self.operators.named(&name), self.bound(&name)) {
+                    (_, Some(bound)) => Ok(bound),
+                    (Ok(op), None) if called => {
+                        let op = op.clone();
+                        self.nested(|p| p.call(&op)).map(Expr::Apply)
+                    }
+                    (Ok(_), None) if is_reserved(&name) => Err(self.no_call(&name)),
+                    _ => self.access().map(Expr::Access),
+                }
+            }
             Token::Sym("(") => {
                 let open = self.span();
                 self.at += 1;
-                let inner = self.nested(Self::sum)?;
+                let inner = self.nested(|p| p.binary(COMPARISON))?;
                 if !self.eat(")") {
                     return Err(self.unclosed("(", open));
                 }
@@ -263,32 +355,32 @@ impl<'a> Parser<'a> {
 
     pub(super) fn literal(&mut self, text: String) -> Result<Literal> {
         let span = self.span();
-        let value = text.parse().ok().filter(|v: &f64| v.is_finite()).ok_or_else(|| {
-            Diagnostic::new(Code::Program, format!("number `{text}` does not fit 64 bits"))
-                .at(span.clone(), "too large")
-                .help("pass it as a scalar tensor")
-        })?;
+        let fits = text.parse().is_ok_and(|v: f64| v.is_finite());
+        if !fits && !WORDS.contains(&text.as_str()) {
+            let message = format!("number `{text}` does not fit 64 bits");
+            return Err(Diagnostic::new(Code::Program, message)
+                .at(span, "too large")
+                .help("write `inf`, or pass it as a scalar tensor"));
+        }
         self.at += 1;
-        Ok(Literal { value, text, span })
+        Ok(Literal { text, span })
     }
 
-    fn call(&mut self, op: Op) -> Result<Apply> {
-        let function = op.as_str();
+    fn no_call(&self, name: &str) -> Box<Diagnostic> {
+        Diagnostic::new(Code::Program, format!("`{name}` is a function, not a tensor"))
+            .at(self.span(), "needs arguments in parentheses")
+            .help(format!("write `{name}(a, b)`, or rename the tensor"))
+    }
+
+    fn call(&mut self, op: &Arc<Operator>) -> Result<Apply> {
         let start = self.span().start;
         self.at += 1;
         let open = self.span();
-        if !self.eat("(") {
-            return Err(Diagnostic::new(
-                Code::Program,
-                format!("`{function}` is a function, not a tensor"),
-            )
-            .at(start..start + function.len(), "needs arguments in parentheses")
-            .help(format!("write `{function}(a, b)`, or rename the tensor")));
-        }
+        self.at += 1;
         let mut args = Vec::new();
         if self.peek_sym() != ")" {
             loop {
-                args.push(self.sum()?);
+                args.push(self.binary(COMPARISON)?);
                 if !self.eat(",") {
                     break;
                 }
@@ -298,15 +390,8 @@ impl<'a> Parser<'a> {
             return Err(self.unclosed("(", open));
         }
         let span = start..self.end();
-        if args.len() < 2 {
-            return Err(Diagnostic::new(
-                Code::Program,
-                format!("`{function}` takes at least 2 arguments"),
-            )
-            .at(span, format!("{} given", args.len()))
-            .help(format!("write `{function}(a, b)`")));
-        }
-        Ok(Apply { op, args, span: Span(span) })
+        op.accepts(args.len()).map_err(|e| misnamed(e, span.clone()))?;
+        Ok(Apply { op: op.clone(), args, span: Span(span) })
     }
 
     /// A tensor's name, with or without subscripts.
@@ -321,12 +406,12 @@ impl<'a> Parser<'a> {
                 .help("rename the tensor"));
         }
         self.at += 1;
-        let subscripts = match self.peek_sym() {
+        let (subscripts, windows) = match self.peek_sym() {
             bracket @ ("[" | "(") => self.subscripts(&tensor, bracket)?,
-            _ => Vec::new(),
+            _ => (Vec::new(), Vec::new()),
         };
         let span = name_span.start..self.end();
-        Ok(Access { tensor: Name::from(tensor), subscripts, span })
+        Ok(Access { tensor: Name::from(tensor), subscripts, windows, span })
     }
 
     fn restriction(&mut self) -> Result<(Formula, Span)> {
@@ -346,6 +431,23 @@ impl<'a> Parser<'a> {
             .map_err(|e| retargeted(e, place.start, RESTRICTION_HELP))?;
         Ok((formula, Span(place)))
     }
+}
+
+/// Bare names that are subscripts elsewhere stand for the values of their indices.
+fn name_indices(value: &mut Expr, indices: &[Name]) {
+    match value {
+        Expr::Access(a) if a.span.len() == a.tensor.len() && indices.contains(&a.tensor) => {
+            *value = Expr::Index(a.tensor.clone(), Span(a.span.clone()));
+        }
+        Expr::Apply(apply) => apply.args.iter_mut().for_each(|arg| name_indices(arg, indices)),
+        Expr::Access(_) | Expr::Literal(_) | Expr::Index(..) | Expr::Name(..) => {}
+    }
+}
+
+/// A diagnostic about an operator as one of this stage, in its place.
+fn misnamed(mut e: Box<Diagnostic>, place: Range<usize>) -> Box<Diagnostic> {
+    e.code = Code::Program;
+    e.at(place, "used here")
 }
 
 /// Folds comparisons of constants, so that a restriction prints as it reads back.

@@ -1,17 +1,19 @@
 //! Properties of random texts and random programs.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-use super::ir::{Apply, Declare, Fill, If, Let, Loop, Op, Order, Span, Stmt};
+use super::ir::{Apply, Declare, Fill, If, Let, Loop, Order, Span, Stmt};
 use super::notation::desugar;
 use super::{
     Access, Assign, AssignOp, Expr, Literal, OracleTensor, Program, interpret_all, resolve,
 };
 use crate::formula::{Affine, Atom, Formula, Name};
+use crate::operators::{Operator, Operators};
 
 const INDICES: [&str; 3] = ["i", "j", "k"];
 
@@ -30,21 +32,30 @@ fn access(prefix: &'static str) -> impl Strategy<Value = Access> {
     (proptest::collection::vec(subscript, 0..4), 0..2).prop_map(move |(subscripts, k)| Access {
         tensor: Name::from(format!("{prefix}{}_{k}", subscripts.len())),
         subscripts,
+        windows: Vec::new(),
         span: 0..0,
     })
 }
 
+/// All operators, those of arithmetic more often.
+fn operator() -> impl Strategy<Value = Arc<Operator>> {
+    let operators = Operators::shipped().expect("shipped operators");
+    let named = |names: Vec<&str>| -> Vec<Arc<Operator>> {
+        names.into_iter().map(|n| operators.named(n).expect("shipped").clone()).collect()
+    };
+    let all = named(operators.names().collect());
+    let some = named(vec!["add", "sub", "mul", "div", "neg", "min"]);
+    prop_oneof![proptest::sample::select(some), proptest::sample::select(all)]
+}
+
 fn expr() -> impl Strategy<Value = Expr> {
-    let literal = prop_oneof![Just("0"), Just("3"), Just("2.50"), Just(".5"), Just("1e-3")]
-        .prop_map(|text: &str| {
-            let value = text.parse().expect("a number");
-            Expr::Literal(Literal { value, text: text.to_string(), span: 0..0 })
-        });
+    let texts = ["0", "3", "2.50", ".5", "1e-3", "inf", "nan", "true", "false"];
+    let literal = proptest::sample::select(texts.to_vec())
+        .prop_map(|text: &str| Expr::Literal(Literal { text: text.to_string(), span: 0..0 }));
     let leaf = prop_oneof![3 => access("A").prop_map(Expr::Access), 1 => literal];
     leaf.prop_recursive(5, 24, 3, |inner| {
-        (0..Op::ALL.len(), proptest::collection::vec(inner, 3)).prop_map(|(op, mut args)| {
-            let op = Op::ALL[op];
-            args.truncate(op.arity().1);
+        (operator(), proptest::collection::vec(inner, 3)).prop_map(|(op, mut args)| {
+            args.truncate(if op.is_variadic() { 3 } else { op.arity() });
             Expr::Apply(Apply { op, args, span: Span::default() })
         })
     })
@@ -68,7 +79,10 @@ fn restriction() -> impl Strategy<Value = Formula> {
 }
 
 fn assign_op() -> impl Strategy<Value = AssignOp> {
-    (0..AssignOp::ALL.len()).prop_map(|k| AssignOp::ALL[k])
+    let operators = Operators::shipped().expect("shipped operators");
+    let combine = |n: &str| AssignOp::Combine(operators.named(n).expect("shipped").clone());
+    let some = ["add", "mul", "min", "max"].map(combine).to_vec();
+    prop_oneof![1 => Just(AssignOp::Assign), 4 => proptest::sample::select(some)]
 }
 
 /// A statement of index notation.
@@ -77,7 +91,8 @@ fn program() -> impl Strategy<Value = Program> {
         |(output, op, rhs, restriction)| {
             let make = |restriction: Option<Formula>| {
                 let restriction = restriction.map(|r| (r, Span::default()));
-                Program::new(desugar(output.clone(), op, rhs.clone(), restriction), "")
+                desugar(output.clone(), op.clone(), rhs.clone(), restriction)
+                    .and_then(|root| Program::new(root, ""))
             };
             make(restriction).or_else(|_| make(None)).expect("without a restriction it is right")
         },
@@ -95,13 +110,15 @@ fn tree() -> impl Strategy<Value = Program> {
         1 => expr(),
     ];
     let value = proptest::collection::vec(value, 1..3).prop_map(|args| {
-        args.into_iter().reduce(|a, b| Expr::binary(Op::Mul, a, b)).expect("at least one")
+        let operators = Operators::shipped().expect("shipped operators");
+        let times = operators.infix("*").expect("a product");
+        args.into_iter().reduce(|a, b| Expr::binary(times, a, b)).expect("at least one")
     });
     let assign = (self::access("Y"), assign_op(), value.clone())
         .prop_map(|(output, op, value)| Stmt::Assign(Assign { output, op, value }));
     let fill = (any::<bool>(), any::<bool>()).prop_map(|(negative, infinite)| {
-        let literal = Literal { value: 2.5, text: "2.5".to_string(), span: 0..0 };
-        if infinite { Fill::Infinity { negative } } else { Fill::Number { negative, literal } }
+        let text = if infinite { "inf" } else { "2.5" }.to_string();
+        Fill { negative, literal: Literal { text, span: 0..0 } }
     });
     let declare = (0..3, 0..2, fill).prop_map(|(rank, k, fill)| {
         let tensor = Name::from(format!("Y{rank}_{k}"));

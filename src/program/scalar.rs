@@ -1,77 +1,55 @@
-//! Element types of the interpreter.
-
-use std::fmt::Debug;
+//! Numbers as written, and the Rust types that hold elements.
 
 use super::ir::Literal;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::operators::Value;
+use crate::tensor::{Element, ValueType};
 
-/// An element type. Integers wrap; `bool` is the semiring (or, and).
-///
-/// Partial operations return `None`: those that the type lacks, and division of an integer by zero.
-pub trait Scalar: Copy + PartialEq + Debug {
-    /// The type's name, e.g. `f64`.
-    const NAME: &'static str;
-    /// Identity of `add`.
-    const ZERO: Self;
-    /// Identity of `mul`.
-    const ONE: Self;
-    /// Identity of `max`: the least value, `-inf` for floats.
-    const LEAST: Self;
-    /// Identity of `min`: the greatest value, `inf` for floats.
-    const GREATEST: Self;
-
-    /// The value of a literal; `None` if the type does not have it. Floats round once, from the
-    /// text, and do not overflow; other types must have the value exactly, so `2.0` and `1e3` are
-    /// integers, `0.5` and (as `i32`) `3000000000` are not. `bool` has 0 and 1.
-    ///
-    /// A literal has no sign: `-2` is the negation of `2`. The least value of an integer type is
-    /// therefore no negated literal, but `-9223372036854775807 - 1`.
-    fn literal(literal: &Literal) -> Option<Self>;
-    /// The value of a loop's index, as of a literal: floats round, other types must have it.
-    fn index(value: i64) -> Option<Self>;
-    /// `None` if the type has no infinity.
-    fn infinity() -> Option<Self>;
-    /// Integers wrap, floats round; for booleans: or.
-    #[must_use]
-    fn add(self, other: Self) -> Self;
-    /// Integers wrap, floats round; for booleans: and.
-    #[must_use]
-    fn mul(self, other: Self) -> Self;
-    /// Of a number and a NaN, the number.
-    #[must_use]
-    fn min(self, other: Self) -> Self;
-    /// Of a number and a NaN, the number.
-    #[must_use]
-    fn max(self, other: Self) -> Self;
-    /// `None` if the type has no minus.
-    fn neg(self) -> Option<Self>;
-    /// `None` if the type has no differences.
-    fn sub(self, other: Self) -> Option<Self>;
-    /// `None` if the type does not divide, or not by `other`.
-    fn div(self, other: Self) -> Option<Self>;
+/// A Rust type of elements.
+pub trait Scalar: Element {
+    /// As a number of its type.
+    fn value(self) -> Value;
 }
 
-/// The value of a literal as an element of type `T`.
+macro_rules! scalar {
+    ($($rust:ty => $variant:ident),*) => { $(
+        impl Scalar for $rust {
+            fn value(self) -> Value {
+                Value::$variant(self)
+            }
+        }
+    )* };
+}
+scalar!(f64 => F64, f32 => F32, i64 => I64, i32 => I32, u8 => U8, bool => Bool);
+
+/// The value of a literal; `None` if the type does not have it. Floats round once, from the text, and do
+/// not overflow; other types must have the value exactly, so `2.0` and `1e3` are integers, `0.5` and (as
+/// `i32`) `3000000000` are not. `bool` has 0 and 1, floats have `inf` and `nan`.
 ///
-/// # Errors
-/// [`Code::Program`] if the type does not have it.
-pub fn literal_value<T: Scalar>(literal: &Literal) -> Result<T> {
-    T::literal(literal).ok_or_else(|| {
-        Diagnostic::new(Code::Program, format!("`{literal}` is not a value of {}", T::NAME))
-            .at(literal.span.clone(), "cannot be represented")
-            .help("write another number or compute with another type")
+/// A literal has no sign: `-2` is the negation of `2`. The least value of an integer type is therefore no
+/// negated literal, but `-9223372036854775807 - 1`.
+pub fn number(literal: &Literal, ty: ValueType) -> Option<Value> {
+    let text = literal.text.as_str();
+    let endless = matches!(text, "inf" | "nan");
+    if let "true" | "false" = text {
+        return (ty == ValueType::Bool).then_some(Value::Bool(text == "true"));
+    }
+    // From the text: rounding to `f64` first would round twice.
+    Some(match ty {
+        ValueType::F64 => Value::F64(text.parse().ok().filter(|v: &f64| v.is_finite() || endless)?),
+        ValueType::F32 => Value::F32(text.parse().ok().filter(|v: &f32| v.is_finite() || endless)?),
+        ValueType::I64 => Value::I64(whole(literal)?.try_into().ok()?),
+        ValueType::I32 => Value::I32(whole(literal)?.try_into().ok()?),
+        ValueType::U8 => Value::U8(whole(literal)?.try_into().ok()?),
+        ValueType::Bool => match whole(literal)? {
+            0 => Value::Bool(false),
+            1 => Value::Bool(true),
+            _ => return None,
+        },
     })
 }
 
-/// That type `T` cannot do what is written at `place`.
-pub fn lacking<T: Scalar>(what: &str, place: std::ops::Range<usize>) -> Box<Diagnostic> {
-    Diagnostic::new(Code::Program, format!("type {} has no {what}", T::NAME))
-        .at(place, "used here")
-        .help("use a numeric type")
-}
-
 /// The exact value of a literal, if it is whole and fits: `12`, `2.0`, `1.5e3`.
-pub fn whole(literal: &Literal) -> Option<u128> {
+fn whole(literal: &Literal) -> Option<u128> {
     let (mantissa, exponent) = match literal.text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent),
         None => (literal.text.as_str(), "0"),
@@ -91,157 +69,23 @@ pub fn whole(literal: &Literal) -> Option<u128> {
     significant.parse::<u128>().ok()?.checked_mul(scale)
 }
 
-macro_rules! float {
-    ($type:ident) => {
-        impl Scalar for $type {
-            const NAME: &'static str = stringify!($type);
-            const ZERO: Self = 0.0;
-            const ONE: Self = 1.0;
-            const LEAST: Self = $type::NEG_INFINITY;
-            const GREATEST: Self = $type::INFINITY;
-
-            fn literal(literal: &Literal) -> Option<Self> {
-                // From the text: rounding to `f64` first would round twice.
-                literal.text.parse().ok().filter(|v: &$type| v.is_finite())
-            }
-            fn index(value: i64) -> Option<Self> {
-                Some(value as $type)
-            }
-            fn infinity() -> Option<Self> {
-                Some($type::INFINITY)
-            }
-            fn add(self, other: Self) -> Self {
-                self + other
-            }
-            fn mul(self, other: Self) -> Self {
-                self * other
-            }
-            fn min(self, other: Self) -> Self {
-                $type::min(self, other)
-            }
-            fn max(self, other: Self) -> Self {
-                $type::max(self, other)
-            }
-            fn neg(self) -> Option<Self> {
-                Some(-self)
-            }
-            fn sub(self, other: Self) -> Option<Self> {
-                Some(self - other)
-            }
-            fn div(self, other: Self) -> Option<Self> {
-                Some(self / other)
-            }
-        }
-    };
-}
-
-macro_rules! integer {
-    ($type:ident) => {
-        impl Scalar for $type {
-            const NAME: &'static str = stringify!($type);
-            const ZERO: Self = 0;
-            const ONE: Self = 1;
-            const LEAST: Self = $type::MIN;
-            const GREATEST: Self = $type::MAX;
-
-            fn literal(literal: &Literal) -> Option<Self> {
-                whole(literal)?.try_into().ok()
-            }
-            fn index(value: i64) -> Option<Self> {
-                value.try_into().ok()
-            }
-            fn infinity() -> Option<Self> {
-                None
-            }
-            fn add(self, other: Self) -> Self {
-                self.wrapping_add(other)
-            }
-            fn mul(self, other: Self) -> Self {
-                self.wrapping_mul(other)
-            }
-            fn min(self, other: Self) -> Self {
-                Ord::min(self, other)
-            }
-            fn max(self, other: Self) -> Self {
-                Ord::max(self, other)
-            }
-            fn neg(self) -> Option<Self> {
-                Some(self.wrapping_neg())
-            }
-            fn sub(self, other: Self) -> Option<Self> {
-                Some(self.wrapping_sub(other))
-            }
-            fn div(self, other: Self) -> Option<Self> {
-                (other != 0).then(|| self.wrapping_div(other))
-            }
-        }
-    };
-}
-
-float!(f64);
-float!(f32);
-integer!(i64);
-integer!(i32);
-integer!(u8);
-
-impl Scalar for bool {
-    const NAME: &'static str = "bool";
-    const ZERO: Self = false;
-    const ONE: Self = true;
-    const LEAST: Self = false;
-    const GREATEST: Self = true;
-
-    fn literal(literal: &Literal) -> Option<Self> {
-        match whole(literal)? {
-            0 => Some(false),
-            1 => Some(true),
-            _ => None,
-        }
-    }
-    fn index(value: i64) -> Option<Self> {
-        match value {
-            0 => Some(false),
-            1 => Some(true),
-            _ => None,
-        }
-    }
-    fn infinity() -> Option<Self> {
-        None
-    }
-    fn add(self, other: Self) -> Self {
-        self | other
-    }
-    fn mul(self, other: Self) -> Self {
-        self & other
-    }
-    fn min(self, other: Self) -> Self {
-        self & other
-    }
-    fn max(self, other: Self) -> Self {
-        self | other
-    }
-    fn neg(self) -> Option<Self> {
-        None
-    }
-    fn sub(self, _: Self) -> Option<Self> {
-        None
-    }
-    fn div(self, _: Self) -> Option<Self> {
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn literal(text: &str) -> Literal {
-        Literal { value: text.parse().expect("a number"), text: text.to_string(), span: 0..0 }
+        Literal { text: text.to_string(), span: 0..0 }
     }
 
     fn all(text: &str) -> (Option<i64>, Option<i32>, Option<bool>) {
         let literal = literal(text);
-        (i64::literal(&literal), i32::literal(&literal), bool::literal(&literal))
+        let number = |ty| number(&literal, ty);
+        (
+            number(ValueType::I64).and_then(|v| if let Value::I64(x) = v { Some(x) } else { None }),
+            number(ValueType::I32).and_then(|v| if let Value::I32(x) = v { Some(x) } else { None }),
+            number(ValueType::Bool)
+                .and_then(|v| if let Value::Bool(x) = v { Some(x) } else { None }),
+        )
     }
 
     #[test]
@@ -278,9 +122,12 @@ mod tests {
     fn floats_round_once_and_do_not_overflow() {
         // Halfway between two f32 but for the last digit, which an f64 has no room for.
         let near = literal("1.00000005960464477540");
-        assert_eq!(f32::literal(&near), Some(1.000_000_1));
-        assert_eq!(f64::literal(&literal("9007199254740993")), Some(9_007_199_254_740_992.0));
-        assert_eq!(f64::literal(&literal("1e-400")), Some(0.0));
-        assert_eq!(f32::literal(&literal("1e39")), None);
+        assert_eq!(number(&near, ValueType::F32), Some(Value::F32(1.000_000_1)));
+        let exact = Some(Value::F64(9_007_199_254_740_992.0));
+        assert_eq!(number(&literal("9007199254740993"), ValueType::F64), exact);
+        assert_eq!(number(&literal("1e-400"), ValueType::F64), Some(Value::F64(0.0)));
+        assert_eq!(number(&literal("1e39"), ValueType::F32), None);
+        assert_eq!(number(&literal("inf"), ValueType::F32), Some(Value::F32(f32::INFINITY)));
+        assert_eq!(number(&literal("inf"), ValueType::I32), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::ir::{Assign, Block, Declare, Fill, If, Let, Loop, Order, Span, Stmt};
 use super::parse::{Binder, Parser, RESTRICTION_HELP};
-use super::token::{KEYWORDS, Token};
+use super::token::{KEYWORDS, Token, WORDS};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 
@@ -117,10 +117,9 @@ impl Parser<'_> {
         let (tensor, span) = self.name()?;
         let negative = self.eat("-");
         let fill = match self.peek().clone() {
-            Token::Number(text) => Fill::Number { negative, literal: self.literal(text)? },
-            Token::Name(word) if word == "inf" => {
-                self.at += 1;
-                Fill::Infinity { negative }
+            Token::Number(text) => Fill { negative, literal: self.literal(text)? },
+            Token::Name(word) if WORDS.contains(&word.as_str()) => {
+                Fill { negative, literal: self.literal(word)? }
             }
             _ => {
                 return Err(self

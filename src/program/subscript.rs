@@ -5,12 +5,17 @@ use std::ops::Range;
 
 use super::parse::{Parser, retargeted};
 use super::token::Token;
+use super::window::Window;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Atom, parse as formula_parse};
 
 impl Parser<'_> {
     /// Finds the brackets and commas, and has each piece parsed as a linear form.
-    pub(super) fn subscripts(&mut self, tensor: &str, bracket: &str) -> Result<Vec<Affine>> {
+    pub(super) fn subscripts(
+        &mut self,
+        tensor: &str,
+        bracket: &str,
+    ) -> Result<(Vec<Affine>, Vec<Window>)> {
         let open = self.span();
         self.at += 1;
         let mut pieces = Vec::new();
@@ -33,7 +38,9 @@ impl Parser<'_> {
                         break;
                     }
                 }
-                Token::Sym("," | "+" | "-" | "*" | "/") | Token::Name(_) | Token::Number(_) => {}
+                Token::Sym("," | "+" | "-" | "*" | "/" | ":")
+                | Token::Name(_)
+                | Token::Number(_) => {}
                 _ => return Err(self.unclosed(bracket, open)),
             }
             self.at += 1;
@@ -43,9 +50,19 @@ impl Parser<'_> {
         if let [only] = pieces.as_slice()
             && self.text[only.clone()].trim().is_empty()
         {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), Vec::new()));
         }
-        pieces.into_iter().map(|piece| self.subscript(tensor, piece)).collect()
+        let (mut subscripts, mut windows) = (Vec::new(), Vec::new());
+        for (dimension, piece) in pieces.into_iter().enumerate() {
+            match self.window(dimension, piece.clone())? {
+                None => subscripts.push(self.subscript(tensor, piece)?),
+                Some(window) => {
+                    subscripts.push(window.affine());
+                    windows.push(window);
+                }
+            }
+        }
+        Ok((subscripts, windows))
     }
 
     fn nested_access(&self, tensor: &str) -> Box<Diagnostic> {

@@ -25,7 +25,8 @@ pub enum Form {
 
 /// Longest first, so that `+=` is not read as `+`.
 const SYMBOLS: &[&str] = &[
-    "min=", "max=", "+=", "-=", "*=", "/=", "==", "=", "+", "-", "*", "/", "(", ")", "[", "]", ",",
+    "+=", "-=", "*=", "/=", "==", "!=", "<=", ">=", "<", ">", "=", "+", "-", "*", "/", "(", ")",
+    "[", "]", ",", ":",
 ];
 
 /// Of a tree only.
@@ -35,8 +36,13 @@ const BRACES: &[&str] = &["{", "}"];
 /// index notation has no two names in a row.
 pub const KEYWORDS: &[&str] = &["forall", "for", "let", "declare"];
 
-const RESERVED: &[&str] =
-    &["if", "and", "or", "not", "implies", "mod", "true", "false", "floor", "ceil", "min", "max"];
+/// Words that stand for numbers.
+pub const WORDS: [&str; 4] = ["inf", "nan", "true", "false"];
+
+const RESERVED: &[&str] = &[
+    "if", "and", "or", "not", "implies", "mod", "true", "false", "inf", "nan", "floor", "ceil",
+    "min", "max",
+];
 
 /// Whether a name has a meaning in the language and so can be neither tensor nor index.
 pub fn is_reserved(name: &str) -> bool {
@@ -126,9 +132,10 @@ fn number_len(text: &str) -> Option<usize> {
 fn unknown_character(c: char, at: usize) -> Box<Diagnostic> {
     let help = match c {
         ';' => "give one statement at a time",
-        '<' | '>' | '!' => "a comparison belongs after `if`",
+        '!' => "write `not(a)`, or `a != b`",
+        '&' | '|' | '%' => "operators have names: `band(a, b)`, `and(a, b)`, `mod(a, b)`",
         '{' | '}' => "subscripts are written `A[i,j]` or `A(i,j)`",
-        '^' => "write a power as a product",
+        '^' => "write `pow(a, b)`",
         c if c.is_alphabetic() => "names are letters `a-z`, `A-Z`, digits and `_`",
         _ => "a statement looks like `y[i] += A[i,j] * x[j]`",
     };

@@ -60,7 +60,7 @@ fn keywords_of_trees_are_names_in_index_notation_and_in_trees() {
     let x = tensor(&[2], &[5, 6]);
     let run_one = |text: &str| run(text, &[("for", x.clone()), ("let", x.clone())]);
     assert_eq!(run_one("declare[in] = for[in] * let[in]"), [[25, 36]]);
-    let text = "for for_ in 2 { forall[for_] += for[for_] else[for_] += let[for_] inf += 1 }";
+    let text = "for for_ in 2 { forall[for_] += for[for_] else[for_] += let[for_] in_ += 1 }";
     assert_eq!(run_one(text), [vec![5, 6], vec![5, 6], vec![2]]);
     assert_eq!(
         run_one("for in in 2 { if in = 0 { y += for[in] } else { z += let[in] } }"),
@@ -130,17 +130,17 @@ fn a_declaration_fills_with_any_number() {
         [[f64::NEG_INFINITY]]
     );
     assert_eq!(run_on("{ declare y -2.5 forall i { y[i+1] += x[i] } }"), [[-2.5, 0.5, -1.5, 1.5]]);
-    let message = "type i64 has no infinity".to_string();
+    let message = "`inf` is not a value of i64".to_string();
     assert_eq!(refusal::<i64>("{ declare y inf y += 1 }", &[]), (message, "y".into()));
     let message = "`0.5` is not a value of i64".to_string();
-    assert_eq!(refusal::<i64>("{ declare y 0.5 y += 1 }", &[]), (message, "0.5".into()));
+    assert_eq!(refusal::<i64>("{ declare y 0.5 y += 1 }", &[]), (message, "y".into()));
 }
 
 #[test]
 fn indices_are_values() {
     let text = "forall i { y[i] += i * x[i] - i }";
     assert_eq!(run(text, &[x()]), [[0, 0, 6, 0]]);
-    let message = "index value 2 is not a value of bool".to_string();
+    let message = "the value is of type i64, which `y` of type bool cannot hold".to_string();
     let found = refusal("forall i in 3 { y[i] += i }", &[("x", tensor(&[1], &[true]))]);
     assert_eq!(found, (message, "i".into()));
 }

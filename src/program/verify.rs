@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::SOURCE_NAME;
-use super::ir::{Access, Expr, Fill, Literal, Program, Stmt};
-use super::token::{continues_name, is_reserved, starts_name, words};
+use super::ir::{Access, Expr, Literal, Program, Stmt};
+use super::token::{WORDS, continues_name, is_reserved, starts_name, words};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Atom, Name};
 
@@ -149,18 +149,10 @@ impl Program {
         let mut out = Ok(());
         let check = |e: &Expr| match e {
             Expr::Literal(literal) => verify_literal(literal),
-            Expr::Apply(apply) => {
-                let (least, most) = apply.op.arity();
-                match (least..=most).contains(&apply.args.len()) {
-                    true => Ok(()),
-                    false => {
-                        let op = apply.op.as_str();
-                        let message = format!("`{op}` has {} arguments", apply.args.len());
-                        Err(wrong(message, apply.span.0.clone())
-                            .help(format!("it takes at least {least}")))
-                    }
-                }
-            }
+            Expr::Apply(apply) => apply.op.accepts(apply.args.len()).map_err(|mut e| {
+                e.code = Code::Program;
+                e.at(apply.span.0.clone(), "here")
+            }),
             Expr::Access(_) | Expr::Index(..) | Expr::Name(..) => Ok(()),
         };
         self.root.visit(&mut |s| {
@@ -171,11 +163,8 @@ impl Program {
                     }
                 });
             }
-            if let Stmt::Declare(d) = s
-                && let Fill::Number { literal, .. } = &d.fill
-                && out.is_ok()
-            {
-                out = verify_literal(literal);
+            if let (Stmt::Declare(d), true) = (s, out.is_ok()) {
+                out = verify_literal(&d.fill.literal);
             }
         });
         out
@@ -183,18 +172,13 @@ impl Program {
 }
 
 fn verify_literal(literal: &Literal) -> Result<()> {
-    let place = literal.span.clone();
-    if !(literal.value.is_finite() && literal.value.is_sign_positive()) {
-        return Err(
-            wrong("literal is negative or not finite", place).help("negate it with a minus")
-        );
-    }
     let plain = literal.text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
-    if plain && literal.text.parse() == Ok(literal.value) {
+    let finite = literal.text.parse().is_ok_and(|v: f64| v.is_finite());
+    if (plain && finite) || WORDS.contains(&literal.text.as_str()) {
         return Ok(());
     }
-    Err(wrong(format!("literal `{literal}` is not {}", literal.value), place)
-        .help("give the text of a number and its value"))
+    Err(wrong(format!("literal `{literal}` is no number"), literal.span.clone())
+        .help("give digits without a sign, `inf`, `nan`, `true` or `false`"))
 }
 
 pub(super) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -219,13 +203,14 @@ pub(super) fn wrong(message: impl Into<String>, span: Range<usize>) -> Box<Diagn
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::ir::{Apply, Assign, Op, Span};
+    use crate::operators::Operators;
+    use crate::program::ir::{Apply, Assign, Span};
 
     #[test]
     fn each_broken_invariant_is_refused_in_its_place() {
         for (text, message, at) in [
             ("y[i] = y[i] * x[i]", "output `y` is also read", 7..11),
-            ("y[i] = x[i] + i", "`i` is both a tensor and an index", 2..3),
+            ("y[i] = x[i] + i[]", "`i` is both a tensor and an index", 2..3),
             ("y[i] = x[i] * A[2*i + x,i]", "`x` is both a tensor and an index", 22..23),
             ("y[y] = x[i]", "`y` is both a tensor and an index", 2..3),
             ("y[i] = x[i] * x[i,j]", "`x` has 1 and 2 subscripts", 14..20),
@@ -274,18 +259,17 @@ mod tests {
             a.output.subscripts[0] = a.output.subscripts[0].clone().floor_div(2);
         });
         assert_eq!(message, "subscript is not a sum of indices");
-        let literal = |value, text: &str| {
-            let text = text.to_string();
-            Expr::Literal(Literal { value, text, span: 0..0 })
-        };
-        let message = broken("y[i] = 2", &|a| a.value = literal(-2.0, "2"));
-        assert_eq!(message, "literal is negative or not finite");
-        let message = broken("y[i] = 2", &|a| a.value = literal(2.0, "3"));
-        assert_eq!(message, "literal `3` is not 2");
+        for text in ["-2", "two", "", "+inf", "1e999"] {
+            let literal = Literal { text: text.to_string(), span: 0..0 };
+            let message = broken("y[i] = 2", &|a| a.value = Expr::Literal(literal.clone()));
+            assert_eq!(message, format!("literal `{text}` is no number"));
+        }
+        let op = Operators::shipped().unwrap().infix("-").unwrap();
         let message = broken("y[i] = x[i]", &|a| {
-            a.value = Expr::Apply(Apply { op: Op::Sub, args: Vec::new(), span: Span::default() });
+            let (op, args) = (op.clone(), Vec::new());
+            a.value = Expr::Apply(Apply { op, args, span: Span::default() });
         });
-        assert_eq!(message, "`-` has 0 arguments");
+        assert_eq!(message, "`sub` has 2 arguments, not 0");
     }
 
     #[test]

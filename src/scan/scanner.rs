@@ -176,6 +176,10 @@ impl<'a> Scanner<'a> {
             known.extend(level.bound_constraints());
             let (before, after) = (Stage::Before(d + 1), Stage::After(d + 1));
             let mut guards = self.domains(d, &mut known);
+            // What is searched is read before guards are tested.
+            if let Bind::Loop(range) = &mut level.bind {
+                guards.retain(|c| !bounded_by(range, c, var));
+            }
             level.guards = self.unmet(before, &mut known, |reads| !reads.contains(&(d + 1)));
             guards.append(&mut level.guards);
             level.guards = guards;
@@ -429,6 +433,18 @@ impl<'a> Scanner<'a> {
         let keep = |c: &&Constraint| !by_parameters(c) || direct.implies(c);
         about_var.iter().filter(keep).cloned().collect()
     }
+}
+
+/// Takes a constraint into the range, if it is a bound of it.
+fn bounded_by(range: &mut Range, c: &Constraint, var: &Name) -> bool {
+    let coefficient = c.affine.coefficient_of_var(var);
+    let rest = c.affine.clone() - Affine::var(var.clone()) * coefficient;
+    match (c.relop, coefficient, rest.mentions(var)) {
+        (Relop::Ge, 1, false) => range.lower.push(rest * -1),
+        (Relop::Ge, -1, false) => range.upper.push(rest + Affine::constant(1)),
+        _ => return false,
+    }
+    true
 }
 
 fn names(names: &[Name]) -> String {

@@ -6,10 +6,10 @@
 
 use super::order::{Wanted, wanted};
 use super::ties::{connected, is_decided, is_dense_like, prerequisites};
-use super::tree::{Access, Assign, How, Protocol, Schedule};
+use super::tree::{Access, Assign, How, Protocol, Read, Schedule};
 use crate::diagnostic::Result;
 use crate::formula::Name;
-use crate::iterspace::{Operand, Space};
+use crate::iterspace::{Operand, Source, Space};
 
 /// The schedule of a space. `requested` names indices or positions, outermost first; what it leaves
 /// out follows in the default order.
@@ -23,8 +23,11 @@ pub fn schedule(space: &Space, requested: &[Name]) -> Result<Schedule> {
     let access = |o: &Operand| access(o, &drivers);
     let leaf = Schedule::Assign(Assign {
         target: access(space.output()),
-        op: space.op.combines(),
-        value: space.value.map(&|&k| access(&space.operands[k])),
+        op: space.op.clone(),
+        value: space.value.map(&|source| match source {
+            Source::Operand(k) => Read::Access(access(&space.operands[*k])),
+            Source::Index(index) => Read::Index(index.clone()),
+        }),
     });
     let schedule = placed.into_iter().rev().fold(leaf, |body, (dim, how)| Schedule::Forall {
         dim,

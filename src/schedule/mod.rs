@@ -38,4 +38,4 @@ mod ties;
 mod tree;
 
 pub use drive::schedule;
-pub use tree::{Access, Assign, How, Protocol, Schedule};
+pub use tree::{Access, Assign, How, Protocol, Read, Schedule};

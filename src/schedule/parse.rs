@@ -1,10 +1,10 @@
 //! The parser of what [`Schedule`] prints.
 
-use super::tree::{Access, Assign, How, Protocol, Schedule};
+use super::tree::{Access, Assign, How, Protocol, Read, Schedule};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Name, parse};
-use crate::iterspace::Value;
-use crate::program::AssignOp;
+use crate::operators::{Operators, Tree};
+use crate::program::split_update;
 
 impl Schedule {
     /// Reads a schedule back, a line for each dimension and one for the assignment.
@@ -36,12 +36,13 @@ impl Schedule {
 }
 
 fn assign(line: &str) -> Option<Assign> {
-    let mut parts = AssignOp::ALL.into_iter().filter(|op| op.combines() == *op).filter_map(|op| {
-        let (target, value) = line.split_once(&format!(" {op} "))?;
-        Some((op, target.trim(), value.trim()))
-    });
-    let (op, target, value) = parts.next()?;
-    Some(Assign { target: access(target)?, op, value: Value::parse(value, &access)? })
+    let (target, op, value) = split_update(line)?;
+    let read = |text: &str| {
+        let is_index = text.chars().all(|c| c.is_alphanumeric() || c == '_');
+        access(text).map(Read::Access).or(is_index.then(|| Read::Index(Name::from(text))))
+    };
+    let value = Tree::parse(value, Operators::shipped().ok()?, &read)?;
+    Some(Assign { target: access(target)?, op: op.clone(), value })
 }
 
 fn access(text: &str) -> Option<Access> {

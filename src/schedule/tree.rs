@@ -1,11 +1,13 @@
 //! The tree. Its grammar is in the module's documentation.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Name};
-use crate::iterspace::{Space, Value};
-use crate::program::AssignOp;
+use crate::iterspace::Space;
+use crate::operators::{Operator, Tree};
+use crate::program::update_prefix;
 
 /// In which order the dimensions of a space are visited.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,8 +35,15 @@ pub enum How {
 pub struct Assign {
     pub target: Access,
     /// Not `=`: elements are combined.
-    pub op: AssignOp,
-    pub value: Value<Access>,
+    pub op: Arc<Operator>,
+    pub value: Tree<Read>,
+}
+
+/// A leaf of a value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Read {
+    Access(Access),
+    Index(Name),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -154,7 +163,16 @@ impl fmt::Display for Schedule {
 
 impl fmt::Display for Assign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.target, self.op, self.value)
+        write!(f, "{} {}= {}", self.target, update_prefix(&self.op), self.value)
+    }
+}
+
+impl fmt::Display for Read {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Read::Access(access) => access.fmt(f),
+            Read::Index(index) => f.write_str(index),
+        }
     }
 }
 

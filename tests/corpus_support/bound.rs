@@ -43,7 +43,7 @@ impl<'a> Bound<'a> {
         for t in made.signature.tensors.iter().filter(|t| t.role == Role::Input) {
             let tensor = tensors.get(&t.tensor).ok_or_else(|| format!("no tensor {}", t.tensor))?;
             let arrays = converted(&made.planned, tensor)?;
-            let values = tensor.values().convert(made.planned.value_type());
+            let values = tensor.values().convert(made.planned.types().of(&t.tensor));
             let values = values.map_err(|e| format!("{e:#?}"))?;
             inputs.insert(&t.tensor, Input { tensor, arrays, values });
         }
@@ -179,9 +179,9 @@ fn blank(
     let counted = shared.map(|input| input.params().clone()).unwrap_or_default();
     let sizes = Sizes { layout, dims, counted: &counted, arrays: &arrays };
     let len = sizes.value(&layout.value.len).ok_or("the output has no size")?;
-    let mut values = Values::zeros(planned.value_type(), len as usize);
-    let op = planned.statements()[0].space().op;
-    fill_initially(&mut values, op).map_err(|e| format!("{e:#?}"))?;
+    let mut values = Values::zeros(planned.types().of(name), len as usize);
+    let op = planned.statements()[0].space().op.clone();
+    fill_initially(&mut values, &op).map_err(|e| format!("{e:#?}"))?;
     Tensor::new(layout.clone(), dims.clone(), &counted, arrays, values)
         .map_err(|e| format!("{e:#?}"))
 }

@@ -220,9 +220,18 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
             let planned = kernel.plan().map_err(|e| format!("{label}: {e:#?}"))?;
             let mut add = |what: &str, planned: Planned| -> Result<(), String> {
                 let (value_type, index_width) = variants.next().expect("endless");
-                let planned = planned.with_types(value_type, index_width);
+                // Where another type has something else to visit, or does not exist, it stays `f64`.
+                let typed = planned.clone().with_types(value_type, index_width);
+                let planned = match typed {
+                    Ok(Some(typed)) => typed,
+                    _ => planned
+                        .with_types(ValueType::F64, index_width)
+                        .map_err(|e| format!("{label} {what}: {e:#?}"))?
+                        .expect("the same type visits the same"),
+                };
                 let module = planned.render().map_err(|e| format!("{label} {what}: {e:#?}"))?;
-                let variant = format!("{:?} {:?}", planned.value_type(), planned.index_width());
+                let ty = planned.types().general;
+                let variant = format!("{ty:?} {:?}", planned.index_width());
                 let label = format!("{label} {what} {variant}");
                 if out.iter().all(|m| m.text != module.text()) {
                     out.push(Made {

@@ -20,6 +20,8 @@ pub struct Case {
     pub source: Source,
     pub layouts: Vec<(String, String)>,
     pub value_type: ValueType,
+    /// Of tensors with another type.
+    pub types: BTreeMap<String, ValueType>,
     pub width: IndexWidth,
     pub threads: usize,
     /// Tile sizes for some of the loop dimensions.
@@ -38,7 +40,8 @@ impl Case {
     pub fn new(number: u64, folder: &Path) -> Case {
         let mut random = Random(number.wrapping_mul(0xD129_0E5C_8AF3_7B1D).wrapping_add(7));
         let random = &mut random;
-        let source = source(random);
+        let value_type = *random.pick(&ValueType::ALL);
+        let source = source(random, value_type);
         let mut layouts = Vec::new();
         for (k, (tensor, rank)) in source.ranks.iter().enumerate() {
             let text = if *tensor != source.output {
@@ -52,15 +55,22 @@ impl Case {
             };
             layouts.extend(text.map(|text| (tensor.clone(), text)));
         }
-        let value_type = *random.pick(&ValueType::ALL);
+        let mut types = BTreeMap::new();
+        if random.chance(25) {
+            for tensor in source.ranks.keys() {
+                types.insert(tensor.clone(), *random.pick(&ValueType::ALL));
+            }
+        }
         let mut entries = BTreeMap::new();
         for (tensor, dims) in &source.dims {
-            entries.insert(tensor.clone(), made(random, dims, value_type));
+            let ty = types.get(tensor).copied().unwrap_or(value_type);
+            entries.insert(tensor.clone(), made(random, dims, ty));
         }
         Case {
             number,
             layouts,
             value_type,
+            types,
             width: if random.chance(60) { IndexWidth::U32 } else { IndexWidth::U64 },
             threads: if random.chance(25) { 2 + random.below(4) } else { 1 },
             tile: random.chance(12).then(|| 1 + random.below(4) as i64),
@@ -91,6 +101,9 @@ impl Case {
         }
         let width = if self.width == IndexWidth::U32 { "u32" } else { "u64" };
         out.push_str(&format!(" --type {} --index {width}", self.value_type));
+        for (tensor, ty) in &self.types {
+            out.push_str(&format!(" --type {tensor}={ty}"));
+        }
         out.push_str(&format!("\n  with {:?}, {:?}", self.source.dims, self.source.extents));
         out.push_str(&format!(
             "\n  again: SISKIN_FUZZ_CASE={} cargo test --test fuzz",

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use siskin::tensor::ValueType;
+
 use super::names::fresh;
 use super::random::Random;
 
@@ -28,11 +30,12 @@ struct Maker<'r> {
     extents: BTreeMap<String, usize>,
     /// All extents are equal, so that a tensor can be read twice.
     square: Option<usize>,
+    value_type: ValueType,
 }
 
 const EXTENTS: &[usize] = &[0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8];
 
-pub fn source(random: &mut Random) -> Source {
+pub fn source(random: &mut Random, value_type: ValueType) -> Source {
     let mut taken = Vec::new();
     let count = 1 + random.below(4);
     let indices: Vec<String> = (0..count).map(|_| fresh(random, &mut taken)).collect();
@@ -42,8 +45,15 @@ pub fn source(random: &mut Random) -> Source {
         let extent = square.unwrap_or_else(|| *random.pick(EXTENTS));
         extents.insert(i.clone(), extent);
     }
-    let mut maker =
-        Maker { random, indices, used: Vec::new(), dims: BTreeMap::new(), extents, square };
+    let mut maker = Maker {
+        random,
+        indices,
+        used: Vec::new(),
+        dims: BTreeMap::new(),
+        extents,
+        square,
+        value_type,
+    };
     let count = *maker.random.pick(&[1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5]);
     let mut factors = Vec::new();
     let mut terms = Vec::new();
@@ -59,8 +69,14 @@ pub fn source(random: &mut Random) -> Source {
     }
     let output = fresh(maker.random, &mut taken);
     let (rank, left) = maker.output(&output, &mut taken);
-    let op = *maker.random.pick(&["=", "=", "+=", "+=", "+=", "+=", "min=", "max=", "*="]);
-    let value = match maker.random.chance(60) {
+    let mut ops = vec!["=", "=", "+=", "+=", "+=", "+=", "min=", "max=", "*="];
+    match value_type {
+        ValueType::Bool => ops.extend(["or=", "and=", "xor=", "or="]),
+        ValueType::F64 | ValueType::F32 => {}
+        _ => ops.extend(["bxor=", "bor=", "band=", "gcd="]),
+    }
+    let op = *maker.random.pick(&ops);
+    let value = match maker.random.chance(50) {
         true => terms.join(" * "),
         false => maker.joined(&terms),
     };
@@ -96,13 +112,69 @@ impl Maker<'_> {
         let [_, .., _] = terms else { return format!("{minus}{}", terms.concat()) };
         let at = 1 + self.random.below(terms.len() - 1);
         let (a, b) = (self.joined(&terms[..at]), self.joined(&terms[at..]));
-        match self.random.below(8) {
+        let (a, b) = (self.applied(a), self.applied(b));
+        match self.random.below(12) {
             0 => format!("{minus}min({a}, {b})"),
             1 => format!("{minus}max({a}, {b})"),
             2 | 3 => format!("{minus}({a} - {b})"),
             4 | 5 => format!("{minus}({a} * {b})"),
-            _ => format!("{minus}({a} + {b})"),
+            6..9 => format!("{minus}({a} + {b})"),
+            _ => self.paired(&a, &b),
         }
+    }
+
+    /// A function of one value, now and then.
+    fn applied(&mut self, a: String) -> String {
+        if !self.random.chance(12) {
+            return a;
+        }
+        let small = 1 + self.random.below(3);
+        let mut ways = vec![
+            format!("abs({a})"),
+            format!("sign({a})"),
+            format!("mod({a}, {small})"),
+            format!("not({a})"),
+            format!("select({a} > {small}, {a}, 0)"),
+            format!("max({a} - {small}, 0)"),
+            format!("({a} + {small})"),
+        ];
+        match self.value_type {
+            ValueType::Bool => ways = vec![format!("not({a})"), format!("({a} == false)")],
+            ValueType::F64 | ValueType::F32 => {
+                let floats = [
+                    format!("sqrt(abs({a}))"),
+                    format!("sin({a})"),
+                    format!("floor({a} / 2)"),
+                    format!("round({a} * 0.25)"),
+                    format!("min({a}, inf)"),
+                ];
+                ways.extend(floats);
+            }
+            _ => ways.extend([format!("shl({a}, {small})"), format!("pow({a}, 2)")]),
+        }
+        if !self.used.is_empty() {
+            ways.push(format!("({a} * {})", self.used_index()));
+        }
+        self.random.pick(&ways).clone()
+    }
+
+    /// An operator of two values that is no arithmetic.
+    fn paired(&mut self, a: &str, b: &str) -> String {
+        let comparison = *self.random.pick(&["==", "!=", "<", "<=", ">", ">="]);
+        let mut ways = vec![
+            format!("({a} {comparison} {b})"),
+            format!("and({a}, {b})"),
+            format!("or({a}, {b})"),
+            format!("xor({a}, {b})"),
+            format!("select({a} {comparison} {b}, {a}, {b})"),
+            format!("and({a}, not({b}))"),
+        ];
+        let whole = !matches!(self.value_type, ValueType::F64 | ValueType::F32 | ValueType::Bool);
+        if whole {
+            let names = ["bxor", "bor", "band", "gcd", "mod", "shr"];
+            ways.extend(names.map(|name| format!("{name}({a}, {b})")));
+        }
+        self.random.pick(&ways).clone()
     }
 
     /// The text of a subscript, and the extent that it needs if it is an index alone.

@@ -3,13 +3,29 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use siskin::operators::algebra::{Derived, Expression, derive, region_for};
-use siskin::operators::{Operator, Presence, SpecialResult, Value, samples};
+use siskin::operators::algebra::{Derived, derive, region_for};
+use siskin::operators::{Apply, Operator, Presence, SpecialResult, Tree, Value, samples};
 use siskin::tensor::ValueType;
 
 use super::shipped;
 
 const OPERANDS: usize = 3;
+
+/// An operand with its fill, or something unknown.
+#[derive(Clone, Debug, PartialEq)]
+enum Leaf {
+    Operand { number: usize, fill: Value },
+    Unknown(ValueType),
+}
+
+type Expression = Tree<Leaf>;
+
+fn known(leaf: &Leaf) -> Derived {
+    match leaf {
+        Leaf::Operand { number, fill } => Derived::operand(*number, *fill),
+        Leaf::Unknown(ty) => Derived::unknown(*ty),
+    }
+}
 
 /// A value, and whether it is that of entries that are missing.
 type Known = (Value, bool);
@@ -18,14 +34,18 @@ type Known = (Value, bool);
 /// arithmetic may not grant it.
 fn value_at(e: &Expression, held: &[Option<Value>], odd: &mut bool) -> Option<Known> {
     let found = match e {
-        Expression::Operand { number, fill } => {
+        Tree::Leaf(Leaf::Operand { number, fill }) => {
             (held[*number].unwrap_or(*fill), held[*number].is_none())
         }
-        Expression::Literal(value) => (*value, false),
-        Expression::Unknown(t) => (samples(*t)[2 % samples(*t).len()], false),
-        Expression::Apply(op, arguments) => {
+        Tree::Number(value) => (*value, false),
+        Tree::Cast(ty, inner) => {
+            let (value, missing) = value_at(inner, held, odd)?;
+            (value.cast(*ty), missing)
+        }
+        Tree::Leaf(Leaf::Unknown(t)) => (samples(*t)[2 % samples(*t).len()], false),
+        Tree::Apply(Apply { op, args }) => {
             let parts: Vec<Known> =
-                arguments.iter().map(|a| value_at(a, held, odd)).collect::<Option<_>>()?;
+                args.iter().map(|a| value_at(a, held, odd)).collect::<Option<_>>()?;
             let types: Vec<ValueType> = parts.iter().map(|(v, _)| v.value_type()).collect();
             let signature = op.signature(&types).ok()?;
             let special = op.specials(signature.generic).into_iter().find_map(|s| {
@@ -61,18 +81,18 @@ fn value(t: ValueType) -> impl Strategy<Value = Value> {
 }
 
 fn expression(t: ValueType, fills: Vec<Value>) -> impl Strategy<Value = Expression> {
-    let operand =
-        (0..OPERANDS).prop_map(move |number| Expression::Operand { number, fill: fills[number] });
+    let operand = (0..OPERANDS)
+        .prop_map(move |number| Tree::Leaf(Leaf::Operand { number, fill: fills[number] }));
     let leaf = prop_oneof![
         8 => operand,
-        2 => value(t).prop_map(Expression::Literal),
-        1 => Just(Expression::Unknown(t)),
+        2 => value(t).prop_map(Tree::Number),
+        1 => Just(Tree::Leaf(Leaf::Unknown(t))),
     ];
     leaf.prop_recursive(4, 12, 3, move |inner| {
         (prop::sample::select(operators(t)), prop::collection::vec(inner, 3)).prop_map(
             |(op, mut arguments)| {
                 arguments.truncate(if op.is_variadic() { 3 } else { op.arity() });
-                Expression::Apply(op, arguments)
+                Tree::apply(&op, arguments)
             },
         )
     })
@@ -96,7 +116,9 @@ fn case(t: ValueType) -> impl Strategy<Value = (Expression, Vec<Value>, Vec<Opti
 
 /// Whether the region leaves the point out, after checking that it may.
 fn check(e: &Expression, fills: &[Value], held: &[Option<Value>]) -> Result<bool, TestCaseError> {
-    let Ok(Derived { fill: Some(fill), region, .. }) = derive(e, false) else { return Ok(false) };
+    let Ok(Derived { fill: Some(fill), region, .. }) = derive(e, &known, false) else {
+        return Ok(false);
+    };
     let presence = |k: &usize| match held[*k] {
         None => Presence::Missing,
         Some(v) if v.same(fills[*k]) => Presence::Fill,
@@ -126,11 +148,14 @@ fn check(e: &Expression, fills: &[Value], held: &[Option<Value>]) -> Result<bool
 /// An expression with its operands' fills, `min(A:0, 3)`.
 fn text(e: &Expression) -> String {
     match e {
-        Expression::Operand { number, fill } => format!("{}:{fill}", ["A", "B", "C"][*number]),
-        Expression::Literal(value) => value.to_string(),
-        Expression::Unknown(_) => "?".to_string(),
-        Expression::Apply(op, arguments) => {
-            let parts: Vec<String> = arguments.iter().map(text).collect();
+        Tree::Leaf(Leaf::Operand { number, fill }) => {
+            format!("{}:{fill}", ["A", "B", "C"][*number])
+        }
+        Tree::Leaf(Leaf::Unknown(_)) => "?".to_string(),
+        Tree::Number(value) => value.to_string(),
+        Tree::Cast(ty, inner) => format!("{ty}({})", text(inner)),
+        Tree::Apply(Apply { op, args }) => {
+            let parts: Vec<String> = args.iter().map(text).collect();
             format!("{}({})", op.name(), parts.join(", "))
         }
     }
@@ -139,11 +164,11 @@ fn text(e: &Expression) -> String {
 /// Whether no special case is applied that IEEE arithmetic does not grant.
 fn grants(e: &Expression) -> bool {
     match e {
-        Expression::Apply(op, arguments) => {
+        Tree::Apply(Apply { op, args }) => {
             let all = op.types().flat_map(|t| op.specials(t));
             all.into_iter().all(|s| s.ieee || matches!(s.result, SpecialResult::Argument(_)))
                 && op.iteration_text().is_none()
-                && arguments.iter().all(grants)
+                && args.iter().all(grants)
         }
         _ => true,
     }
@@ -189,24 +214,24 @@ fn random_expressions_leave_out_many_points() {
 }
 
 fn apply(name: &str, arguments: Vec<Expression>) -> Expression {
-    Expression::Apply(shipped().named(name).unwrap().clone(), arguments)
+    Tree::apply(shipped().named(name).unwrap(), arguments)
 }
 
 fn operand(number: usize, fill: f64) -> Expression {
-    Expression::Operand { number, fill: Value::F64(fill) }
+    Tree::Leaf(Leaf::Operand { number, fill: Value::F64(fill) })
 }
 
 fn truth(number: usize) -> Expression {
-    Expression::Operand { number, fill: Value::Bool(false) }
+    Tree::Leaf(Leaf::Operand { number, fill: Value::Bool(false) })
 }
 
 fn integer(number: usize, fill: i32) -> Expression {
-    Expression::Operand { number, fill: Value::I32(fill) }
+    Tree::Leaf(Leaf::Operand { number, fill: Value::I32(fill) })
 }
 
 /// The fill and the region as text.
 fn derived(e: &Expression) -> String {
-    let d = derive(e, false).unwrap();
+    let d = derive(e, &known, false).unwrap();
     let fill = d.fill.map_or("?".to_string(), |v| v.to_string());
     format!("{fill}: {}", d.region.map(&|&k: &usize| ["A", "B", "C"][k]))
 }
@@ -237,20 +262,20 @@ fn the_four_cases_of_the_paper_give_its_regions() {
     );
     let choice = apply("select", vec![truth(0), b, operand(2, 7.0)]);
     assert_eq!(derived(&choice), "7.0: A or C");
-    let free = apply("mul", vec![a, Expression::Unknown(ValueType::F64)]);
+    let free = apply("mul", vec![a, Tree::Leaf(Leaf::Unknown(ValueType::F64))]);
     assert_eq!(derived(&free), "0.0: A");
     assert_eq!(
-        derived(&apply("add", vec![c, Expression::Unknown(ValueType::F64)])),
+        derived(&apply("add", vec![c, Tree::Leaf(Leaf::Unknown(ValueType::F64))])),
         "?: everywhere"
     );
 }
 
 #[test]
 fn zeros_of_the_text_annihilate_floats_only_with_fast_math() {
-    let e = apply("mul", vec![Expression::Literal(Value::F64(0.0)), operand(0, 1.0)]);
+    let e = apply("mul", vec![Tree::Number(Value::F64(0.0)), operand(0, 1.0)]);
     assert_eq!(derived(&e), "0.0: A");
-    assert_eq!(derive(&e, true).unwrap().region.map(&|_| "A").to_string(), "nowhere");
-    let d = derive(&e, true).unwrap();
+    assert_eq!(derive(&e, &known, true).unwrap().region.map(&|_| "A").to_string(), "nowhere");
+    let d = derive(&e, &known, true).unwrap();
     assert_eq!(region_for(&d, Value::F64(1.0)).map(&|_| "A").to_string(), "everywhere");
 }
 

@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use siskin::code::interpret::{Arguments, Interpreter};
 use siskin::code::{Body, IndexWidth, Path, realise};
 use siskin::formula::{Affine, Arith, Formula, Name};
-use siskin::iterspace::Operand;
+use siskin::iterspace::{Operand, Source};
 use siskin::loops;
 use siskin::prover::Z3Prover;
 use siskin::scan::{Bind, Nest};
 use siskin::synth::{Plan, Proved};
-use siskin::tensor::{IndexData, ValueType, Values};
+use siskin::tensor::{IndexData, Values};
 
 use super::Study;
 use super::instance::Instance;
@@ -86,11 +86,10 @@ pub fn code(study: &Study, plans: &HashMap<usize, &Proved<Plan>>) -> Body {
     let mut prover = Z3Prover::new().with_any_model();
     let loops = loops::build(&[statement]);
     let codes = realise::templates(&loops, &mut prover).unwrap_or_else(|e| panic!("{e:#?}"));
-    let (ty, width) = (ValueType::I64, IndexWidth::U32);
-    let body = realise::declare(&[&study.space], ty, width, false);
+    let body = realise::declare(&[&study.space], IndexWidth::U32, false);
     let mut path = Path::new(&study.space.theory, &mut prover);
     let body =
-        realise::realise(body, &loops, &codes, ty, &mut path).unwrap_or_else(|e| panic!("{e:#?}"));
+        realise::realise(body, &loops, &codes, &mut path).unwrap_or_else(|e| panic!("{e:#?}"));
     body.verify().unwrap_or_else(|e| panic!("{e:#?}"));
     body
 }
@@ -128,8 +127,9 @@ impl Weights {
             let names = study.nest.levels.iter().map(|l| l.var.clone());
             at.vars.extend(names.zip(point.iter().copied()));
             let mut product = 1_i64;
-            for &k in study.space.value.leaves() {
-                let o = &study.space.operands[k];
+            for source in study.space.value.leaves() {
+                let Source::Operand(k) = source else { panic!("{source} is no operand") };
+                let o = &study.space.operands[*k];
                 let Values::I64(list) = &self.values[&o.value_array] else { unreachable!("i64") };
                 product = product.wrapping_mul(list[place(o, &at)]);
             }

@@ -10,16 +10,17 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use siskin::formula::{Name, conjunction};
-use siskin::iterspace::{Space, compose};
+use siskin::iterspace::{Space, Wanted, compose_by};
 use siskin::layout::Layout;
 use siskin::loops::Statement;
-use siskin::program::Program;
+use siskin::program::{Program, Types};
 use siskin::prover::{AgreeingProver, Prover, Z3Prover};
 use siskin::scan::{Nest, scan};
 use siskin::schedule::{Schedule, schedule};
 use siskin::synth::{
     Attempt, Find, Plan, Proved, Refutation, Sizes, Template, Verdict, refutations, templates,
 };
+use siskin::tensor::ValueType;
 
 /// One space of a statement, scanned and with all verdicts.
 pub struct Study {
@@ -99,7 +100,9 @@ pub fn scanned(expression: &str, layouts: &str, order: &str) -> Study {
 
 fn scanned_by(expression: &str, layouts: &str, order: &str, prover: &mut dyn Prover) -> Study {
     let (program, layouts) = program(expression, layouts);
-    let mut spaces = compose(&program, &layouts, None).unwrap_or_else(|e| panic!("{e:#?}"));
+    // The weights of elements are whole.
+    let wanted = Wanted { types: Types::all(ValueType::I64), ..Wanted::default() };
+    let mut spaces = compose_by(&program, &layouts, &wanted).unwrap_or_else(|e| panic!("{e:#?}"));
     assert_eq!(spaces.len(), 1, "one conjunctive space");
     let space = spaces.remove(0);
     let schedule = schedule(&space, &names(order)).unwrap_or_else(|e| panic!("{e:#?}"));

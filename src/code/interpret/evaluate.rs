@@ -3,7 +3,7 @@
 use super::fault::Reason;
 use super::machine::{Machine, ill_formed};
 use super::storage::{self, Table, fits_key};
-use super::value::{Number, Value};
+use super::value::{Number, Value, arithmetic};
 use crate::code::ir::{Access, ArrayId, BinaryOp, Element, Expr, Load, Sum, Type, VarId};
 use crate::formula::Constraint;
 use crate::layout::probing::home_slot;
@@ -66,10 +66,24 @@ impl<'b> Machine<'b, '_> {
             }
             Expr::Unset => Value::Unsigned(usize::MAX),
             Expr::Bool(b) => Value::Bool(*b),
-            Expr::Number { text, ty } => {
-                let number = Number::literal(text, *ty);
-                Value::Number(number.ok_or_else(|| Reason::Literal(text.to_string()))?)
+            Expr::Number(number) => Value::Number(*number),
+            Expr::Operator { op, generic, args } => {
+                let mut numbers = Vec::with_capacity(args.len());
+                for arg in args {
+                    match self.expr(arg)? {
+                        Value::Number(number) => numbers.push(number),
+                        _ => return Err(ill_formed(format!("`{}` of no value", op.name()))),
+                    }
+                }
+                let value = op.apply(*generic, &numbers);
+                Value::Number(value.ok_or_else(|| Reason::Endless(self.body.print_expr(e)))?)
             }
+            Expr::Cast { to, value } => Value::Number(match self.expr(value)? {
+                Value::Number(number) => number.cast(*to),
+                Value::Unsigned(n) => Number::I64(n as i64).cast(*to),
+                Value::Signed(n) => Number::I64(n as i64).cast(*to),
+                _ => return Err(ill_formed("a cast of no number")),
+            }),
             Expr::Var(v) => self.read(*v)?,
             Expr::Load(load) => {
                 let k = self.locate(load)?;
@@ -191,15 +205,7 @@ impl<'b> Machine<'b, '_> {
                 BinaryOp::Max => Some(Value::Signed(*a.max(b))),
                 _ => compared(a.cmp(b)),
             },
-            (Value::Number(a), Value::Number(b)) => match op {
-                BinaryOp::Add => a.add(*b).map(Value::Number),
-                BinaryOp::Mul => a.mul(*b).map(Value::Number),
-                BinaryOp::Sub => a.sub(*b).map(Value::Number),
-                BinaryOp::Div => a.div(*b).map(Value::Number),
-                BinaryOp::Min => a.min(*b).map(Value::Number),
-                BinaryOp::Max => a.max(*b).map(Value::Number),
-                _ => None,
-            },
+            (Value::Number(a), Value::Number(b)) => arithmetic(op, *a, *b).map(Value::Number),
             (Value::Bool(a), Value::Bool(b)) if op == BinaryOp::BitOr => Some(Value::Bool(a | b)),
             _ => None,
         };
@@ -329,5 +335,5 @@ impl<'b> Machine<'b, '_> {
 }
 
 fn added(a: Number, b: Number) -> Result<Number> {
-    a.add(b).ok_or_else(|| ill_formed("a sum of two types"))
+    arithmetic(BinaryOp::Add, a, b).ok_or_else(|| ill_formed("a sum of two types"))
 }

@@ -34,6 +34,8 @@ pub enum Reason {
     Race { array: String, element: usize },
     /// A literal is no number of its type.
     Literal(String),
+    /// The loops of an operator do not end.
+    Endless(String),
     /// More steps than allowed.
     Fuel,
     /// The code is not well-formed.
@@ -64,6 +66,7 @@ impl fmt::Display for Reason {
                 write!(f, "two chunks touch element {element} of `{array}`")
             }
             Reason::Literal(text) => write!(f, "`{text}` is no literal of its type"),
+            Reason::Endless(text) => write!(f, "`{text}` does not end"),
             Reason::Fuel => write!(f, "the run takes more steps than it may"),
             Reason::IllFormed(what) => write!(f, "the code is not well-formed: {what}"),
         }

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use super::fault::{Fault, Reason};
 use super::storage::{Storage, Table};
 use super::symbols::Symbols;
-use super::value::Value;
+use super::value::{Value, arithmetic};
 use crate::code::ir::{
-    ArrayId, Assign, Block, Body, Element, Expr, IndexWidth, LabelId, Load, Stmt, VarId,
+    ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, IndexWidth, LabelId, Load, Stmt, VarId,
 };
 
 /// A run.
@@ -285,7 +285,8 @@ impl<'b, 'a> Machine<'b, 'a> {
                 Value::Signed(a.checked_add(b).ok_or_else(overflow)?)
             }
             (Value::Number(a), Value::Number(b)) => {
-                Value::Number(a.add(b).ok_or_else(|| ill_formed("a sum of two types"))?)
+                let sum = arithmetic(BinaryOp::Add, a, b);
+                Value::Number(sum.ok_or_else(|| ill_formed("a sum of two types"))?)
             }
             _ => return Err(ill_formed("a sum of no numbers").into()),
         })

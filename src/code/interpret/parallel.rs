@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use super::fault::Fault;
 use super::machine::{Machine, ill_formed};
 use super::storage::Storage;
-use super::value::{Number, Value};
-use crate::code::ir::{Origin, Parallel};
+use super::value::{Number, Value, arithmetic};
+use crate::code::ir::{BinaryOp, Origin, Parallel};
 use crate::tensor::Values;
 
 /// What a thread has of its own.
@@ -98,8 +98,8 @@ impl<'b, 'a> Machine<'b, 'a> {
             return Err(ill_formed("threads write into an input").into());
         };
         for k in 0..part.len() {
-            let sum = Number::of(total, k).add(Number::of(part, k));
-            let put = sum.and_then(|sum| sum.put(total, k));
+            let (a, b) = (Number::element(total, k), Number::element(part, k));
+            let put = arithmetic(BinaryOp::Add, a, b).map(|sum| sum.store(total, k));
             put.ok_or_else(|| ill_formed("a copy of another type"))?;
         }
         Ok(())

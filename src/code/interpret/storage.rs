@@ -35,8 +35,8 @@ impl Storage<'_> {
         Some(match self {
             Storage::Absent => return None,
             Storage::Index(data) => Element::Index(stored(data, k)),
-            Storage::Values(values) => Element::Value(Value::Number(Number::of(values, k))),
-            Storage::Written(values) => Element::Value(Value::Number(Number::of(values, k))),
+            Storage::Values(values) => Element::Value(Value::Number(Number::element(values, k))),
+            Storage::Written(values) => Element::Value(Value::Number(Number::element(values, k))),
             Storage::Positions(list) => Element::Value(Value::Unsigned(list[k])),
         })
     }
@@ -44,7 +44,9 @@ impl Storage<'_> {
     /// Sets element `k`, which exists. `None` if the array cannot hold the value.
     pub fn put(&mut self, k: usize, value: &Value) -> Option<()> {
         match (self, value) {
-            (Storage::Written(values), Value::Number(x)) => x.put(values, k),
+            (Storage::Written(values), Value::Number(x)) => {
+                (x.value_type() == values.value_type()).then(|| x.store(values, k))
+            }
             (Storage::Positions(list), Value::Unsigned(x)) => {
                 list[k] = *x;
                 Some(())

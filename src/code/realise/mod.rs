@@ -32,11 +32,11 @@ use crate::formula::{Affine, Arith, Call, Constraint, Formula, Name};
 use crate::iterspace::{Operand, Role, Space};
 use crate::layout::checks::admits_negative;
 use crate::loops::{Loops, Place, SearchId};
+use crate::operators::Value;
 use crate::prover::Prover;
-use crate::tensor::ValueType;
 
 /// The arguments of a kernel's core and their declarations; no statements yet.
-pub fn declare(spaces: &[&Space], value_type: ValueType, width: IndexWidth, threads: bool) -> Body {
+pub fn declare(spaces: &[&Space], width: IndexWidth, threads: bool) -> Body {
     let mut body = Body::default();
     let Some(space) = spaces.first() else { return body };
     for p in space.params() {
@@ -49,7 +49,7 @@ pub fn declare(spaces: &[&Space], value_type: ValueType, width: IndexWidth, thre
             continue;
         }
         seen.push(&o.tensor);
-        declare_operand(&mut body, o, value_type, width);
+        declare_operand(&mut body, o, width);
     }
     if threads {
         let v = body.variable("threads", Type::Unsigned);
@@ -58,7 +58,7 @@ pub fn declare(spaces: &[&Space], value_type: ValueType, width: IndexWidth, thre
     body
 }
 
-fn declare_operand(body: &mut Body, o: &Operand, value_type: ValueType, width: IndexWidth) {
+fn declare_operand(body: &mut Body, o: &Operand, width: IndexWidth) {
     for a in o.arrays.values() {
         let shape = a.shape.iter().map(|s| size(body, s)).collect();
         body.array(Array {
@@ -74,7 +74,7 @@ fn declare_operand(body: &mut Body, o: &Operand, value_type: ValueType, width: I
     let shape = o.value_shape.iter().map(|s| size(body, s)).collect();
     body.array(Array {
         name: o.value_array.clone(),
-        element: Element::Value(value_type),
+        element: Element::Value(o.value_type),
         origin: if o.role == Role::Output { Origin::Output } else { Origin::Input },
         shape,
         args: Vec::new(),
@@ -153,19 +153,12 @@ pub fn templates(loops: &Loops, prover: &mut dyn Prover) -> Result<Vec<Rc<FindCo
 /// Appends the code of `loops` to `body`. `codes` are those of [`templates`].
 ///
 /// # Errors
-/// If a literal is no number of the value type.
-pub fn realise(
-    body: Body,
-    loops: &Loops,
-    codes: &[Rc<FindCode>],
-    value_type: ValueType,
-    path: &mut Path,
-) -> Result<Body> {
+/// If an operator does not exist for the types of its arguments.
+pub fn realise(body: Body, loops: &Loops, codes: &[Rc<FindCode>], path: &mut Path) -> Result<Body> {
     let mut realiser = Realiser {
         body,
         loops,
         codes,
-        value_type,
         path,
         env: FxHashMap::default(),
         loaded: Vec::new(),
@@ -182,6 +175,7 @@ pub fn realise(
 
 /// What a lookup sets.
 struct Found {
+    fill: Value,
     value: Option<VarId>,
     /// Whether anything was found, where it matters.
     asked: Option<VarId>,
@@ -191,7 +185,6 @@ pub(super) struct Realiser<'a, 'p> {
     body: Body,
     loops: &'a Loops,
     codes: &'a [Rc<FindCode>],
-    value_type: ValueType,
     path: &'a mut Path<'p>,
     /// Dimensions that are bound, by the variables that hold them.
     env: FxHashMap<Name, VarId>,

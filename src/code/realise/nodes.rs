@@ -6,7 +6,6 @@ use super::{Realiser, guarded};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Atom, Constraint, Formula, Name};
 use crate::loops::{self, Among, Loop, Node, Place, Skip, Update, updates};
-use crate::program::AssignOp;
 use crate::scan::Range;
 
 impl Realiser<'_, '_> {
@@ -69,18 +68,18 @@ impl Realiser<'_, '_> {
                 out.extend(guarded(vec![condition], inner));
             }
             Node::Update(u) => {
-                let value = self.computed(&u.value, &u.text)?;
+                let value = self.computed(&u.value)?;
                 let sum = self.sums.iter().find(|(place, _)| *place == u.target);
-                out.push(match (sum.map(|(_, var)| *var), u.op) {
-                    (Some(var), AssignOp::Add) => Stmt::Assign { var, op: Assign::Add, value },
-                    (Some(var), op) => {
-                        let value = self.combined(op, Expr::Var(var), value);
+                out.push(match (sum.map(|(_, var)| *var), u.op.is_sum()) {
+                    (Some(var), true) => Stmt::Assign { var, op: Assign::Add, value },
+                    (Some(var), false) => {
+                        let value = self.combined(&u.op, Expr::Var(var), value);
                         Stmt::Assign { var, op: Assign::Set, value }
                     }
-                    (None, AssignOp::Add) => self.store(&u.target, value),
-                    (None, op) => {
+                    (None, true) => self.store(&u.target, value),
+                    (None, false) => {
                         let place = self.place(&u.target);
-                        let value = self.combined(op, Expr::Load(place.clone()), value);
+                        let value = self.combined(&u.op, Expr::Load(place.clone()), value);
                         Stmt::Store { place, op: Assign::Set, value }
                     }
                 });
@@ -198,7 +197,8 @@ impl Realiser<'_, '_> {
                         continue;
                     }
                     let value = Expr::Load(load);
-                    let var = self.body.variable(&place.array, Type::Value(self.value_type));
+                    let ty = self.element_type(place);
+                    let var = self.body.variable(&place.array, Type::Value(ty));
                     out.push(Stmt::Let { var, mutable: false, value });
                     self.hoisted.push((place.clone(), var));
                 }
@@ -215,7 +215,7 @@ impl Realiser<'_, '_> {
                 }
             }
         }
-        let adds = inside.iter().all(|u| u.op == AssignOp::Add);
+        let adds = inside.iter().all(|u| u.op.is_sum());
         if let ([target], [_]) = (targets.as_slice(), inside.as_slice())
             && adds
             && let Some(code) = self.unrolled(l, target, chunk)?
@@ -224,9 +224,9 @@ impl Realiser<'_, '_> {
             self.hoisted.truncate(hoisted);
             return Ok(out);
         }
-        let ty = self.value_type;
         let before = self.sums.len();
         for target in &targets {
+            let ty = self.element_type(target);
             let name = if adds { "sum" } else { "combined" };
             // A sum is added to the element; what is combined otherwise begins with it.
             let value = match adds {
@@ -341,11 +341,11 @@ impl Realiser<'_, '_> {
         self.enter(&facts);
         let lets: Vec<(VarId, Expr)> =
             lets.into_iter().map(|(name, value)| self.bind_let(&name, &value)).collect();
-        let term = self.computed(&update.value, &update.text)?;
+        let term = self.computed(&update.value)?;
         self.path.leave_to(depth);
         self.loaded.truncate(loaded);
         self.env = env;
-        let ty = self.value_type;
+        let ty = self.element_type(target);
         let sum = Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty }));
         let total = self.body.variable("sum", Type::Value(ty));
         let store = self.store(target, Expr::Var(total));

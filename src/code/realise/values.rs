@@ -1,13 +1,13 @@
 //! Values: where they are loaded or looked up, what is computed from them, and where it is stored.
 
-use super::super::ir::{Access, Assign, BinaryOp, Block, Expr, Load, Stmt, Type};
+use std::sync::Arc;
+
+use super::super::ir::{Access, Assign, BinaryOp, Block, Element, Expr, Load, Stmt, Type};
 use super::{Found, Realiser};
-use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::Name;
-use crate::iterspace::Value;
+use crate::diagnostic::Result;
+use crate::formula::{Affine, Name};
 use crate::loops::{Lookup, Place, Take, Term};
-use crate::operators::Region;
-use crate::program::{AssignOp, Coefficient, Op, Scalar};
+use crate::operators::{Apply, OpExpr, Operator, Region, Tree};
 use crate::tensor::ValueType;
 
 impl Realiser<'_, '_> {
@@ -25,91 +25,70 @@ impl Realiser<'_, '_> {
         Load { array, subscripts, access: Access::Checked }
     }
 
-    /// What is computed, from left to right; the numbers of a product come first, as one.
-    pub(super) fn computed(&mut self, value: &Value<Term>, text: &str) -> Result<Expr> {
-        let ty = self.value_type;
-        let (op, args) = match value {
-            Value::Leaf(Term::Element(place)) => {
-                return Ok(match self.hoisted.iter().find(|(p, _)| p == place) {
+    /// What is computed, from left to right.
+    pub(super) fn computed(&mut self, value: &Tree<Term>) -> Result<Expr> {
+        Ok(match value {
+            Tree::Leaf(Term::Element(place)) => {
+                match self.hoisted.iter().find(|(p, _)| p == place) {
                     Some((_, var)) => Expr::Var(*var),
                     None => Expr::Load(self.place(place)),
-                });
+                }
             }
-            Value::Leaf(Term::Found(name)) => {
-                return Ok(self.lookups[name].value.map_or(Expr::zero(ty), Expr::Var));
+            Tree::Leaf(Term::Found(name)) => {
+                let found = &self.lookups[name];
+                found.value.map_or(Expr::Number(found.fill), Expr::Var)
             }
-            Value::Apply(apply) => (apply.op, &apply.args),
-            Value::Literal(_) => (Op::Mul, &Vec::new()),
-        };
-        if matches!(op, Op::Mul | Op::Neg) {
-            let (mut coefficient, mut factors) = (Coefficient::default(), Vec::new());
-            flatten(value, &mut coefficient, &mut factors);
-            let mut product = spelled(ty, &coefficient, text)?;
-            for factor in factors {
-                let factor = self.computed(factor, text)?;
-                product = Some(match product {
-                    None => factor,
-                    Some(all) => Expr::binary(BinaryOp::Mul, all, factor),
-                });
+            Tree::Leaf(Term::Index(index)) => {
+                let index = self.here(&Affine::var(index.clone()));
+                Expr::Cast { to: ValueType::I64, value: Box::new(self.value(&index)) }
             }
-            return Ok(product.unwrap_or_else(|| Expr::one(ty)));
+            Tree::Number(number) => Expr::Number(*number),
+            Tree::Cast(to, inner) => Expr::Cast { to: *to, value: Box::new(self.computed(inner)?) },
+            Tree::Apply(Apply { op, args }) => {
+                let args =
+                    args.iter().map(|arg| self.computed(arg)).collect::<Result<Vec<Expr>>>()?;
+                let types = args.iter().map(|arg| self.value_type(arg)).collect::<Vec<_>>();
+                let generic = op.signature(&types)?.generic;
+                let mut args = args.into_iter();
+                let first = args.by_ref().take(op.arity()).collect();
+                let first = applied(op, generic, first);
+                args.fold(first, |all, next| applied(op, generic, vec![all, next]))
+            }
+        })
+    }
+
+    /// The type of what is computed.
+    fn value_type(&self, e: &Expr) -> ValueType {
+        match self.body.type_of(e) {
+            Ok(Type::Value(ty)) => ty,
+            other => unreachable!("a value is of type {other:?}"),
         }
-        let lacks = |what: &str| {
-            let place = value.place().unwrap_or_default();
-            Diagnostic::new(Code::Program, format!("type {} has no {what}", ty.rust_name()))
-                .at(place, "used here")
-                .within("<expression>", text)
-                .help("use another type of values")
-        };
-        let boolean = ty == ValueType::Bool;
-        let op = match op {
-            Op::Add | Op::Max if boolean => BinaryOp::Add,
-            Op::Min if boolean => BinaryOp::Mul,
-            Op::Add => BinaryOp::Add,
-            Op::Sub if boolean => return Err(lacks("differences")),
-            Op::Sub => BinaryOp::Sub,
-            Op::Div if !matches!(ty, ValueType::F64 | ValueType::F32) => {
-                return Err(lacks("division in kernels"));
-            }
-            Op::Div => BinaryOp::Div,
-            Op::Min => BinaryOp::Min,
-            Op::Max => BinaryOp::Max,
-            Op::Mul | Op::Neg => unreachable!("products are taken apart above"),
-        };
-        let mut out: Option<Expr> = None;
-        for arg in args {
-            let arg = self.computed(arg, text)?;
-            out = Some(match out {
-                None => arg,
-                Some(before) => Expr::binary(op, before, arg),
-            });
+    }
+
+    /// The type of the elements of an array of values.
+    pub(super) fn element_type(&self, place: &Place) -> ValueType {
+        match self.body.arr(self.array_of(&place.array)).element {
+            Element::Value(ty) => ty,
+            other => unreachable!("values are in an array of {}", other.rust_name()),
         }
-        Ok(out.unwrap_or_else(|| Expr::zero(ty)))
     }
 
     /// `value` combined into what is there.
-    pub(super) fn combined(&self, op: AssignOp, before: Expr, value: Expr) -> Expr {
-        let boolean = self.value_type == ValueType::Bool;
-        let op = match op {
-            AssignOp::Mul => BinaryOp::Mul,
-            AssignOp::Min if boolean => BinaryOp::Mul,
-            AssignOp::Min => BinaryOp::Min,
-            AssignOp::Max if !boolean => BinaryOp::Max,
-            AssignOp::Max | AssignOp::Add | AssignOp::Assign => BinaryOp::Add,
-        };
-        Expr::binary(op, before, value)
+    pub(super) fn combined(&self, op: &Arc<Operator>, before: Expr, value: Expr) -> Expr {
+        let ty = self.value_type(&value);
+        applied(op, ty, vec![before, value])
     }
 
     /// The variables of a lookup and the code that sets them.
     pub(super) fn lookup(&mut self, l: &Lookup, out: &mut Block) -> Result<()> {
-        let ty = self.value_type;
+        let (fill, ty) = (l.fill, l.fill.value_type());
         let value = l.read.then(|| self.body.variable(&l.name, Type::Value(ty)));
         let asked = l.asked.then(|| self.body.variable(&format!("has_{}", l.name), Type::Bool));
         // Nothing is stored in any of the pieces.
         let mutable = !l.body.is_empty();
-        out.extend(value.map(|var| Stmt::Let { var, mutable, value: Expr::zero(ty) }));
+        out.extend(value.map(|var| Stmt::Let { var, mutable, value: Expr::Number(fill) }));
         out.extend(asked.map(|var| Stmt::Let { var, mutable, value: Expr::Bool(false) }));
-        self.lookups.insert(l.name.clone(), Found { value, asked });
+        self.lookups.insert(l.name.clone(), Found { fill, value, asked });
         let inner = self.block(&l.body)?;
         if !inner.is_empty() {
             out.push(Stmt::Scope(inner));
@@ -149,42 +128,40 @@ impl Realiser<'_, '_> {
     }
 }
 
-/// Numbers and signs of a product, and its other factors.
-fn flatten<'v>(
-    value: &'v Value<Term>,
-    coefficient: &mut Coefficient,
-    factors: &mut Vec<&'v Value<Term>>,
-) {
-    match value {
-        Value::Literal(literal) => coefficient.literals.push(literal.clone()),
-        Value::Apply(apply) if matches!(apply.op, Op::Mul | Op::Neg) => {
-            if apply.op == Op::Neg {
-                coefficient.minuses.push(apply.span.0.clone());
+/// A use of an operator for arguments that meet in a type: as an operation of the language, if it is one.
+fn applied(op: &Arc<Operator>, generic: ValueType, mut args: Vec<Expr>) -> Expr {
+    use crate::operators::{Binary, Method};
+    let is_argument = |e: &OpExpr, k: usize| matches!(e, OpExpr::Argument(n, _) if *n == k);
+    let operation = match op.rust(generic) {
+        Some(OpExpr::Binary(binary, a, b)) if is_argument(a, 0) && is_argument(b, 1) => {
+            match binary {
+                Binary::Add => Some(BinaryOp::Add),
+                Binary::Sub => Some(BinaryOp::Sub),
+                Binary::Mul => Some(BinaryOp::Mul),
+                Binary::Div => Some(BinaryOp::Div),
+                Binary::BitOr if generic == ValueType::Bool => Some(BinaryOp::Add),
+                Binary::BitAnd if generic == ValueType::Bool => Some(BinaryOp::Mul),
+                _ => None,
             }
-            apply.args.iter().for_each(|arg| flatten(arg, coefficient, factors));
         }
-        other => factors.push(other),
-    }
-}
-
-/// A literal factor in the arithmetic of the type; `None` when it is the identity.
-fn spelled(t: ValueType, coefficient: &Coefficient, source: &str) -> Result<Option<Expr>> {
-    fn text<T: Scalar>(coefficient: &Coefficient, source: &str) -> Result<Option<String>> {
-        let value = coefficient.fold::<T>().map_err(|e| e.within("<expression>", source))?;
-        Ok((value != T::ONE).then(|| format!("{value:?}")))
-    }
-    let text = match t {
-        ValueType::F64 => text::<f64>(coefficient, source),
-        ValueType::F32 => text::<f32>(coefficient, source),
-        ValueType::I64 => text::<i64>(coefficient, source),
-        ValueType::I32 => text::<i32>(coefficient, source),
-        ValueType::U8 => text::<u8>(coefficient, source),
-        ValueType::Bool => text::<bool>(coefficient, source),
+        Some(OpExpr::Call(method, parts)) => match parts.as_slice() {
+            [a, b] if is_argument(a, 0) && is_argument(b, 1) => match method {
+                Method::WrappingAdd => Some(BinaryOp::Add),
+                Method::WrappingSub => Some(BinaryOp::Sub),
+                Method::WrappingMul => Some(BinaryOp::Mul),
+                Method::Min => Some(BinaryOp::Min),
+                Method::Max => Some(BinaryOp::Max),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
     };
-    // A product of literals may be beyond the type.
-    let named = |text: String| {
-        let name = t.rust_name();
-        text.replace("inf", &format!("{name}::INFINITY")).replace("NaN", &format!("{name}::NAN"))
-    };
-    Ok(text?.map(|text| Expr::number(&named(text), t)))
+    match operation {
+        Some(operation) if args.len() == 2 => {
+            let right = args.remove(1);
+            Expr::binary(operation, args.remove(0), right)
+        }
+        _ => Expr::Operator { op: op.clone(), generic, args },
+    }
 }

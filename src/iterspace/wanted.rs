@@ -1,0 +1,56 @@
+//! What is asked of the spaces of a statement, beside its layouts.
+
+use indexmap::IndexMap;
+
+use super::passes::Union;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::Name;
+use crate::operators::Value;
+use crate::program::Types;
+use crate::tensor::ValueType;
+
+/// Types, fills and choices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// The input whose positions the output writes at.
+    pub shares: Option<Name>,
+    /// How the points of a sum are visited.
+    pub union: Union,
+    /// The types of the tensors.
+    pub types: Types,
+    /// What tensors hold where they store nothing, unless it is zero; of any type that holds it.
+    pub fills: IndexMap<Name, Value>,
+}
+
+impl Default for Wanted {
+    fn default() -> Wanted {
+        Wanted {
+            shares: None,
+            union: Union::default(),
+            types: Types::all(ValueType::F64),
+            fills: IndexMap::new(),
+        }
+    }
+}
+
+impl Wanted {
+    /// What a tensor holds where it stores nothing.
+    ///
+    /// # Errors
+    /// [`Code::Data`] if its type has no such value.
+    pub fn fill_of(&self, tensor: &Name) -> Result<Value> {
+        let ty = self.types.of(tensor);
+        let Some(fill) = self.fills.get(tensor) else { return Ok(Value::zero(ty)) };
+        let converted = fill.cast(ty);
+        let is_float = matches!(ty, ValueType::F64 | ValueType::F32);
+        let rounds = is_float && converted.is_finite() && fill.is_finite();
+        match rounds || converted.cast(fill.value_type()).same(*fill) {
+            true => Ok(converted),
+            false => Err(Diagnostic::new(
+                Code::Data,
+                format!("the fill {fill} of `{tensor}` is not a value of {ty}"),
+            )
+            .help(format!("give `{tensor}` another fill, or another type: `--type {tensor}=…`"))),
+        }
+    }
+}
