@@ -65,6 +65,72 @@ fn a_vector_has_no_more_entries_than_the_relation_gives_it() {
     check(&changed("sparse", "< NNZ", "< NNZ and NNZ <= 3"), &fits, &beyond, "(0)", "NNZ");
 }
 
+/// Rows in any order, each with the columns of `idx`; `bounds` are those of a position in a row.
+fn rows(bounds: &str, more: &str) -> Arc<Layout> {
+    let text = format!(
+        r#"
+        name = "rows"
+        dims = ["i", "j", "k"]
+        relation = """{{ [p0, p1, p2] -> [i, j, k] : 0 <= p0 < N and i = row(p0)
+                         and 0 <= p1 and {bounds} and j = idx(p0, p1) and 0 <= j
+                         and 0 <= p2 < K and k = p2 }}"""
+        value = "val(p0, p1, p2)"
+        value_shape = ["N", "W", "K"]
+        [index.row]
+        domain = "0 <= p0 < N"
+        range = "0 <= row(p0) < I"
+        [index.idx]
+        domain = "0 <= p0 < N and 0 <= p1 < W"
+        range = "-1 <= idx(p0, p1) < J"
+        {more}
+        [params]
+        N = "count"
+        W = 2
+        [[property]]
+        kind = "injective"
+        array = "row"
+        "#
+    );
+    let spec = LayoutSpec::from_toml("rows", &text).expect("a declaration");
+    Arc::new(spec.instantiate(3).expect("a layout"))
+}
+
+/// One bound numbers a position; the others, by what else is counted, by an array, by an outer position,
+/// may leave it less room.
+#[test]
+fn an_entry_beyond_any_bound_of_its_position_has_no_place() {
+    let len = "[index.len]\ndomain = \"0 <= p0 < N\"\nrange = \"0 <= len(p0) <= J\"";
+    let fits: &[(&[usize], f64)] =
+        &[(&[0, 1, 1], 1.0), (&[2, 2, 0], 2.0), (&[3, 0, 0], 3.0), (&[3, 3, 1], 4.0)];
+    let (third, second): (&[usize], &[usize]) = (&[3, 2, 0], &[0, 3, 0]);
+    for (bounds, more, point, entry, broken) in [
+        ("p1 < W and p1 < N", "", third, "(3, 3, 1)", "p1 <= 1"),
+        ("p1 < N and p1 < 2 and p1 < W", "fill = -1", third, "(3, 3, 1)", "p1 <= 1"),
+        ("p1 < J and p1 < W and p1 <= p0 + 1", "", third, "(3, 3, 1)", "p1 <= 1"),
+        ("p1 < J and p1 < W and p1 <= p0", "fill = -1", second, "(0, 3, 0)", "p1 <= p0"),
+        ("p1 < len(p0) and p1 < W", len, third, "(3, 3, 1)", "p1 <= 1"),
+        ("p1 < N + 5 and p1 < len(p0) and p1 < W", len, third, "(3, 3, 1)", "p1 <= 1"),
+    ] {
+        let beyond = [fits, &[(point, 5.0)]].concat();
+        let (fits, beyond) = (matrix(&[4, 4, 2], fits), matrix(&[4, 4, 2], &beyond));
+        check(&rows(bounds, more), &fits, &beyond, entry, broken);
+    }
+}
+
+#[test]
+fn an_entry_beyond_any_bound_of_a_first_storage_goes_to_the_next() {
+    let text = std::fs::read_to_string("examples/formats/hyb.toml").expect("an example");
+    let text = text.replacen("p1 < W", "p1 < W and p1 <= p0", 1);
+    let layout = LayoutSpec::from_toml("hyb", &text).and_then(|spec| spec.instantiate(2));
+    let layout = Arc::new(layout.expect("a layout"));
+    let points: Vec<[usize; 2]> = (0..12).map(|k| [k / 4, k % 4]).collect();
+    let points: Vec<(&[usize], f64)> = points.iter().map(|at| (&at[..], 1.5)).collect();
+    let given = matrix(&[3, 4], &points);
+    let packed = pack(&layout, &given, &PackOptions::default()).expect("room");
+    assert_eq!(packed.params()["REST"], 7);
+    assert_eq!(nonzeros(&packed.entries().expect("a decodable tensor")), nonzeros(&given));
+}
+
 #[test]
 fn a_row_that_must_be_shorter_than_the_longest_is_refused() {
     let layout = changed("ell", "and p1 < W", "and p1 < W and len(p0) < W");

@@ -10,10 +10,11 @@ use indexmap::IndexMap;
 
 use super::inverse::Form;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Affine, Atom, Call, Constraint, Name};
+use crate::formula::{Affine, Atom, Call, Constraint, Name, Relop};
 use crate::tensor::IndexData;
 
-/// Integers, one for each entry, and an interval that holds them all.
+/// Integers, one for each entry, and an interval that holds them all: what sorts, linearises and stores
+/// relies on it.
 #[derive(Clone, Debug)]
 pub(super) struct Column<'a> {
     pub data: Data<'a>,
@@ -52,10 +53,19 @@ impl<'a> Column<'a> {
     }
 
     pub fn of_u32(values: Vec<u32>, least: i64, most: i64) -> Column<'a> {
+        debug_assert!(values.iter().all(|&x| (least..=most).contains(&i64::from(x))));
         Column { data: Data::U32(Cow::Owned(values)), least, most }
     }
 
     pub fn of_i64(values: Vec<i64>, least: i64, most: i64) -> Column<'a> {
+        debug_assert!(values.iter().all(|x| (least..=most).contains(x)));
+        Column { data: Data::I64(Cow::Owned(values)), least, most }
+    }
+
+    /// Any numbers, with the interval of those that occur.
+    pub fn of_numbers(values: Vec<i64>) -> Column<'a> {
+        let (least, most) = values.iter().min().zip(values.iter().max()).unwrap_or((&0, &0));
+        let (least, most) = (*least, *most);
         Column { data: Data::I64(Cow::Owned(values)), least, most }
     }
 
@@ -66,6 +76,16 @@ impl<'a> Column<'a> {
             Data::Constant(c) => *c,
             Data::U32(v) => i64::from(v[k]),
             Data::I64(v) => v[k],
+        }
+    }
+
+    /// The first of the numbers of `n` entries that is `wanted`.
+    pub fn find(&self, n: usize, wanted: impl Fn(i64) -> bool) -> Option<i64> {
+        match &self.data {
+            Data::Counting => (0..n as i64).find(|&x| wanted(x)),
+            Data::Constant(c) => (n > 0 && wanted(*c)).then_some(*c),
+            Data::U32(v) => v.iter().map(|&x| i64::from(x)).find(|&x| wanted(x)),
+            Data::I64(v) => v.iter().copied().find(|&x| wanted(x)),
         }
     }
 
@@ -112,41 +132,30 @@ pub(super) struct Columns<'a> {
     pub sizes: IndexMap<Name, i64>,
 }
 
+/// `constant` and the columns with their coefficients; the sum is in `least ..= most`.
+struct Sum<'c, 'a> {
+    terms: Vec<(Cow<'c, Column<'a>>, i64)>,
+    constant: i64,
+    least: i64,
+    most: i64,
+}
+
 impl<'a> Columns<'a> {
     /// A form over named columns and sizes, for every entry. A plain name costs nothing.
     pub fn eval(&self, e: &Affine) -> Result<Cow<'_, Column<'a>>> {
+        self.eval_with(e, &self.sizes)
+    }
+
+    /// [`Columns::eval`], where sizes are these.
+    pub fn eval_with(
+        &self,
+        e: &Affine,
+        sizes: &IndexMap<Name, i64>,
+    ) -> Result<Cow<'_, Column<'a>>> {
         if let Some(column) = e.as_var().and_then(|n| self.named.get(n)) {
             return Ok(Cow::Borrowed(column));
         }
-        let (mut constant, mut least) = (i128::from(e.offset()), 0i128);
-        let mut most = 0i128;
-        let mut terms: Vec<(Cow<'_, Column<'a>>, i64)> = Vec::new();
-        for (atom, c) in e.terms() {
-            let column = match atom {
-                Atom::Var(n) => match (self.named.get(n), self.sizes.get(n)) {
-                    (Some(column), _) => Cow::Borrowed(column),
-                    (None, Some(size)) => Cow::Owned(Column::constant(*size)),
-                    (None, None) => return Err(unknown(n)),
-                },
-                Atom::Floor(inner, d) => Cow::Owned(self.floor(inner, *d)?),
-                Atom::Call(call) => match self.named.get(&call_name(call)) {
-                    Some(column) => Cow::Borrowed(column),
-                    None => return Err(unknown(&call.array)),
-                },
-            };
-            if let Data::Constant(value) = column.data {
-                constant += i128::from(*c) * i128::from(value);
-                continue;
-            }
-            let (low, high) = (i128::from(column.least), i128::from(column.most));
-            let (a, b) = (low * i128::from(*c), high * i128::from(*c));
-            least += a.min(b);
-            most += a.max(b);
-            terms.push((column, *c));
-        }
-        let narrow = |x: i128| i64::try_from(x).map_err(|_| too_large(e));
-        let (least, most) = (narrow(least + constant)?, narrow(most + constant)?);
-        let constant = narrow(constant)?;
+        let Sum { terms, constant, least, most } = self.sum(e, sizes)?;
         if terms.is_empty() {
             return Ok(Cow::Owned(Column::constant(constant)));
         }
@@ -171,8 +180,55 @@ impl<'a> Columns<'a> {
         Ok(Cow::Owned(Column::of_i64(sum, least, most)))
     }
 
-    fn floor(&self, inner: &Affine, divisor: i64) -> Result<Column<'a>> {
-        let inner = self.eval(inner)?;
+    /// Whether the intervals of the columns show that a condition holds for every entry.
+    pub fn shows(&self, condition: &Constraint, sizes: &IndexMap<Name, i64>) -> bool {
+        let sum = self.sum(&condition.affine, sizes);
+        sum.is_ok_and(|sum| match condition.relop {
+            Relop::Ge => sum.least >= 0,
+            Relop::Eq => (sum.least, sum.most) == (0, 0),
+            Relop::Ne => sum.least > 0 || sum.most < 0,
+        })
+    }
+
+    fn sum(&self, e: &Affine, sizes: &IndexMap<Name, i64>) -> Result<Sum<'_, 'a>> {
+        let (mut constant, mut least) = (i128::from(e.offset()), 0i128);
+        let mut most = 0i128;
+        let mut terms: Vec<(Cow<'_, Column<'a>>, i64)> = Vec::new();
+        for (atom, c) in e.terms() {
+            let column = match atom {
+                Atom::Var(n) => match (self.named.get(n), sizes.get(n)) {
+                    (Some(column), _) => Cow::Borrowed(column),
+                    (None, Some(size)) => Cow::Owned(Column::constant(*size)),
+                    (None, None) => return Err(unknown(n)),
+                },
+                Atom::Floor(inner, d) => Cow::Owned(self.floor(inner, *d, sizes)?),
+                Atom::Call(call) => match self.named.get(&call_name(call)) {
+                    Some(column) => Cow::Borrowed(column),
+                    None => return Err(unknown(&call.array)),
+                },
+            };
+            if let Data::Constant(value) = column.data {
+                constant += i128::from(*c) * i128::from(value);
+                continue;
+            }
+            let (low, high) = (i128::from(column.least), i128::from(column.most));
+            let (a, b) = (low * i128::from(*c), high * i128::from(*c));
+            least += a.min(b);
+            most += a.max(b);
+            terms.push((column, *c));
+        }
+        let narrow = |x: i128| i64::try_from(x).map_err(|_| too_large(e));
+        let (least, most) = (narrow(least + constant)?, narrow(most + constant)?);
+        Ok(Sum { terms, constant: narrow(constant)?, least, most })
+    }
+
+    fn floor(
+        &self,
+        inner: &Affine,
+        divisor: i64,
+        sizes: &IndexMap<Name, i64>,
+    ) -> Result<Column<'a>> {
+        let inner = self.eval_with(inner, sizes)?;
         let (least, most) = (inner.least.div_euclid(divisor), inner.most.div_euclid(divisor));
         let data = match &inner.data {
             Data::Constant(c) => Data::Constant(c.div_euclid(divisor)),

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use indexmap::IndexMap;
 
 use super::columns::{Column, Columns};
-use super::linear::slots;
+use super::linear::{beyond_row, slots};
 use super::number::Numbering;
 use super::packer::Packer;
 use super::part::{Count, Order, Part, Role};
@@ -35,7 +35,13 @@ impl Part {
             });
             let this = &self.levels[level];
             let [key] = this.keys.as_slice() else { continue };
-            let last = key.args.last().and_then(|arg| arg.as_var()) == Some(&this.position);
+            let last = match key.args.split_last() {
+                Some((last, groups)) => {
+                    last.as_var() == Some(&this.position)
+                        && !groups.iter().any(|arg| arg.mentions(&this.position))
+                }
+                None => false,
+            };
             let unfilled = layout.arrays.get(&key.array).is_some_and(|a| a.fill.is_none());
             let complete = this.size.is_some()
                 && this.restarts
@@ -56,7 +62,6 @@ impl<'a> Packer<'a> {
         columns: &Columns<'a>,
         keys: &IndexMap<(usize, usize), Cow<'_, Column<'a>>>,
     ) -> Result<()> {
-        self.count(level, numbering)?;
         let this = &self.plan.levels[level];
         let array = &this.keys[0].array;
         let (target, shape) = self.target(array)?;
@@ -89,6 +94,9 @@ impl<'a> Packer<'a> {
         let group_of = |k: usize| super::store::element(&target, groups.get(k));
         for k in (0..columns.len).filter(|&k| numbering.opens(k)) {
             used[group_of(k)?].push(values.get(k));
+        }
+        if let Some(group) = used.iter().find(|group| group.len() > width) {
+            return Err(beyond_row("an index array", size, group.len() as i64 - 1));
         }
         let decreasing = this.order == Order::Decreasing;
         let mut all = Vec::with_capacity(target.len);

@@ -3,7 +3,8 @@
 //! A plan makes positions and index arrays from the conditions that it knows how to keep: a function of
 //! the coordinates, a number within a segment, a key, an extreme. The relation may ask for more
 //! (`p1 < 2`, `NNZ <= 3`, `len(p0) < W`). In: a plan. Out: for each piece the conditions that do not
-//! follow from how it packs, by proof; they are tested for every entry, on the packed arrays.
+//! follow from how it packs, by proof; they are tested for every entry: bounds of a number as soon as it
+//! is known (`fits`), all of them on the packed arrays, before values are stored.
 //!
 //! ```text
 //! { [p0, p1] -> [i, j] : p0 = i and 0 <= p1 < len(p0) and p1 < 2 and j = crd(p0, p1) … }
@@ -212,18 +213,21 @@ impl Part {
         let mut compiled = Vec::new();
         for piece in &self.open {
             let mut conditions = Vec::new();
-            for c in piece {
-                conditions.push(scope.condition(&Formula::Constraint(c.clone()), &names)?);
+            let open = |c: &&Constraint| c.affine.has_calls() || !columns.shows(c, &scope.sizes);
+            for c in piece.iter().filter(open) {
+                conditions.push((scope.condition(&Formula::Constraint(c.clone()), &names)?, c));
             }
             compiled.push(conditions);
+        }
+        if compiled.iter().all(Vec::is_empty) {
+            return Ok(());
         }
         let mut slots = vec![0; names.len()];
         for k in 0..columns.len {
             for (slot, column) in slots.iter_mut().zip(columns.named.values()) {
                 *slot = column.get(k);
             }
-            let piece = piece_of(k);
-            for (condition, c) in compiled[piece].iter().zip(&self.open[piece]) {
+            for (condition, c) in &compiled[piece_of(k)] {
                 // What has no value does not hold.
                 if condition.holds(scope, &slots) != Ok(true) {
                     return Err(no_place(layout, c, &point(k)));
@@ -234,7 +238,7 @@ impl Part {
     }
 }
 
-fn no_place(layout: &Layout, broken: &Constraint, point: &[usize]) -> Box<Diagnostic> {
+pub(super) fn no_place(layout: &Layout, broken: &Constraint, point: &[usize]) -> Box<Diagnostic> {
     let point: Vec<String> = point.iter().map(usize::to_string).collect();
     Diagnostic::new(
         Code::NotPackable,

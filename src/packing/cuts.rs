@@ -102,10 +102,8 @@ impl Cut {
         borders.push(last + 1);
         let count = borders.len() as i64 - 1;
         let at = |offset: usize| {
-            let numbers = numbers.iter().map(|&b| borders[b as usize + offset]).collect();
-            let mut column = Column::of_i64(numbers, 0, 0);
-            column.tighten(n);
-            column
+            let border = |&interval: &u32| borders[interval as usize + offset];
+            Column::of_numbers(numbers.iter().map(border).collect())
         };
         let (start, end) = (at(0), at(1));
         let position = Column::of_u32(numbers, 0, (count - 1).max(0));

@@ -36,18 +36,19 @@ pub(super) fn linear<'c, 'a>(
         };
         // Beyond its extent, an argument would mean an element of another row.
         if inner.least < 0 || inner.most >= extent {
-            let beyond = (0..n).map(|k| inner.get(k)).find(|x| !(0..extent).contains(x));
-            if let Some(beyond) = beyond {
-                return Err(Diagnostic::new(
-                    Code::NotPackable,
-                    format!(
-                        "{what} has rows of {extent} elements, but packing needs element {beyond}"
-                    ),
-                )
-                .help("declare a larger extent, or an order that adds up duplicates"));
+            if let Some(beyond) = inner.find(n, |x| !(0..extent).contains(&x)) {
+                return Err(beyond_row(what, extent, beyond));
             }
         }
         let numbers = (0..n).map(|k| outer.get(k) * extent + inner.get(k)).collect();
         Ok(Cow::Owned(Column::of_i64(numbers, least, most)))
     })
+}
+
+pub(super) fn beyond_row(what: &str, extent: i64, element: i64) -> Box<Diagnostic> {
+    Diagnostic::new(
+        Code::NotPackable,
+        format!("{what} has rows of {extent} elements, but packing needs element {element}"),
+    )
+    .help("declare a larger extent, or an order that adds up duplicates")
 }

@@ -66,7 +66,11 @@ impl<'a> Packer<'a> {
                 Measured::Length(start) => {
                     let (target, shape) = self.target(&start.array)?;
                     let at = slots(columns, &start.args, &shape)?.into_owned();
-                    let slot = |k: usize| store::element(&target, at.get(k) + 1).map(|at| at - 1);
+                    let slot = |k: usize| {
+                        let end = at.get(k).saturating_add(1);
+                        store::element(&target, end)?;
+                        store::element(&target, at.get(k))
+                    };
                     let segments = target.len.saturating_sub(1);
                     let mut lengths = measure.extremes(columns, segments, slot, 0)?;
                     lengths.iter_mut().for_each(|length| *length = (*length).max(0));
@@ -102,7 +106,5 @@ impl<'a> Packer<'a> {
 
 /// The values of a call become a column.
 fn add<'a>(columns: &mut Columns<'a>, call: &Call, numbers: Vec<i64>) {
-    let mut column = Column::of_i64(numbers, 0, 0);
-    column.tighten(columns.len);
-    columns.named.insert(call_name(call), column);
+    columns.named.insert(call_name(call), Column::of_numbers(numbers));
 }

@@ -26,6 +26,7 @@ mod counts;
 mod cuts;
 mod derive;
 mod elements;
+mod fits;
 mod intervals;
 mod inverse;
 mod linear;

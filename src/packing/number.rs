@@ -93,7 +93,7 @@ impl Separation {
     }
 }
 
-impl Numbering<'_> {
+impl<'a> Numbering<'a> {
     /// Numbers that go on from group to group.
     fn across(opens: Vec<bool>) -> Self {
         let n = opens.len();
@@ -111,6 +111,11 @@ impl Numbering<'_> {
         let position = Column::of_u32(numbers, 0, i64::from(total.saturating_sub(1)));
         let total = total as usize;
         Numbering { position, opens: Some(opens), total, largest: total, completed: None }
+    }
+
+    /// The positions, which leaves none.
+    pub fn take_position(&mut self) -> Column<'a> {
+        std::mem::replace(&mut self.position, Column::constant(0))
     }
 
     pub fn opens(&self, k: usize) -> bool {

@@ -141,10 +141,10 @@ impl Plan {
             places.push(Places { part, entries: share, pieces: packer.pieces, columns, order });
         }
         let (scope, _) = known_sizes(layout, entries.dims(), &counts, &arrays)?;
-        let values = self.values(layout, &scope, &places, entries.values().value_type())?;
         for place in &places {
             place.confirm(layout, &scope)?;
         }
+        let values = self.values(layout, &scope, &places, entries.values().value_type())?;
         drop(places);
         let tensor = Tensor::new(layout.clone(), entries.dims().to_vec(), &counts, arrays, values)?;
         agree::sizes(&tensor)?;
@@ -341,9 +341,7 @@ impl<'a> Places<'a> {
                         })
                         .collect();
                     let numbers = numbers.ok_or_else(|| unsized_values(layout))?;
-                    let mut column = Column::of_i64(numbers, 0, 0);
-                    column.tighten(columns.len);
-                    Ok(Cow::Owned(column))
+                    Ok(Cow::Owned(Column::of_numbers(numbers)))
                 }
             })
             .collect();
@@ -359,12 +357,9 @@ impl<'a> Places<'a> {
         equal: bool,
     ) -> Result<()> {
         let len = values.len();
+        // What follows takes for granted that there is none.
         let is_outside = |offset: i64| usize::try_from(offset).map_or(true, |at| at >= len);
-        let outside = match is_outside(offsets.least) || is_outside(offsets.most) {
-            true => (0..self.columns.len).map(|k| offsets.get(k)).find(|&o| is_outside(o)),
-            // The interval of all offsets says enough.
-            false => None,
-        };
+        let outside = offsets.find(self.columns.len, is_outside);
         if let Some(offset) = outside {
             return Err(refused(
                 layout,

@@ -8,14 +8,14 @@ use std::borrow::Cow;
 use indexmap::IndexMap;
 
 use super::columns::{Column, Columns};
-use super::number::{Numbering, Separation};
+use super::number::Separation;
 use super::packer::Packer;
 use super::part::{Interval, Order, Position, Role, SortKey};
 use super::probing;
 use super::refusal::refused;
 use super::sort::{self, Key, Sorted};
 use crate::diagnostic::Result;
-use crate::formula::{Affine, Constraint, Name};
+use crate::formula::{Affine, Name};
 
 /// Levels that one sorting serves, with its keys.
 pub(super) struct Run {
@@ -97,23 +97,24 @@ impl<'a> Packer<'a> {
                 self.breaks(interval, all_keys.len(), &sorted, at)
             });
             let mut numbering = separation.number(&sorted.first_difference, breaks.as_deref());
-            if this.complete {
-                self.complete(level, &mut numbering, &columns, &key_columns)?;
+            let order = sorted.order.as_deref();
+            let settled = !this.complete && this.probed.is_none();
+            let mut fits = self.admit(level, settled, &mut numbering, &mut columns, order)?;
+            if fits && !settled {
+                if this.complete {
+                    self.complete(level, &mut numbering, &columns, &key_columns)?;
+                }
+                if let Some(key) = this.probed {
+                    let starts = |k: usize| separation.splits_group(&sorted.first_difference, k);
+                    let sizes = self.scope()?;
+                    let table = probing::Tables::new(self.layout, this, &sizes)?;
+                    table.place(&mut numbering, &key_columns[&(level, key)], &starts, n)?;
+                }
+                fits = self.admit(level, true, &mut numbering, &mut columns, order)?;
             }
-            if self.spills
-                && self.mark_spilled(level, &numbering, &columns, sorted.order.as_deref())?
-            {
+            if !fits {
                 return Ok((columns, sorted.order));
             }
-            self.count(level, &numbering)?;
-            if let Some(key) = this.probed {
-                let starts = |k: usize| separation.splits_group(&sorted.first_difference, k);
-                let sizes = self.scope()?;
-                let table = probing::Tables::new(self.layout, this, &sizes)?;
-                table.place(&mut numbering, &key_columns[&(level, key)], &starts, n)?;
-            }
-            let position = std::mem::replace(&mut numbering.position, Column::constant(0));
-            columns.named.insert(this.position.clone(), position);
             self.fill_arrays(level, &numbering, &columns, &key_columns)?;
         }
         if !last {
@@ -178,44 +179,6 @@ impl<'a> Packer<'a> {
         Ok(Column::of_u32(lengths, 0, most))
     }
 
-    /// Marks the entries whose number at `level` a condition forbids; whether there are any.
-    fn mark_spilled(
-        &mut self,
-        level: usize,
-        numbering: &Numbering<'a>,
-        columns: &Columns<'a>,
-        order: Option<&[u32]>,
-    ) -> Result<bool> {
-        let this = &self.plan.levels[level];
-        let position = Affine::var(this.position.clone());
-        let mut conditions: Vec<Constraint> = self.plan.open[0].clone();
-        conditions
-            .extend(this.size.iter().map(|size| Constraint::lt(position.clone(), size.clone())));
-        let mut here = Columns {
-            len: columns.len,
-            named: columns.named.clone(),
-            sizes: columns.sizes.clone(),
-        };
-        here.named.insert(this.position.clone(), numbering.position.clone());
-        conditions.retain(|c| {
-            let mut known = c.mentions(&this.position) && !c.affine.has_calls();
-            c.affine.visit_vars(&mut |n| {
-                known &= here.named.contains_key(n) || here.sizes.contains_key(n);
-            });
-            known
-        });
-        let fits = here.all(&conditions)?;
-        if fits.iter().all(|&fits| fits) {
-            return Ok(false);
-        }
-        let mut spilled = vec![false; columns.len];
-        for (k, fits) in fits.into_iter().enumerate() {
-            spilled[order.map_or(k, |order| order[k] as usize)] = !fits;
-        }
-        self.spilled = Some(spilled);
-        Ok(true)
-    }
-
     /// Which sorted entries open an interval; the last of `keys` columns is what it goes along.
     fn breaks(
         &self,
@@ -263,6 +226,7 @@ impl<'a> Packer<'a> {
                 out.push(n.clone());
             }
         };
+        self.plan.tested().iter().for_each(&mut add);
         for (_, role) in self.plan.roles() {
             match role {
                 Role::Segments { level, args }
@@ -287,7 +251,6 @@ impl<'a> Packer<'a> {
                     e.visit_vars(&mut add);
                 }
             }
-            self.plan.tested().iter().for_each(&mut add);
             for measure in &self.plan.measures {
                 measure.of.iter().for_each(|e| e.visit_vars(&mut add));
                 measure.args().iter().for_each(|e| e.visit_vars(&mut add));
