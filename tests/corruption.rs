@@ -156,7 +156,7 @@ fn samples(layout: &Arc<Layout>) -> Result<Vec<Tensor>, String> {
             let list = v.of(&dims, &list)?;
             let points: Vec<(&[usize], f64)> = list.iter().map(|(at, v)| (&at[..], *v)).collect();
             let entries = Entries::from_points(&dims, &points).ok()?;
-            let options = PackOptions { index_width: IndexWidth::U64 };
+            let options = PackOptions { index_width: IndexWidth::U64, fill: None };
             let mut tensor = pack(layout, &entries, &options).ok()?;
             tensor.validate().ok()?;
             Some(tensor)

@@ -83,7 +83,7 @@ fn deep_tables_and_wide_indices_pack() {
     assert_eq!((t.params()["W0"], t.params()["W1"], t.params()["W2"]), (8, 4, 8));
     let layout = of("compressed(i), hashed(j)", 2);
     let entries = Entries::from_points(&[5, 6], &[(&[4, 5], 1.0)]).unwrap();
-    let wide = PackOptions { index_width: IndexWidth::U64 };
+    let wide = PackOptions { index_width: IndexWidth::U64, fill: None };
     let mut t = pack(&layout, &entries, &wide).unwrap();
     t.validate().unwrap();
     assert!(matches!(t.arrays()["crd1"], IndexData::I64(_)));

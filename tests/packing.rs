@@ -554,13 +554,14 @@ fn indices_are_as_wide_as_asked_or_as_needed() {
     let layout = Arc::new(Layout::named("csr").unwrap());
     let of = |dims: &[usize], index_width| {
         let given = entries(dims, &[vec![1, 1]]);
-        pack(&layout, &given, &PackOptions { index_width }).map(|t| t.arrays()["crd"].index_type())
+        pack(&layout, &given, &PackOptions { index_width, fill: None })
+            .map(|t| t.arrays()["crd"].index_type())
     };
     assert_eq!(of(&[2, 2], IndexWidth::Auto).unwrap(), IndexType::U32);
     assert_eq!(of(&[2, 2], IndexWidth::U64).unwrap(), IndexType::U64);
     assert_eq!(of(&[2, 1 << 40], IndexWidth::Auto).unwrap(), IndexType::U64);
     let given = Entries::from_points(&[2, 1 << 40], &[(&[0, 1 << 39], 1.0)]).unwrap();
-    let narrow = PackOptions { index_width: IndexWidth::U32 };
+    let narrow = PackOptions { index_width: IndexWidth::U32, fill: None };
     assert_eq!(pack(&layout, &given, &narrow).unwrap_err().code, Code::Data);
     // A row pointer for each of 2^60 rows does not fit; stored rows do.
     let given = Entries::from_points(&[1 << 60, 2], &[(&[1 << 59, 1], 1.0)]).unwrap();

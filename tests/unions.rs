@@ -44,6 +44,17 @@ fn refused(kernel: &Kernel) -> Box<Diagnostic> {
 }
 
 #[test]
+fn threads_share_the_loop_of_several_terms_only_where_these_are_added() {
+    let shared = |op: &str| {
+        let expression = format!("C[i,j] {op} A[i,j] {} B[i,j]", op.trim_end_matches('='));
+        let kernel = Kernel::new(&expression).layout("A", "csr").threads(4);
+        build(kernel.plan().unwrap().statements()).to_string().contains("private sums")
+    };
+    assert!(shared("+="));
+    assert!(!shared("*="), "a thread's own copy begins with zeros");
+}
+
+#[test]
 fn a_sum_is_distributed_without_a_search() {
     let planned = sum().plan().unwrap();
     assert_eq!(planned.statements().len(), 2);

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
+use indexmap::IndexMap;
 use serde_json::{Value, json};
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::exec::Jit;
@@ -73,7 +74,7 @@ impl Bench {
         program.assignment()?;
         let wish = OutputWish::parse(&self.output, &program)?;
         wish.without_file("bench")?;
-        let inputs = data::inputs(&program, &self.tensors, &self.options)?;
+        let inputs = data::inputs(&program, &self.tensors, &self.options, &IndexMap::new())?;
         let kernel = wish.apply(run::for_data(kernel, &inputs)?, &program, &self.tensors)?;
         let planned = kernel.plan()?;
         let strategies = self.wanted(strategies(&planned, &kernel)?)?;

@@ -46,16 +46,18 @@ impl Inputs {
     }
 }
 
-/// Reads, packs and validates the files of `-t`, one for each input.
+/// Reads, packs and validates the files of `-t`, one for each input that is not computed.
 pub fn inputs(
     program: &Program,
     arguments: &TensorOptions,
     options: &KernelOptions,
+    computed: &IndexMap<Name, Tensor>,
 ) -> Result<Inputs> {
     let files = arguments.files(program)?;
+    let is_known = |name: &Name| files.contains_key(name) || computed.contains_key(name);
     let output = &program.output()?.tensor;
     for access in program.accesses() {
-        if !files.contains_key(&access.tensor) && access.tensor != *output {
+        if !is_known(&access.tensor) && access.tensor != *output {
             return Err(Diagnostic::new(
                 Code::Shape,
                 format!("tensor `{}` is not given", access.tensor),
@@ -65,7 +67,7 @@ pub fn inputs(
             .help(format!("pass its file: `-t {}=FILE[:LAYOUT]`", access.tensor)));
         }
     }
-    some_inputs(program, arguments, options)
+    some_inputs(program, arguments, options, computed)
 }
 
 /// Reads, packs and validates the files of `-t`.
@@ -73,6 +75,7 @@ pub fn some_inputs(
     program: &Program,
     arguments: &TensorOptions,
     options: &KernelOptions,
+    computed: &IndexMap<Name, Tensor>,
 ) -> Result<Inputs> {
     let extents = options.extents(program)?;
     let files = arguments.files(program)?;
@@ -124,6 +127,9 @@ pub fn some_inputs(
         data.insert(name.clone(), found);
     }
     data.sort_by_key(|name, _| files.get_index_of(name));
+    for (name, tensor) in computed.iter().filter(|(name, _)| ranks.contains_key(*name)) {
+        data.insert(name.clone(), Given::Stored(tensor.clone()));
+    }
     let mut loaded: IndexMap<Name, (Given, Arc<Layout>)> = IndexMap::new();
     for (name, data) in data {
         let rank = ranks[&name];
@@ -133,7 +139,8 @@ pub fn some_inputs(
             (false, Given::Stored(_)) => DefaultFor::Entries,
         };
         // The initial value of an output that shares positions is stored as the kernel says.
-        let asked = files[&name].layout.as_ref().filter(|text| !text.starts_with("shares("));
+        let asked = files.get(&name).and_then(|file| file.layout.as_ref());
+        let asked = asked.filter(|text| !text.starts_with("shares("));
         let layout = match (asked, &data) {
             (Some(text), _) => Arc::new(Layout::named_for_rank(text, rank)?),
             (None, Given::Stored(tensor)) if name != *output => tensor.layout().clone(),
@@ -155,9 +162,13 @@ pub fn some_inputs(
     let (mut planning, mut packing) = (Duration::ZERO, Duration::ZERO);
     let mut validating = Duration::ZERO;
     for (name, (data, layout)) in loaded {
-        let about =
-            |e: Box<Diagnostic>| e.note(format!("for tensor `{name}` of `{}`", files[&name].name));
-        let packed = data.pack_timed(&layout, Some(width), &mut planning, &mut packing);
+        let about = |e: Box<Diagnostic>| match files.get(&name) {
+            Some(file) => e.note(format!("for tensor `{name}` of `{}`", file.name)),
+            None => e.note(format!("for tensor `{name}`")),
+        };
+        let fill = options.fill_of(&name, types.of(&name))?;
+        let packing_options = PackOptions { index_width: packed_width(Some(width)), fill };
+        let packed = data.pack_timed(&layout, &packing_options, &mut planning, &mut packing);
         let mut packed = packed.map_err(about)?;
         let start = Instant::now();
         packed.validate().map_err(about)?;
@@ -166,7 +177,11 @@ pub fn some_inputs(
         validating += time;
         tensors.insert(name.clone(), packed);
     }
-    let files = files.into_iter().map(|(n, f)| (n, f.name)).collect();
+    let named = |name: &Name| match files.get(name) {
+        Some(file) => file.name.clone(),
+        None => "an earlier statement".to_string(),
+    };
+    let files = tensors.keys().map(|name| (name.clone(), named(name))).collect();
     Ok(Inputs {
         tensors,
         files,
@@ -255,18 +270,18 @@ impl Given {
     /// In a layout; what is stored in it already stays as it is.
     pub fn pack(self, layout: &Arc<Layout>, width: Option<IndexWidth>) -> Result<Tensor> {
         let (mut planning, mut packing) = (Duration::ZERO, Duration::ZERO);
-        self.pack_timed(layout, width, &mut planning, &mut packing)
+        let options = PackOptions { index_width: packed_width(width), fill: None };
+        self.pack_timed(layout, &options, &mut planning, &mut packing)
     }
 
     /// As [`Given::pack`], with the time that it took to find out how, and to do it.
     fn pack_timed(
         self,
         layout: &Arc<Layout>,
-        width: Option<IndexWidth>,
+        options: &PackOptions,
         planning: &mut Duration,
         packing: &mut Duration,
     ) -> Result<Tensor> {
-        let options = PackOptions { index_width: packed_width(width) };
         let mut start = Instant::now();
         let packed = match self {
             Given::Loaded(Loaded::Entries(entries)) => {
@@ -274,13 +289,13 @@ impl Given {
                 plan.steps().iter().for_each(|step| tracing::debug!("{}: {step}", layout.name));
                 *planning += start.elapsed();
                 start = Instant::now();
-                let work = || plan.pack(layout, &entries, &options);
+                let work = || plan.pack(layout, &entries, options);
                 progress::during(&format!("packing {}", layout.name), work)?
             }
-            Given::Loaded(data) => pack(layout, data, width)?,
+            Given::Loaded(data) => data.pack_with(layout, options)?,
             Given::Stored(tensor) if tensor.layout().same_as(layout) => return Ok(tensor),
             Given::Stored(tensor) => {
-                let work = || packing::convert(&tensor, layout, &options);
+                let work = || packing::convert(&tensor, layout, options);
                 progress::during(&format!("packing {}", layout.name), work)?
             }
         };
@@ -360,7 +375,7 @@ pub fn default_role(data: &Loaded) -> DefaultFor {
 
 /// The data in a layout.
 pub fn pack(layout: &Arc<Layout>, data: Loaded, width: Option<IndexWidth>) -> Result<Tensor> {
-    data.pack_with(layout, &PackOptions { index_width: packed_width(width) })
+    data.pack_with(layout, &PackOptions { index_width: packed_width(width), fill: None })
 }
 
 fn packed_width(width: Option<IndexWidth>) -> packing::IndexWidth {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use indexmap::IndexMap;
 use serde_json::json;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::files;
@@ -86,7 +87,7 @@ pub fn with_tensors(
     }
     if !tensors.tensors.is_empty() {
         program.assignment()?;
-        let inputs = data::some_inputs(program, tensors, options)?;
+        let inputs = data::some_inputs(program, tensors, options, &IndexMap::new())?;
         let output = &program.output()?.tensor;
         let all = program
             .accesses()

@@ -24,6 +24,7 @@ mod output;
 mod progress;
 mod render;
 mod run;
+mod sequence;
 mod shown;
 mod signals;
 mod smt;

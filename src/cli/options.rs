@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use siskin::code::IndexWidth;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
-use siskin::iterspace::Union;
+use siskin::iterspace::{Union, Wanted};
 use siskin::kernel::Kernel;
 use siskin::operators::{Operators, Value};
 use siskin::program::{Program, Types};
@@ -174,6 +174,17 @@ impl KernelOptions {
             };
         }
         Ok(kernel)
+    }
+
+    /// What `--fill` says of a tensor, in its type; none if it is zero.
+    pub fn fill_of(&self, tensor: &Name, ty: ValueType) -> Result<Option<Value>> {
+        let mut wanted = Wanted { types: Types::all(ty), ..Wanted::default() };
+        for text in &self.fill {
+            let (name, fill) = fill(text)?;
+            wanted.fills.insert(name.into(), fill);
+        }
+        let fill = wanted.fill_of(tensor)?;
+        Ok((!fill.same(Value::zero(ty))).then_some(fill))
     }
 
     /// What `--dims` states of the tensors and indices of `program`.

@@ -19,6 +19,7 @@ use super::data::{self, Inputs};
 use super::destination::Destination;
 use super::options::KernelOptions;
 use super::output::{self, Output};
+use super::sequence::{self, Wish};
 use super::shown::{shape, time};
 use super::tensors::{OutputWish, TensorOptions};
 use super::{finds, progress};
@@ -30,7 +31,7 @@ const PRINTED_WHOLE: usize = 20;
 #[derive(Args)]
 #[command(after_help = include_str!("examples/run.txt"))]
 pub struct Run {
-    /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]'
+    /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]', or several with `;` between them
     expression: String,
     #[command(flatten)]
     tensors: TensorOptions,
@@ -44,178 +45,208 @@ pub struct Run {
 
 impl Run {
     pub fn execute(&self) -> Output {
-        let begin = Instant::now();
-        let kernel = self.options.kernel(&self.expression)?;
-        let program = kernel.program()?;
-        let written = program.output()?;
-        let rank = written.rank();
-        // Refused before any work is done, and before data are asked for.
-        program.assignment()?;
-        let wish = OutputWish::parse(&self.output, &program)?;
-        let target =
-            wish.file.map(|text| Target::parse(text, rank, self.options.json)).transpose()?;
-        let inputs = data::inputs(&program, &self.tensors, &self.options)?;
-        let mut kernel = wish.apply(for_data(kernel, &inputs)?, &program, &self.tensors)?;
-        if let Some(Target { layout: OutputLayout::Shared(layout), .. }) = &target {
-            kernel = kernel.layout(&written.tensor, layout);
-        }
-        let compiled = kernel.compile()?;
-        self.options.save(compiled.module().text())?;
-        let sharable = || sharable(&program, &inputs, &compiled);
-        let call = compiled.call(inputs.by_name(), &inputs.extents.indices);
-        let mut call = call.map_err(|e| match (e.code, sharable()) {
-            (Code::Memory, Some(input)) => e.help(format!(
-                "store only what can be nonzero: `-o {0}=shares({input})`",
-                written.tensor
-            )),
-            _ => e,
-        })?;
-        let seconds = progress::during("running the kernel", || call.run());
-        tracing::info!("ran the kernel in {}", time(seconds));
-        let mut result = call.into_output();
-        if let Some(input) = sharable().filter(|_| wasteful(&result, &inputs.tensors)) {
-            output::hint(&format!(
-                "`-o {0}=shares({input})` stores only the elements of `{0}` that can be nonzero",
-                written.tensor
-            ));
-        }
-        let start = Instant::now();
-        if let Some(target) = &target {
-            result = target.convert(result)?;
-        }
-        let about = Summary::of(&result);
-        // What is shown is taken before the result is given away: it may be half of the memory.
-        let whole = if target.is_none() { whole(&result)? } else { String::new() };
-        let mut times = Times { kernel: seconds, write: None, total: Duration::ZERO };
-        if let Some(target) = &target {
-            let name = &target.destination.name;
-            progress::during(&format!("writing {name}"), || target.write(result))?;
-            times.write = Some(start.elapsed());
-            tracing::info!("wrote {name} in {}", time(start.elapsed()));
-        }
-        times.total = begin.elapsed();
-        let file = match &target {
-            Some(target) if target.destination.is_standard() => Some("standard output"),
-            _ => wish.file,
+        let all = Wish {
+            expression: self.expression.clone(),
+            tensors: self.tensors.clone(),
+            output: self.output.clone(),
+            options: self.options.clone(),
         };
-        let said = match self.options.json {
-            true => self.json(&compiled, &inputs, &about, &times, file),
-            false => self.summary(&compiled, &inputs, &about, &whole, &times, file),
-        };
-        match &target {
-            Some(target) => target.destination.finish(said),
-            None => Ok(said),
-        }
-    }
-
-    fn json(
-        &self,
-        k: &CompiledKernel,
-        i: &Inputs,
-        about: &Summary,
-        times: &Times,
-        file: Option<&str>,
-    ) -> String {
-        let (rustc, cached) = k.built();
-        let (unproved, accesses) = accesses(k);
-        let name = &**k.planned().output();
-        json!({
-            "kernel": k.module().text(),
-            "finds": finds::json(k.planned()),
-            "parallel": parallel(k),
-            "accesses": { "proved": accesses - unproved, "checked": unproved },
-            "index": k.planned().index_width().unsigned(),
-            "type": k.planned().types().of(name).as_str(),
-            "seconds": {
-                "read": i.read.as_secs_f64(),
-                "plan": i.plan.as_secs_f64(),
-                "pack": i.pack.as_secs_f64(),
-                "validate": i.validate.as_secs_f64(),
-                "generate": k.generated().as_secs_f64(),
-                "rustc": rustc.as_secs_f64(),
-                "kernel": times.kernel.as_secs_f64(),
-                "write": times.write.map(|t| t.as_secs_f64()),
-                "total": times.total.as_secs_f64(),
-            },
-            "cached": cached,
-            "tensors": i.tensors.iter().map(|(n, t)| json!({
-                "name": &**n,
-                "layout": t.layout().name,
-                "dims": t.dims(),
-                "stored": t.stored(),
-            })).collect::<Vec<_>>(),
-            "output": {
-                "name": name,
-                "layout": about.layout,
-                "dims": about.dims,
-                "stored": about.stored,
-                "nonzero": about.nonzero,
-                "sum": about.sum,
-                "norm": about.norm,
-                "file": file,
-            },
-        })
-        .to_string()
-    }
-
-    fn summary(
-        &self,
-        k: &CompiledKernel,
-        i: &Inputs,
-        about: &Summary,
-        whole: &str,
-        times: &Times,
-        written: Option<&str>,
-    ) -> String {
-        let mut out = format!("{}\n", k.planned().program());
-        for (name, t) in &i.tensors {
-            let file = i.files.get(name).cloned().unwrap_or_default();
-            out.push_str(&format!("  {name}: {} from {file}\n", shape(t)));
-        }
-        out.push_str("proved\n");
-        for (_, find, plan) in finds::chosen(k.planned()) {
-            out.push_str(&format!("  {}: {plan}", find.problem.position));
-            let others = finds::alternatives(find, plan);
-            if !others.is_empty() {
-                out.push_str(&format!("; also {}", others.join(", ")));
+        let steps = sequence::steps(&all)?;
+        let mut computed: IndexMap<Name, Tensor> = IndexMap::new();
+        let mut said = Vec::new();
+        for step in &steps {
+            let (text, result) = run_one(&step.wish, &computed, step.temporary)?;
+            if let Some(mut result) = result {
+                if let Some(text) = &step.layout {
+                    let layout = Arc::new(Layout::named_for_rank(text, result.dims().len())?);
+                    result = packing::convert(&result, &layout, &PackOptions::default())?;
+                }
+                computed.insert(step.output.clone(), result);
             }
-            out.push('\n');
+            if !step.temporary || !step.wish.output.is_empty() {
+                said.push(text);
+            }
         }
-        let (unproved, accesses) = accesses(k);
-        out.push_str(&format!(
-            "  {} of {accesses} array accesses are in bounds",
-            accesses - unproved
-        ));
-        if unproved > 0 {
-            out.push_str(&format!("; {unproved} checked at run time"));
-        }
-        let (rustc, cached) = k.built();
-        out.push_str(&format!(
-            "\ntime\n  read {}, plan {}, pack {}, validate {}, generate {}, {} {}, kernel {}",
-            time(i.read),
-            time(i.plan),
-            time(i.pack),
-            time(i.validate),
-            time(k.generated()),
-            if cached { "load from the cache" } else { "rustc" },
-            time(rustc),
-            time(times.kernel),
-        ));
-        if let Some(write) = times.write {
-            out.push_str(&format!(", write {}", time(write)));
-        }
-        out.push_str(&format!(", total {}\n", time(times.total)));
-        let name = k.planned().output();
-        out.push_str(&format!(
-            "{name}: {}, {} nonzero, sum {}, norm {}\n",
-            about.shape, about.nonzero, about.sum, about.norm
-        ));
-        match written {
-            Some(file) => out.push_str(&format!("written to {file}\n")),
-            None => out.push_str(whole),
-        }
-        out
+        Ok(match (self.options.json, said.len()) {
+            (true, 2..) => format!("{{\"statements\": [{}]}}", said.join(", ")),
+            _ => said.join("\n"),
+        })
     }
+}
+
+/// One statement, on files and on what others have computed; the result itself if it is kept.
+fn run_one(
+    asked: &Wish,
+    computed: &IndexMap<Name, Tensor>,
+    keep: bool,
+) -> Result<(String, Option<Tensor>)> {
+    let begin = Instant::now();
+    let kernel = asked.options.kernel(&asked.expression)?;
+    let program = kernel.program()?;
+    let written = program.output()?;
+    let rank = written.rank();
+    // Refused before any work is done, and before data are asked for.
+    program.assignment()?;
+    let wish = OutputWish::parse(&asked.output, &program)?;
+    let target = wish.file.map(|text| Target::parse(text, rank, asked.options.json)).transpose()?;
+    let inputs = data::inputs(&program, &asked.tensors, &asked.options, computed)?;
+    let mut kernel = wish.apply(for_data(kernel, &inputs)?, &program, &asked.tensors)?;
+    if let Some(Target { layout: OutputLayout::Shared(layout), .. }) = &target {
+        kernel = kernel.layout(&written.tensor, layout);
+    }
+    let compiled = kernel.compile()?;
+    asked.options.save(compiled.module().text())?;
+    let sharable = || sharable(&program, &inputs, &compiled);
+    let call = compiled.call(inputs.by_name(), &inputs.extents.indices);
+    let mut call = call.map_err(|e| match (e.code, sharable()) {
+        (Code::Memory, Some(input)) => e.help(format!(
+            "store only what can be nonzero: `-o {0}=shares({input})`",
+            written.tensor
+        )),
+        _ => e,
+    })?;
+    let seconds = progress::during("running the kernel", || call.run());
+    tracing::info!("ran the kernel in {}", time(seconds));
+    let mut result = call.into_output();
+    let kept = keep.then(|| result.clone());
+    if let Some(input) = sharable().filter(|_| wasteful(&result, &inputs.tensors)) {
+        output::hint(&format!(
+            "`-o {0}=shares({input})` stores only the elements of `{0}` that can be nonzero",
+            written.tensor
+        ));
+    }
+    let start = Instant::now();
+    if let Some(target) = &target {
+        result = target.convert(result)?;
+    }
+    let about = Summary::of(&result);
+    // What is shown is taken before the result is given away: it may be half of the memory.
+    let whole = if target.is_none() { whole(&result)? } else { String::new() };
+    let mut times = Times { kernel: seconds, write: None, total: Duration::ZERO };
+    if let Some(target) = &target {
+        let name = &target.destination.name;
+        progress::during(&format!("writing {name}"), || target.write(result))?;
+        times.write = Some(start.elapsed());
+        tracing::info!("wrote {name} in {}", time(start.elapsed()));
+    }
+    times.total = begin.elapsed();
+    let file = match &target {
+        Some(target) if target.destination.is_standard() => Some("standard output"),
+        _ => wish.file,
+    };
+    let said = match asked.options.json {
+        true => as_json(&compiled, &inputs, &about, &times, file),
+        false => summary(&compiled, &inputs, &about, &whole, &times, file),
+    };
+    let said = match &target {
+        Some(target) => target.destination.finish(said)?,
+        None => said,
+    };
+    Ok((said, kept))
+}
+
+fn as_json(
+    k: &CompiledKernel,
+    i: &Inputs,
+    about: &Summary,
+    times: &Times,
+    file: Option<&str>,
+) -> String {
+    let (rustc, cached) = k.built();
+    let (unproved, accesses) = accesses(k);
+    let name = &**k.planned().output();
+    json!({
+        "kernel": k.module().text(),
+        "finds": finds::json(k.planned()),
+        "parallel": parallel(k),
+        "accesses": { "proved": accesses - unproved, "checked": unproved },
+        "index": k.planned().index_width().unsigned(),
+        "type": k.planned().types().of(name).as_str(),
+        "seconds": {
+            "read": i.read.as_secs_f64(),
+            "plan": i.plan.as_secs_f64(),
+            "pack": i.pack.as_secs_f64(),
+            "validate": i.validate.as_secs_f64(),
+            "generate": k.generated().as_secs_f64(),
+            "rustc": rustc.as_secs_f64(),
+            "kernel": times.kernel.as_secs_f64(),
+            "write": times.write.map(|t| t.as_secs_f64()),
+            "total": times.total.as_secs_f64(),
+        },
+        "cached": cached,
+        "tensors": i.tensors.iter().map(|(n, t)| json!({
+            "name": &**n,
+            "layout": t.layout().name,
+            "dims": t.dims(),
+            "stored": t.stored(),
+        })).collect::<Vec<_>>(),
+        "output": {
+            "name": name,
+            "layout": about.layout,
+            "dims": about.dims,
+            "stored": about.stored,
+            "nonzero": about.nonzero,
+            "sum": about.sum,
+            "norm": about.norm,
+            "file": file,
+        },
+    })
+    .to_string()
+}
+
+fn summary(
+    k: &CompiledKernel,
+    i: &Inputs,
+    about: &Summary,
+    whole: &str,
+    times: &Times,
+    written: Option<&str>,
+) -> String {
+    let mut out = format!("{}\n", k.planned().program());
+    for (name, t) in &i.tensors {
+        let file = i.files.get(name).cloned().unwrap_or_default();
+        out.push_str(&format!("  {name}: {} from {file}\n", shape(t)));
+    }
+    out.push_str("proved\n");
+    for (_, find, plan) in finds::chosen(k.planned()) {
+        out.push_str(&format!("  {}: {plan}", find.problem.position));
+        let others = finds::alternatives(find, plan);
+        if !others.is_empty() {
+            out.push_str(&format!("; also {}", others.join(", ")));
+        }
+        out.push('\n');
+    }
+    let (unproved, accesses) = accesses(k);
+    out.push_str(&format!("  {} of {accesses} array accesses are in bounds", accesses - unproved));
+    if unproved > 0 {
+        out.push_str(&format!("; {unproved} checked at run time"));
+    }
+    let (rustc, cached) = k.built();
+    out.push_str(&format!(
+        "\ntime\n  read {}, plan {}, pack {}, validate {}, generate {}, {} {}, kernel {}",
+        time(i.read),
+        time(i.plan),
+        time(i.pack),
+        time(i.validate),
+        time(k.generated()),
+        if cached { "load from the cache" } else { "rustc" },
+        time(rustc),
+        time(times.kernel),
+    ));
+    if let Some(write) = times.write {
+        out.push_str(&format!(", write {}", time(write)));
+    }
+    out.push_str(&format!(", total {}\n", time(times.total)));
+    let name = k.planned().output();
+    out.push_str(&format!(
+        "{name}: {}, {} nonzero, sum {}, norm {}\n",
+        about.shape, about.nonzero, about.sum, about.norm
+    ));
+    match written {
+        Some(file) => out.push_str(&format!("written to {file}\n")),
+        None => out.push_str(whole),
+    }
+    out
 }
 
 /// The kernel with the layouts, sizes and index width of the data.

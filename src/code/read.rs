@@ -232,7 +232,10 @@ impl Parser<'_> {
             .parse_body_with(|input: syn::parse::ParseStream| {
                 let ty: syn::Ident = input.parse()?;
                 input.parse::<syn::Token![,]>()?;
-                Ok((ty, input.parse::<syn::Expr>()?))
+                let value = input.parse::<syn::Expr>()?;
+                // A call of several lines ends in one.
+                input.parse::<Option<syn::Token![,]>>()?;
+                Ok((ty, value))
             })
             .map_err(|e| self.wrong(e.span(), e.to_string()))?;
         let to = ty.to_string().parse();

@@ -205,6 +205,16 @@ fn refuse_unknown(request: &Request, program: &Program) -> Result<()> {
             .help(format!("the tensors of the expression are {}", names(tensors.keys()))));
         }
     }
+    let output = program.output()?;
+    if request.fills.contains_key(&output.tensor) {
+        return Err(Diagnostic::new(
+            Code::Space,
+            format!("a fill is given for `{}`, which is computed", output.tensor),
+        )
+        .at(output.span.clone(), "this output")
+        .within("<expression>", &program.text)
+        .help("leave it out: every element of a dense output is computed"));
+    }
     Ok(())
 }
 

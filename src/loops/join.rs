@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use super::statement::Statement;
 use super::tree::{
     Among, Block, Lookup, Loop, Loops, Node, Place, Search, Skip, Take, Term, Update, binds,
+    updates,
 };
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
 use crate::scan::Range;
@@ -154,7 +155,8 @@ fn joint(
     let alike = loop_a.var == loop_b.var
         && loop_a.skip.is_none()
         && loop_b.skip.is_none()
-        && loop_a.parallel.is_some() == loop_b.parallel.is_some();
+        && loop_a.parallel.is_some() == loop_b.parallel.is_some()
+        && (loop_a.parallel.is_none() || (sums(loop_a) && sums(loop_b)));
     if !alike {
         return None;
     }
@@ -187,6 +189,11 @@ fn joint(
         body,
     })));
     Some(out)
+}
+
+/// Whether all that a loop does is to add: only that can threads do privately.
+fn sums(l: &Loop) -> bool {
+    updates(&l.body).iter().all(|u| u.op.is_sum())
 }
 
 fn stay(loops: &mut Loops, block: &mut Block) {

@@ -107,11 +107,17 @@ impl Signature {
             if tensors.iter().any(|t| t.tensor == o.tensor) {
                 continue;
             }
-            // One struct for one layout, whatever tensors have it.
-            let same = tensors.iter().find(|t| t.layout == o.layout);
-            let type_name = match same {
-                Some(t) => t.type_name.clone(),
-                None => fresh_type(&mut types, &struct_name(&o.layout), o.layout.rank()),
+            // One struct for one layout and type of values, whatever tensors have it.
+            let element = Element::Value(o.value_type);
+            let mut alike = tensors.iter().filter(|t| t.layout == o.layout);
+            let same = alike.clone().find(|t| t.values.element == element);
+            let type_name = match (same, alike.next()) {
+                (Some(t), _) => t.type_name.clone(),
+                (None, None) => fresh_type(&mut types, &struct_name(&o.layout), o.layout.rank()),
+                (None, Some(_)) => {
+                    let wish = format!("{} {}", o.layout.name, o.value_type);
+                    fresh_type(&mut types, &camel_case(&wish), o.layout.rank())
+                }
             };
             let argument = arguments.fresh(&o.tensor);
             tensors.push(tensor(o, argument, type_name, spec.index_width));
@@ -222,7 +228,11 @@ impl TensorSignature {
 
 /// `bcsr(4,4)` → `Bcsr4x4`, `dense(i), compressed(j)` → `DenseICompressedJ`.
 fn struct_name(layout: &Layout) -> String {
-    let base = layout.name.rsplit('/').next().unwrap_or(&layout.name);
+    camel_case(&layout.name)
+}
+
+fn camel_case(name: &str) -> String {
+    let base = name.rsplit('/').next().unwrap_or(name);
     let base = base.strip_suffix(".toml").unwrap_or(base).replace(".toml(", "(");
     let mut out = String::new();
     let mut upper = true;

@@ -9,13 +9,12 @@
 
 use std::ops::Range;
 
-use super::declare::sort_of;
-use super::library::Operators;
+use super::equation::{Claim, Others, Side, variable};
 use super::operator::{Case, Gives, Operator, Property};
-use super::schema::Number;
+use super::proofs::prove;
 use super::value::{Value, is_float};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::prover::arithmetic::{Sort, Term, Verdict, equal};
+use crate::prover::arithmetic::{Sort, Verdict};
 use crate::tensor::ValueType;
 
 /// What is known of a claim that holds on all samples.
@@ -31,30 +30,8 @@ pub struct Evidence {
     pub unproved: Vec<(Sort, String)>,
 }
 
-/// One side of an equation.
-#[derive(Clone, Debug)]
-enum Side {
-    Variable(usize),
-    /// A value that argument `k` has, or the result (`None`).
-    Value(Number, Option<usize>),
-    Call(Vec<Side>),
-    Inverse(Vec<Side>),
-    Sum(Box<[Side; 2]>),
-}
-
-struct Claim {
-    text: String,
-    place: Range<usize>,
-    variables: usize,
-    left: Side,
-    right: Side,
-    /// Floats are sampled with small whole numbers, which no operation rounds.
-    exact: bool,
-    /// NaN and infinities are sampled, too.
-    ieee: bool,
-}
-
-/// Tests and proves all that an operator claims. `find` gives other operators by name.
+/// Tests and proves all that an operator claims. `find` gives other operators by name, `sum` is what
+/// is written `+`.
 ///
 /// # Errors
 /// [`Code::Operator`](crate::diagnostic::Code::Operator) with the claim's place and the values that
@@ -62,26 +39,28 @@ struct Claim {
 pub fn verify<'a>(
     op: &Operator,
     find: &dyn Fn(&str) -> Option<&'a Operator>,
+    sum: &Operator,
 ) -> Result<Vec<Evidence>> {
     ends(op)?;
     let inverse = match &op.inverse {
         None => None,
         Some((name, place)) => Some(inverse(op, name, place, find)?),
     };
+    let others = Others { inverse, sum };
     let mut out = Vec::new();
     for claim in claims(op, inverse) {
-        let samples = test(op, inverse, &claim)?;
+        let samples = test(op, others, &claim)?;
         let mut evidence =
             Evidence { claim: claim.text.clone(), samples, proved: vec![], unproved: vec![] };
         for sort in [Sort::Real, Sort::Integer, Sort::Truth] {
-            match prove(op, inverse, &claim, sort)? {
+            match prove(op, others, &claim, sort)? {
                 None => {}
                 Some(Verdict::Proved) => evidence.proved.push(sort),
                 Some(Verdict::Unknown(why)) => evidence.unproved.push((sort, why)),
                 Some(Verdict::Refuted { values, left, right }) => {
                     let values: Vec<(String, String)> =
                         values.into_iter().map(|(n, v)| (n.to_string(), v)).collect();
-                    return Err(refuted(op, inverse, &claim, &values, &left, &right)
+                    return Err(refuted(op, others, &claim, &values, &left, &right)
                         .note(format!("over the {}, by `definition`", said(sort))));
                 }
             }
@@ -292,13 +271,13 @@ fn listed(op: &Operator, values: &[Value]) -> String {
 
 fn evaluated(
     op: &Operator,
-    inverse: Option<&Operator>,
+    others: Others<'_>,
     side: &Side,
     generic: ValueType,
     values: &[Value],
 ) -> Option<Value> {
     let all = |parts: &[Side]| -> Option<Vec<Value>> {
-        parts.iter().map(|p| evaluated(op, inverse, p, generic, values)).collect()
+        parts.iter().map(|p| evaluated(op, others, p, generic, values)).collect()
     };
     match side {
         Side::Variable(k) => values.get(*k).copied(),
@@ -312,13 +291,13 @@ fn evaluated(
             number.value(op.signature(&types).ok()?.result)
         }
         Side::Call(parts) => op.eval(&all(parts)?),
-        Side::Inverse(parts) => inverse?.eval(&all(parts)?),
-        Side::Sum(parts) => Operators::sum().ok()?.eval(&all(&**parts)?),
+        Side::Inverse(parts) => others.inverse?.eval(&all(parts)?),
+        Side::Sum(parts) => others.sum.eval(&all(&**parts)?),
     }
 }
 
 /// Tests a claim on samples of every type; how many there were.
-fn test(op: &Operator, inverse: Option<&Operator>, claim: &Claim) -> Result<usize> {
+fn test(op: &Operator, others: Others<'_>, claim: &Claim) -> Result<usize> {
     let mut count = 0;
     for generic in op.types() {
         let argument = |k: usize| {
@@ -330,8 +309,8 @@ fn test(op: &Operator, inverse: Option<&Operator>, claim: &Claim) -> Result<usiz
             .collect();
         each_choice(&lists, &mut |values| {
             let finite = values.iter().all(|v| v.is_finite());
-            let left = evaluated(op, inverse, &claim.left, generic, values);
-            let right = evaluated(op, inverse, &claim.right, generic, values);
+            let left = evaluated(op, others, &claim.left, generic, values);
+            let right = evaluated(op, others, &claim.right, generic, values);
             let (Some(left), Some(right)) = (left, right) else { return Ok(()) };
             let is_endless = !left.is_finite() && !matches!(claim.right, Side::Value(..));
             if !claim.ieee && (!finite || is_endless) {
@@ -345,7 +324,7 @@ fn test(op: &Operator, inverse: Option<&Operator>, claim: &Claim) -> Result<usiz
             let values: Vec<(String, String)> =
                 (0..claim.variables).map(|k| (variable(op, k), values[k].to_string())).collect();
             let (left, right) = (left.to_string(), right.to_string());
-            let error = refuted(op, inverse, claim, &values, &left, &right)
+            let error = refuted(op, others, claim, &values, &left, &right)
                 .note(format!("by its Rust expression for {generic}"));
             Err(match claim.ieee && !finite && is_float(generic) {
                 true => error.help("add `ieee = false` if it holds for finite numbers only"),
@@ -356,23 +335,10 @@ fn test(op: &Operator, inverse: Option<&Operator>, claim: &Claim) -> Result<usiz
     Ok(count)
 }
 
-/// The name of a variable of a claim.
-fn variable(op: &Operator, k: usize) -> String {
-    match op.arguments.get(k) {
-        Some(argument) => argument.name.clone(),
-        None => {
-            let free = ["c", "d", "x", "y"]
-                .into_iter()
-                .filter(|n| op.arguments.iter().all(|a| a.name != *n));
-            free.into_iter().nth(k - op.arity()).unwrap_or("z").to_string()
-        }
-    }
-}
-
-fn shown(op: &Operator, inverse: Option<&Operator>, side: &Side) -> String {
+fn shown(op: &Operator, others: Others<'_>, side: &Side) -> String {
     let inside = |parts: &[Side]| -> Vec<String> {
         let part = |p: &Side| {
-            let text = shown(op, inverse, p);
+            let text = shown(op, others, p);
             if matches!(p, Side::Call(_) | Side::Sum(_)) && text.contains(' ') {
                 format!("({text})")
             } else {
@@ -391,14 +357,14 @@ fn shown(op: &Operator, inverse: Option<&Operator>, side: &Side) -> String {
             types.map_or("…".to_string(), |v| v.to_string())
         }
         Side::Call(parts) => op.applied(&inside(parts)),
-        Side::Inverse(parts) => inverse.map_or(String::new(), |i| i.applied(&inside(parts))),
+        Side::Inverse(parts) => others.inverse.map_or(String::new(), |i| i.applied(&inside(parts))),
         Side::Sum(parts) => inside(&**parts).join(" + "),
     }
 }
 
 fn refuted(
     op: &Operator,
-    inverse: Option<&Operator>,
+    others: Others<'_>,
     claim: &Claim,
     values: &[(String, String)],
     left: &str,
@@ -409,7 +375,7 @@ fn refuted(
         .filter(|(n, _)| n != "greatest" && n != "least")
         .map(|(n, v)| format!("{n} = {v}"))
         .collect();
-    let (l, r) = (shown(op, inverse, &claim.left), shown(op, inverse, &claim.right));
+    let (l, r) = (shown(op, others, &claim.left), shown(op, others, &claim.right));
     op.source
         .error(
             format!(
@@ -424,166 +390,6 @@ fn refuted(
             claim.place.clone(),
         )
         .help("remove the claim, or correct the expression or the definition")
-}
-
-/// The claim over all numbers of a sort; `None` if the operator is not defined there.
-fn prove(
-    op: &Operator,
-    inverse: Option<&Operator>,
-    claim: &Claim,
-    sort: Sort,
-) -> Result<Option<Verdict>> {
-    let mut prover = Terms { op, inverse, sort, extremes: Vec::new(), used: Vec::new() };
-    let (Some(left), Some(right)) = (prover.term(&claim.left), prover.term(&claim.right)) else {
-        return Ok(None);
-    };
-    // Infinity is no real number: arithmetic with it is tested only.
-    let endless = |t: &Term| sort == Sort::Real && computes_with(t, &prover.extremes, false);
-    if endless(&left) || endless(&right) {
-        return Ok(None);
-    }
-    // The greatest number is greater than all that the claim speaks of.
-    let mut assumptions = Vec::new();
-    for extreme in &prover.extremes {
-        for used in &prover.used {
-            let (e, u) = (Box::new(extreme.clone()), Box::new(used.clone()));
-            let is_greatest = matches!(extreme, Term::Variable(n, _) if &**n == "greatest");
-            assumptions.push(if is_greatest { Term::Le(u, e) } else { Term::Le(e, u) });
-        }
-    }
-    Ok(Some(equal(&assumptions, &left, &right)))
-}
-
-struct Terms<'a> {
-    op: &'a Operator,
-    inverse: Option<&'a Operator>,
-    sort: Sort,
-    extremes: Vec<Term>,
-    used: Vec<Term>,
-}
-
-impl Terms<'_> {
-    fn term(&mut self, side: &Side) -> Option<Term> {
-        match side {
-            Side::Variable(k) => {
-                let exact = self.op.arguments.get(*k).and_then(|a| a.exact);
-                let sort = exact.map_or(self.sort, sort_of);
-                let term = Term::Variable(variable(self.op, *k).as_str().into(), sort);
-                if sort != Sort::Truth && !self.used.contains(&term) {
-                    self.used.push(term.clone());
-                }
-                Some(term)
-            }
-            Side::Value(number, k) => {
-                let generic = match self.sort {
-                    Sort::Real => ValueType::F64,
-                    Sort::Integer => ValueType::I64,
-                    Sort::Truth => ValueType::Bool,
-                };
-                let result_is_bool = self.op.result == super::operator::ResultRule::Bool;
-                let t = match k {
-                    Some(k) => self.op.arguments[*k].exact.unwrap_or(generic),
-                    None if result_is_bool => ValueType::Bool,
-                    None => generic,
-                };
-                number.said(generic)?;
-                let value = number.value(t)?;
-                self.constant(value)
-            }
-            Side::Call(parts) => {
-                let definition = self.op.definitions.iter().find(|d| d.sort == self.sort)?;
-                self.applied(&definition.term, self.op, parts)
-            }
-            Side::Inverse(parts) => {
-                let inverse = self.inverse?;
-                let definition = inverse.definitions.iter().find(|d| d.sort == self.sort)?;
-                self.applied(&definition.term, inverse, parts)
-            }
-            Side::Sum(parts) => {
-                let sum = Operators::sum().ok()?;
-                let definition = sum.definitions.iter().find(|d| d.sort == self.sort)?;
-                self.applied(&definition.term, &sum, &**parts)
-            }
-        }
-    }
-
-    fn constant(&mut self, value: Value) -> Option<Term> {
-        let t = value.value_type();
-        if let Value::Bool(x) = value {
-            return Some(Term::Truth(x));
-        }
-        let name = match value {
-            v if v.is_nan() => return None,
-            v if v == Value::greatest(t) => "greatest",
-            v if v == Value::least(t) => "least",
-            Value::F64(x) => return Some(Term::Number(format!("{x}"))),
-            v => return Some(Term::Number(v.to_string())),
-        };
-        let term = Term::Variable(name.into(), sort_of(t));
-        if !self.extremes.contains(&term) {
-            self.extremes.push(term.clone());
-        }
-        Some(term)
-    }
-
-    fn applied(&mut self, definition: &Term, op: &Operator, parts: &[Side]) -> Option<Term> {
-        let parts: Vec<Term> = parts.iter().map(|p| self.term(p)).collect::<Option<_>>()?;
-        Some(substituted(definition, &|name| {
-            let k = op.arguments.iter().position(|a| a.name == name)?;
-            parts.get(k).cloned()
-        }))
-    }
-}
-
-/// Whether arithmetic is done with one of these terms.
-fn computes_with(term: &Term, these: &[Term], inside: bool) -> bool {
-    let arithmetic = matches!(
-        term,
-        Term::Neg(_)
-            | Term::Floor(_)
-            | Term::Add(..)
-            | Term::Sub(..)
-            | Term::Mul(..)
-            | Term::Div(..)
-    );
-    let inside = inside || arithmetic;
-    let any = |parts: &[&Term]| parts.iter().any(|t| computes_with(t, these, inside));
-    match term {
-        Term::Variable(..) => inside && these.contains(term),
-        Term::Number(_) | Term::Truth(_) => false,
-        Term::Neg(x) | Term::Floor(x) | Term::Not(x) => any(&[x]),
-        Term::Add(a, b)
-        | Term::Sub(a, b)
-        | Term::Mul(a, b)
-        | Term::Div(a, b)
-        | Term::Eq(a, b)
-        | Term::Lt(a, b)
-        | Term::Le(a, b)
-        | Term::And(a, b)
-        | Term::Or(a, b) => any(&[a, b]),
-        Term::If(c, a, b) => any(&[c, a, b]),
-    }
-}
-
-fn substituted(term: &Term, replace: &dyn Fn(&str) -> Option<Term>) -> Term {
-    let inner = |t: &Term| Box::new(substituted(t, replace));
-    match term {
-        Term::Variable(name, _) => replace(name).unwrap_or_else(|| term.clone()),
-        Term::Number(_) | Term::Truth(_) => term.clone(),
-        Term::Neg(x) => Term::Neg(inner(x)),
-        Term::Floor(x) => Term::Floor(inner(x)),
-        Term::Not(x) => Term::Not(inner(x)),
-        Term::Add(a, b) => Term::Add(inner(a), inner(b)),
-        Term::Sub(a, b) => Term::Sub(inner(a), inner(b)),
-        Term::Mul(a, b) => Term::Mul(inner(a), inner(b)),
-        Term::Div(a, b) => Term::Div(inner(a), inner(b)),
-        Term::Eq(a, b) => Term::Eq(inner(a), inner(b)),
-        Term::Lt(a, b) => Term::Lt(inner(a), inner(b)),
-        Term::Le(a, b) => Term::Le(inner(a), inner(b)),
-        Term::And(a, b) => Term::And(inner(a), inner(b)),
-        Term::Or(a, b) => Term::Or(inner(a), inner(b)),
-        Term::If(c, a, b) => Term::If(inner(c), inner(a), inner(b)),
-    }
 }
 
 /// Tests a declared iteration algebra: wherever it leaves a point out, the result is that of the

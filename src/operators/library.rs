@@ -173,6 +173,6 @@ impl Operators {
     /// [`Code::Operator`] if there is no such operator, or a claim does not hold.
     pub fn evidence(&self, name: &str) -> Result<Vec<Evidence>> {
         let op = self.named(name)?;
-        verify(op, &|name| self.by_name.get(name).map(|op| &**op))
+        verify(op, &|name| self.by_name.get(name).map(|op| &**op), &*Operators::sum()?)
     }
 }

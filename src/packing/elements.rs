@@ -10,7 +10,7 @@ use super::options::PackOptions;
 use super::pack::pack;
 use crate::diagnostic::Result;
 use crate::layout::Layout;
-use crate::tensor::{DenseArray, Strides, Tensor, Values, nonzeros, rank_differs};
+use crate::tensor::{DenseArray, Strides, Tensor, Values, differing, nonzeros, rank_differs};
 
 /// Packs a dense array: its values are copied where the layout stores every element, and what is not
 /// zero is packed as entries otherwise.
@@ -37,7 +37,11 @@ pub(super) fn pack_elements(
         return Err(rank_differs(layout, dims.len()));
     }
     let Some(strides) = Strides::of_array(layout, dims) else {
-        return pack(layout, &nonzeros(dims, &elements), options);
+        let entries = match options.fill {
+            None => nonzeros(dims, &elements),
+            Some(fill) => differing(dims, &elements, fill),
+        };
+        return pack(layout, &entries, options);
     };
     let values = strides.store(elements);
     let tensor =

@@ -1,6 +1,6 @@
 //! What a caller may ask of packing.
 
-use crate::tensor::IndexType;
+use crate::tensor::{IndexType, Value};
 
 /// Width of the elements of index arrays. Arrays that may hold negative numbers are signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -35,4 +35,6 @@ impl IndexWidth {
 pub struct PackOptions {
     /// The width of the index arrays.
     pub index_width: IndexWidth,
+    /// What stands where no entry is; zero unless told. Of dense data, what differs from it is an entry.
+    pub fill: Option<Value>,
 }

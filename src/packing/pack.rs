@@ -25,7 +25,7 @@ use super::store;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::layout::Layout;
-use crate::tensor::{Entries, Scope, Tensor, ValueType, Values, known_sizes, rank_differs};
+use crate::tensor::{Entries, Scope, Tensor, Value, ValueType, Values, known_sizes, rank_differs};
 
 /// Packs entries into a layout. Duplicates are summed where equal coordinates share a position,
 /// and kept where the layout declares no order that forbids them; explicit zeros are stored.
@@ -144,7 +144,8 @@ impl Plan {
         for place in &places {
             place.confirm(layout, &scope)?;
         }
-        let values = self.values(layout, &scope, &places, entries.values().value_type())?;
+        let value_type = entries.values().value_type();
+        let values = self.values(layout, &scope, &places, value_type, options.fill)?;
         drop(places);
         let tensor = Tensor::new(layout.clone(), entries.dims().to_vec(), &counts, arrays, values)?;
         agree::sizes(&tensor)?;
@@ -232,6 +233,7 @@ impl Plan {
         scope: &Scope<'_>,
         places: &[Places<'_>],
         value_type: ValueType,
+        fill: Option<Value>,
     ) -> Result<Values> {
         let len = scope.value(&layout.value.len).and_then(|n| usize::try_from(n).ok());
         let shape: Option<Vec<i64>> = layout.value.shape.iter().map(|e| scope.value(e)).collect();
@@ -259,6 +261,14 @@ impl Plan {
         };
         for (place, offsets) in places.iter().zip(&offsets) {
             place.store(layout, &mut values, offsets, self.has_equal_values())?;
+        }
+        if let Some(fill) = fill {
+            let mut is_entry = vec![false; len];
+            for (place, offsets) in places.iter().zip(&offsets) {
+                (0..place.columns.len).for_each(|k| is_entry[offsets.get(k) as usize] = true);
+            }
+            let rest = (0..len).filter(|&at| !is_entry[at]);
+            rest.for_each(|at| fill.store(&mut values, at));
         }
         Ok(values)
     }

@@ -131,7 +131,7 @@ fn number_len(text: &str) -> Option<usize> {
 
 fn unknown_character(c: char, at: usize) -> Box<Diagnostic> {
     let help = match c {
-        ';' => "give one statement at a time",
+        ';' => "give one statement at a time; `siskin run` takes several",
         '!' => "write `not(a)`, or `a != b`",
         '&' | '|' | '%' => "operators have names: `band(a, b)`, `and(a, b)`, `mod(a, b)`",
         '{' | '}' => "subscripts are written `A[i,j]` or `A(i,j)`",

@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use super::entries::Entries;
 use super::index_data::{IndexData, IndexType};
 use super::memory::room;
+use super::number::Value;
 use super::values::{ValueType, Values, with_values};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
@@ -149,6 +150,23 @@ impl DenseArray {
     pub fn to_entries(&self) -> Entries {
         nonzeros(&self.dims, &self.values)
     }
+}
+
+/// The elements of a row-major array that differ from what is filled in, in row-major order.
+pub(crate) fn differing(dims: &[usize], values: &Values, fill: Value) -> Entries {
+    let kept: Vec<usize> =
+        (0..values.len()).filter(|&k| !Value::element(values, k).same(fill)).collect();
+    let mut strides = vec![1; dims.len()];
+    for d in (1..dims.len()).rev() {
+        strides[d - 1] = strides[d] * dims[d];
+    }
+    let column = |(stride, extent): (&usize, &usize)| {
+        let coordinates = kept.iter().map(|at| (at / stride % extent) as i64);
+        IndexData::collect(IndexType::for_extents(dims), coordinates)
+    };
+    let coords = strides.iter().zip(dims).map(column).collect::<Result<Vec<_>>>();
+    let coords = coords.unwrap_or_else(|_| unreachable!("coordinates are below their extents"));
+    Entries::from_checked(dims.to_vec(), coords, values.gather(&kept))
 }
 
 /// The elements of a row-major array that are not zero, in row-major order.

@@ -38,6 +38,7 @@ mod entries;
 mod huge_pages;
 mod index_data;
 mod memory;
+mod number;
 mod owners;
 mod points;
 mod strided;
@@ -51,11 +52,12 @@ pub use dense::{DenseArray, element_count};
 pub use entries::Entries;
 pub use huge_pages::HugePages;
 pub use index_data::{IndexData, IndexType};
+pub use number::{Value, promote};
 pub use tensor::Tensor;
 pub use validate::Violation;
 pub use values::{Element, Position, ValueType, Values};
 
-pub(crate) use dense::{array_room, for_each_nonzero, nonzeros};
+pub(crate) use dense::{array_room, differing, for_each_nonzero, nonzeros};
 #[doc(hidden)]
 pub use memory::room;
 pub(crate) use points::Scope;

@@ -231,7 +231,15 @@ fn options_that_make_no_sense_are_refused() {
     emit(&["--fuse", "pA0"]);
     emit(&["--index", "u16"]);
     emit(&["--type", "f16"]);
-    emit(&["--fill", "A=inf"]);
+    emit(&["--fill", "A=many"]);
+    emit(&["--fill", "y=1"]);
+    emit(&["--fill", "A=0.5", "--type", "A=i32"]);
+    emit(&["--type", "A=f16"]);
+    emit(&["--type", "Z=f32"]);
+    emit(&["--type", "y=i32"]);
+    emit(&["-p", "n"]);
+    emit(&["-p", "n=1.5"]);
+    emit(&["--operators", "missing"]);
     emit(&["--fill", "A"]);
     emit(&["-f", "A=csr"]);
     emit(&["-f", "Z=csr"]);

@@ -98,6 +98,36 @@ fn values_and_indices_have_the_types_that_are_asked_for() {
 }
 
 #[test]
+fn tensors_have_types_of_their_own_and_fills() {
+    let sandbox = Sandbox::new();
+    let json = sandbox.json(&run(&["--json", "--type", "A=i32", "--type", "x=f32"]));
+    assert_eq!((&json["type"], &json["output"]["sum"]), (&"f64".into(), &52.0.into()));
+    let kernel = json["kernel"].as_str().unwrap();
+    assert!(kernel.contains("&'a [i32]") && kernel.contains("&'a [f32]"), "{kernel}");
+    // The nearest of what is there: 1 + 10, 3 + inf, 4 + 10.
+    let least = ["run", "d[i] min= A[i,j] + x[j]", "--fill", "A=inf", "--fill", "x=inf"];
+    sandbox.done(&[&least[..], &DATA[..], &["-o", "d.mtx"]].concat());
+    let text = sandbox.read("d.mtx");
+    assert!(text.ends_with("11.0\ninf\n14.0\n") || text.ends_with("3.0\ninf\n14.0\n"), "{text}");
+}
+
+#[test]
+fn statements_run_one_after_the_other_on_what_is_computed() {
+    let sandbox = Sandbox::new();
+    let two = "t[i] = A[i,j] * x[j]; y[i] = t[i] * t[i] + 1; s[] = y[i] * b[i];";
+    let all = ["run", two, "--type", "b=i32", "-t", "b=b.mtx", "-f", "t=sparse"];
+    sandbox.file("b.mtx", "%%MatrixMarket matrix array integer general\n3 1\n1\n1\n2\n");
+    let json = sandbox.json(&[&all[..], &DATA[..], &["--json", "-o", "y=y.mtx"]].concat());
+    let statements = json["statements"].as_array().unwrap();
+    let sums: Vec<&serde_json::Value> = statements.iter().map(|s| &s["output"]["sum"]).collect();
+    assert_eq!(sums, [&serde_json::json!(1747.0), &serde_json::json!(145.0 + 1.0 + 2.0 * 1601.0)]);
+    assert!(sandbox.read("y.mtx").contains("145.0\n1.0\n1601.0\n"), "{}", sandbox.read("y.mtx"));
+    let stderr = sandbox.refused("S0201", &["run", "t[i] = x[i];; y[i] = t[i]", "-t", "x=x.mtx"]);
+    assert!(stderr.contains("a statement is empty"), "{stderr}");
+    sandbox.refused("S0202", &["run", "t[i] = x[i]; y[i] = t[i] * z[i]", "-t", "x=x.mtx"]);
+}
+
+#[test]
 fn a_given_output_is_added_to_but_not_by_an_assignment() {
     let sandbox = Sandbox::new();
     sandbox.file("y.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n1\n1\n");

@@ -8,9 +8,10 @@ use siskin::code::Body;
 use siskin::diagnostic::Code;
 use siskin::formula::Name;
 use siskin::layout::Layout;
+use siskin::operators::Value;
 use siskin::packing::{self, PackOptions};
-use siskin::program::{Extents, OracleTensor, Program, interpret, resolve};
-use siskin::tensor::{self, Tensor};
+use siskin::program::{Dense, Extents, Program, interpret_typed, resolve};
+use siskin::tensor::{self, Tensor, Values};
 
 use super::bound::Bound;
 use super::variants::{Entry, VARIANTS, Variant};
@@ -19,6 +20,7 @@ use super::{Case, Data, Entries, Library, Made, layout_of};
 /// One set of data, with what is known of it.
 struct Prepared<'a> {
     program: &'a Program,
+    case: &'a Case,
     data: &'a Data,
     extents: Extents,
     /// The entries of every input in each variant.
@@ -38,7 +40,7 @@ pub fn compare(case: &Case, kernels: &[Made], library: &Library) -> Result<usize
     // For each shape, the kernels that ran on data of it.
     let mut shapes: IndexMap<&str, Vec<bool>> = IndexMap::new();
     for data in &case.data {
-        let mut prepared = Prepared::new(&program, data)?;
+        let mut prepared = Prepared::new(&program, case, data)?;
         let mut ran =
             data.shape.as_deref().map(|s| shapes.entry(s).or_insert(vec![false; kernels.len()]));
         for (k, made) in kernels.iter().enumerate() {
@@ -91,7 +93,7 @@ pub fn reads_back(made: &Made) -> Result<(), String> {
 }
 
 impl<'a> Prepared<'a> {
-    fn new(program: &'a Program, data: &'a Data) -> Result<Prepared<'a>, String> {
+    fn new(program: &'a Program, case: &'a Case, data: &'a Data) -> Result<Prepared<'a>, String> {
         let stated = data.extents.iter().map(|(i, n)| (Name::from(i.as_str()), *n)).collect();
         let extents = resolve(program, &dims_of(data), &stated).map_err(|e| format!("{e:#?}"))?;
         let mut variants = IndexMap::new();
@@ -101,7 +103,7 @@ impl<'a> Prepared<'a> {
             variants.insert(tensor, VARIANTS.into_iter().filter_map(of).collect());
         }
         let (expected, packed) = (HashMap::new(), HashMap::new());
-        Ok(Prepared { program, data, extents, entries: variants, expected, packed })
+        Ok(Prepared { program, case, data, extents, entries: variants, expected, packed })
     }
 
     /// Every input in its layout, in the first variant that the layout holds.
@@ -115,7 +117,9 @@ impl<'a> Prepared<'a> {
             let layout = layout_of(made, name);
             let key = (name.clone(), layout.name.clone());
             if !self.packed.contains_key(&key) {
-                let packed = pack(&layout, &self.data.dims[&**name], entries);
+                let fill = self.case.fills.get(&**name).copied().map(Value::F64);
+                let options = PackOptions { fill, ..PackOptions::default() };
+                let packed = pack_with(&layout, &self.data.dims[&**name], entries, &options);
                 let packed = packed.map_err(|e| format!("{name}: {e}"))?;
                 self.packed.insert(key.clone(), packed);
             }
@@ -131,19 +135,27 @@ impl<'a> Prepared<'a> {
         if let Some(known) = self.expected.get(&variants) {
             return Ok(known.clone());
         }
-        let mut tensors: IndexMap<Name, OracleTensor> = IndexMap::new();
+        let types = self.case.types()?;
+        let mut tensors: IndexMap<Name, Dense> = IndexMap::new();
         for ((tensor, lists), variant) in self.entries.iter().zip(&variants) {
             let (_, list) = lists.iter().find(|(v, _)| v == variant).expect("a known variant");
             let dims = self.data.dims[&**tensor].clone();
-            let mut values = vec![0.0; dims.iter().product()];
+            let mut numbers: Vec<Option<f64>> = vec![None; dims.iter().product()];
             for (at, value) in list {
                 let place = at.iter().zip(&dims).fold(0, |place, (c, extent)| place * extent + c);
-                values[place] += value;
+                *numbers[place].get_or_insert(0.0) += value;
             }
-            tensors.insert(tensor.clone(), OracleTensor { dims, values });
+            let fill = self.case.fills.get(&**tensor).copied().unwrap_or(0.0);
+            let mut values = Values::zeros(types.of(tensor), numbers.len());
+            for (k, number) in numbers.into_iter().enumerate() {
+                Value::F64(number.unwrap_or(fill)).store(&mut values, k);
+            }
+            tensors.insert(tensor.clone(), Dense { dims, values });
         }
-        let result =
-            interpret(self.program, &tensors, &self.extents).map_err(|e| format!("{e:#?}"))?;
+        let outputs = interpret_typed(self.program, &tensors, &types, &self.extents);
+        let outputs = outputs.map_err(|e| format!("{e:#?}"))?;
+        let output = outputs.values().next().ok_or("no output")?;
+        let result: Vec<f64> = (0..output.values.len()).map(|k| output.values.get_f64(k)).collect();
         self.expected.insert(variants, result.clone());
         Ok(result)
     }
@@ -159,10 +171,20 @@ pub fn pack(
     dims: &[usize],
     variants: &[(Variant, Vec<Entry>)],
 ) -> Result<Option<(Variant, Tensor)>, String> {
+    pack_with(layout, dims, variants, &PackOptions::default())
+}
+
+/// [`pack`] with options.
+pub fn pack_with(
+    layout: &Arc<Layout>,
+    dims: &[usize],
+    variants: &[(Variant, Vec<Entry>)],
+    options: &PackOptions,
+) -> Result<Option<(Variant, Tensor)>, String> {
     for (variant, list) in variants {
         let points: Vec<(&[usize], f64)> = list.iter().map(|(at, v)| (&at[..], *v)).collect();
         let entries = tensor::Entries::from_points(dims, &points).map_err(|e| format!("{e:#?}"))?;
-        match packing::pack(layout, &entries, &PackOptions::default()) {
+        match packing::pack(layout, &entries, options) {
             Ok(mut packed) => {
                 packed.validate().map_err(|e| format!("{variant:?}: {e:#?}"))?;
                 return Ok(Some((*variant, packed)));

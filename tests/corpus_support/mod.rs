@@ -20,13 +20,14 @@ use siskin::iterspace::Union;
 use siskin::kernel::Planned;
 use siskin::layout::{Layout, shipped};
 use siskin::module::Signature;
-use siskin::program::Program;
+use siskin::operators::Value;
+use siskin::program::{Program, Types};
 use siskin::tensor::ValueType;
 
 #[allow(unused_imports)]
 pub use bound::Bound;
 #[allow(unused_imports)]
-pub use compare::{compare, pack, reads_back};
+pub use compare::{compare, pack, pack_with, reads_back};
 #[allow(unused_imports)]
 pub use library::{Face, Library, RawArray};
 
@@ -49,6 +50,15 @@ pub struct Case {
     /// Sums are computed in one pass for each tensor.
     #[serde(default)]
     pub passes: bool,
+    /// The type of all tensors; without it and `types`, kernels take turns with types.
+    #[serde(rename = "type")]
+    pub value_type: Option<String>,
+    /// Of tensors with a type of their own.
+    #[serde(default)]
+    pub types: BTreeMap<String, String>,
+    /// What tensors hold where they store nothing.
+    #[serde(default)]
+    pub fills: BTreeMap<String, f64>,
     /// Which templates are tried.
     #[serde(default)]
     pub templates: Tried,
@@ -120,10 +130,24 @@ impl Case {
             orders: Vec::new(),
             finds: Vec::new(),
             passes: false,
+            value_type: None,
+            types: BTreeMap::new(),
+            fills: BTreeMap::new(),
             templates: Tried::All,
             parts: 1,
             data: Vec::new(),
         }
+    }
+
+    /// The types of the tensors.
+    pub fn types(&self) -> Result<Types, String> {
+        let parse = |ty: &String| ty.parse::<ValueType>().map_err(|e| e.message.clone());
+        let general = self.value_type.as_ref().map_or(Ok(ValueType::F64), parse)?;
+        let mut types = Types::all(general);
+        for (tensor, ty) in &self.types {
+            types.own.insert(Name::from(tensor.as_str()), parse(ty)?);
+        }
+        Ok(types)
     }
 
     pub fn read(path: &Path) -> Result<Case, String> {
@@ -217,12 +241,21 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
             if case.passes {
                 kernel = kernel.union(Union::Passes);
             }
+            let types = case.types()?;
+            kernel = kernel.values(types.general);
+            for (tensor, ty) in &types.own {
+                kernel = kernel.typed(tensor, *ty);
+            }
+            for (tensor, fill) in &case.fills {
+                kernel = kernel.fill(tensor, Value::F64(*fill));
+            }
             let planned = kernel.plan().map_err(|e| format!("{label}: {e:#?}"))?;
             let mut add = |what: &str, planned: Planned| -> Result<(), String> {
                 let (value_type, index_width) = variants.next().expect("endless");
                 // Where another type has something else to visit, or does not exist, it stays `f64`.
                 let typed = planned.clone().with_types(value_type, index_width);
                 let planned = match typed {
+                    _ if case.value_type.is_some() || !case.types.is_empty() => planned,
                     Ok(Some(typed)) => typed,
                     _ => planned
                         .with_types(ValueType::F64, index_width)

@@ -22,6 +22,8 @@ pub struct Case {
     pub value_type: ValueType,
     /// Of tensors with another type.
     pub types: BTreeMap<String, ValueType>,
+    /// Of tensors that hold something else than zero where they store nothing.
+    pub fills: BTreeMap<String, f64>,
     pub width: IndexWidth,
     pub threads: usize,
     /// Tile sizes for some of the loop dimensions.
@@ -61,8 +63,12 @@ impl Case {
                 types.insert(tensor.clone(), *random.pick(&ValueType::ALL));
             }
         }
+        let mut fills = BTreeMap::new();
         let mut entries = BTreeMap::new();
         for (tensor, dims) in &source.dims {
+            if random.chance(10) {
+                fills.insert(tensor.clone(), 1.0);
+            }
             let ty = types.get(tensor).copied().unwrap_or(value_type);
             entries.insert(tensor.clone(), made(random, dims, ty));
         }
@@ -71,6 +77,7 @@ impl Case {
             layouts,
             value_type,
             types,
+            fills,
             width: if random.chance(60) { IndexWidth::U32 } else { IndexWidth::U64 },
             threads: if random.chance(25) { 2 + random.below(4) } else { 1 },
             tile: random.chance(12).then(|| 1 + random.below(4) as i64),
@@ -103,6 +110,9 @@ impl Case {
         out.push_str(&format!(" --type {} --index {width}", self.value_type));
         for (tensor, ty) in &self.types {
             out.push_str(&format!(" --type {tensor}={ty}"));
+        }
+        for (tensor, fill) in &self.fills {
+            out.push_str(&format!(" --fill {tensor}={fill}"));
         }
         out.push_str(&format!("\n  with {:?}, {:?}", self.source.dims, self.source.extents));
         out.push_str(&format!(

@@ -13,6 +13,7 @@ use siskin::iterspace::{Wanted, compose_by};
 use siskin::kernel::Planned;
 use siskin::layout::Layout;
 use siskin::operators::Value;
+use siskin::packing::PackOptions;
 use siskin::program::{Dense, Extents, Program, Types, interpret_typed, resolve};
 use siskin::schedule::schedule;
 use siskin::tensor::{Tensor, ValueType};
@@ -21,7 +22,7 @@ use super::case::{Case, Entry};
 use super::random::Random;
 use super::remembering::{Memory, Remembering};
 use crate::support::variants::{VARIANTS, Variant};
-use crate::support::{Bound, Made, pack, reads_back};
+use crate::support::{Bound, Made, pack_with, reads_back};
 
 /// A kernel that gave the right result in the interpreter, ready to be compiled.
 pub struct Ready {
@@ -161,7 +162,8 @@ fn types(case: &Case) -> Types {
 }
 
 fn wanted(case: &Case) -> Wanted {
-    Wanted { union: case.union, types: types(case), ..Wanted::default() }
+    let fills = case.fills.iter().map(|(t, f)| (Name::from(t.as_str()), Value::F64(*f))).collect();
+    Wanted { union: case.union, types: types(case), fills, ..Wanted::default() }
 }
 
 fn go(
@@ -179,6 +181,9 @@ fn go(
     }
     for (tensor, ty) in &case.types {
         kernel = kernel.typed(tensor, *ty);
+    }
+    for (tensor, fill) in &case.fills {
+        kernel = kernel.fill(tensor, Value::F64(*fill));
     }
     let mut plan = |wishes: &Wishes| {
         let planned = wishes.of(kernel.clone()).plan_with(&mut Remembering::new(memory));
@@ -282,7 +287,9 @@ fn on_data(
             .filter_map(|v| Some((v, v.of(dims, list)?)))
             .chain(dims.is_empty().then(|| (Variant::General, list.clone())))
             .collect();
-        let packed = pack(&layout, dims, &variants);
+        let fill = case.fills.get(tensor).copied();
+        let options = PackOptions { fill: fill.map(Value::F64), ..PackOptions::default() };
+        let packed = pack_with(&layout, dims, &variants, &options);
         // A declaration may promise what these entries break: packing them is refused later.
         let broken = |e: &String| e.contains("code: Property");
         let packed = match packed {
@@ -294,10 +301,13 @@ fn on_data(
         };
         let Some((variant, packed)) = packed else { return Err(Stop::Unpackable) };
         let kept = &variants.iter().find(|(v, _)| *v == variant).expect("a known variant").1;
-        let mut values = vec![0.0; dims.iter().product()];
+        let mut values = vec![None; dims.iter().product()];
         for (at, value) in kept {
-            values[at.iter().zip(dims).fold(0, |place, (c, extent)| place * extent + c)] += value;
+            let place = at.iter().zip(dims).fold(0, |place, (c, extent)| place * extent + c);
+            *values[place].get_or_insert(0.0) += value;
         }
+        let values = values.into_iter().map(|v: Option<f64>| v.unwrap_or(fill.unwrap_or(0.0)));
+        let values = values.collect();
         dense.insert(name.clone(), values);
         tensors.insert(name, packed);
     }
@@ -315,7 +325,9 @@ fn on_data(
         (true, false) if case.value_type != ValueType::F32 => 1e-9,
         (true, _) => 1e-3,
     };
-    let near = |a: &f64, b: &f64| a == b || (a - b).abs() <= tolerance * (1.0 + b.abs());
+    let near = |a: &f64, b: &f64| {
+        a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance * (1.0 + b.abs())
+    };
     if got.len() != expected.len() || !got.iter().zip(&expected).all(|(a, b)| near(a, b)) {
         let what = format!("expected {expected:?}\n     got {got:?}\n{}", made.body);
         return Err(failed(&made, what));

@@ -22,7 +22,8 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
     ("files", &["diagnostic", "temporary", "formula", "layout", "tensor", "packing"]),
     // Scalar functions as data: of `layout` only its suggestions, of `tensor` the types of values.
     ("operators", &["diagnostic", "embedded", "formula", "prover", "layout", "tensor"]),
-    ("program", &["diagnostic", "formula"]),
+    // Of `tensor` only the types of values, and arrays of them.
+    ("program", &["diagnostic", "formula", "tensor", "operators"]),
     // Asks of a declaration what a kernel would: in bounds, single-valued, without duplicates.
     ("check", &["diagnostic", "formula", "isl", "prover", "layout", "theory"]),
     // Of `tensor` only the types of values.
@@ -42,7 +43,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     // Who drives an index: in front of the loops.
-    ("schedule", &["diagnostic", "formula", "program", "iterspace"]),
+    ("schedule", &["diagnostic", "formula", "operators", "program", "iterspace"]),
     (
         "scan",
         &[
@@ -116,6 +117,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
             "formula",
             "prover",
             "layout",
+            "operators",
             "theory",
             "check",
             "program",

@@ -1,0 +1,127 @@
+//! Several statements, `T[i] = A[i,j] * x[j]; y[i] = T[i] * T[i]`: one after the other, each on what the
+//! earlier ones have computed.
+//!
+//! Out: for each statement what `run` takes for it alone. A tensor that a later statement reads is a
+//! temporary: it is neither shown nor written unless `-o NAME=FILE` asks for it. Wishes about loops are
+//! for the last statement.
+
+use siskin::diagnostic::{Code, Diagnostic, Result};
+use siskin::formula::Name;
+use siskin::program::Program;
+
+use super::options::KernelOptions;
+use super::tensors::TensorOptions;
+
+/// What is asked of a statement: with options that are about its tensors.
+#[derive(Clone)]
+pub struct Wish {
+    pub expression: String,
+    pub tensors: TensorOptions,
+    /// `-o`
+    pub output: Vec<String>,
+    pub options: KernelOptions,
+}
+
+/// A statement of several.
+pub struct Step {
+    pub wish: Wish,
+    pub output: Name,
+    /// A later statement reads or updates what it computes.
+    pub temporary: bool,
+    /// The layout in which later statements read it.
+    pub layout: Option<String>,
+}
+
+/// The statements of a text; none is empty, but the last may end in `;`.
+fn statements(text: &str) -> Result<Vec<&str>> {
+    let mut parts: Vec<&str> = text.split(';').collect();
+    if parts.len() > 1 && parts.last().is_some_and(|last| last.trim().is_empty()) {
+        parts.pop();
+    }
+    match parts.iter().position(|part| part.trim().is_empty()) {
+        Some(k) if parts.len() > 1 => {
+            let at = parts[..k].iter().map(|part| part.len() + 1).sum();
+            Err(Diagnostic::new(Code::Program, "a statement is empty")
+                .at(at..at + parts[k].len(), "nothing between these")
+                .within("<expression>", text)
+                .help("write one statement between two `;`"))
+        }
+        _ => Ok(parts),
+    }
+}
+
+/// The steps of what is to be run; one if it is one statement.
+pub fn steps(all: &Wish) -> Result<Vec<Step>> {
+    let parts = statements(&all.expression)?;
+    let mut programs: Vec<Program> = Vec::new();
+    for part in &parts {
+        let program = all.options.kernel(part)?.program()?;
+        // Refused before any work is done.
+        program.assignment()?;
+        programs.push(program);
+    }
+    let mut out = Vec::new();
+    for (k, (program, part)) in programs.iter().zip(&parts).enumerate() {
+        let output = program.output()?.tensor.clone();
+        let uses = |p: &Program| p.tensors().contains_key(&output);
+        let temporary = programs[k + 1..].iter().any(uses);
+        let is_last = k + 1 == programs.len();
+        let mine = |name: &str| mentions(program, name);
+        let others = |name: &str| programs.iter().any(|p| mentions(p, name));
+        let only = |texts: &[String]| -> Vec<String> {
+            let kept = |text: &&String| match text.split_once('=') {
+                Some((name, _)) => mine(name.trim()) || !others(name.trim()),
+                None => true,
+            };
+            texts.iter().filter(kept).cloned().collect()
+        };
+        let mut own = all.clone();
+        own.expression = part.trim().to_string();
+        own.tensors.tensors = only(&all.tensors.tensors);
+        own.tensors.formats = only(&all.tensors.formats);
+        own.options.dims = only(&all.options.dims);
+        own.options.fill = only(&all.options.fill);
+        let types = all.options.value_type.iter().flat_map(|text| text.split(','));
+        own.options.value_type = only(&types.map(str::to_string).collect::<Vec<_>>());
+        // A file without a name is the last result's.
+        let is_computed =
+            |name: &str| programs.iter().any(|p| p.output().is_ok_and(|o| *o.tensor == *name));
+        own.output.retain(|text| match text.split_once('=') {
+            Some((name, _)) if is_computed(name.trim()) => *name.trim() == *output,
+            _ => is_last,
+        });
+        let mut layout = None;
+        if programs.len() > 1 {
+            // What an earlier statement computed is no file.
+            let computed = |name: &str| {
+                programs[..k].iter().any(|p| p.output().is_ok_and(|o| *o.tensor == *name))
+            };
+            own.tensors.tensors.retain(|text| !computed(before_equals(text)));
+            own.tensors.formats.retain(|text| {
+                let (name, is_output) = (before_equals(text), before_equals(text) == &*output);
+                if is_output && temporary {
+                    layout = text.split_once('=').map(|(_, layout)| layout.trim().to_string());
+                }
+                !computed(name) && !(is_output && temporary)
+            });
+        }
+        if !is_last {
+            let options = &mut own.options;
+            options.save_kernel = None;
+            [&mut options.find, &mut options.order, &mut options.tile, &mut options.fuse]
+                .into_iter()
+                .for_each(Vec::clear);
+        }
+        out.push(Step { wish: own, output, temporary, layout });
+    }
+    Ok(out)
+}
+
+fn before_equals(text: &str) -> &str {
+    text.split_once('=').map_or(text, |(name, _)| name).trim()
+}
+
+/// Whether a name is one of the program's tensors or indices.
+fn mentions(program: &Program, name: &str) -> bool {
+    program.tensors().contains_key(name) || program.indices().iter().any(|i| **i == *name)
+}

@@ -1,0 +1,50 @@
+//! Claims as equations between uses of an operator: `f(f(a, b), c) = f(a, f(b, c))`.
+
+use std::ops::Range;
+
+use super::operator::Operator;
+use super::schema::Number;
+
+/// One side of an equation.
+#[derive(Clone, Debug)]
+pub(super) enum Side {
+    Variable(usize),
+    /// A value that argument `k` has, or the result (`None`).
+    Value(Number, Option<usize>),
+    Call(Vec<Side>),
+    Inverse(Vec<Side>),
+    Sum(Box<[Side; 2]>),
+}
+
+pub(super) struct Claim {
+    pub text: String,
+    pub place: Range<usize>,
+    pub variables: usize,
+    pub left: Side,
+    pub right: Side,
+    /// Floats are sampled with small whole numbers, which no operation rounds.
+    pub exact: bool,
+    /// NaN and infinities are sampled, too.
+    pub ieee: bool,
+}
+
+/// The other operators that a claim speaks of.
+#[derive(Clone, Copy)]
+pub(super) struct Others<'a> {
+    pub inverse: Option<&'a Operator>,
+    /// What is written `+`.
+    pub sum: &'a Operator,
+}
+
+/// The name of a variable of a claim.
+pub(super) fn variable(op: &Operator, k: usize) -> String {
+    match op.arguments.get(k) {
+        Some(argument) => argument.name.clone(),
+        None => {
+            let free = ["c", "d", "x", "y"]
+                .into_iter()
+                .filter(|n| op.arguments.iter().all(|a| a.name != *n));
+            free.into_iter().nth(k - op.arity()).unwrap_or("z").to_string()
+        }
+    }
+}
