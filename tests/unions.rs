@@ -47,7 +47,7 @@ fn refused(kernel: &Kernel) -> Box<Diagnostic> {
 fn threads_share_the_loop_of_several_terms_only_where_these_are_added() {
     let shared = |op: &str| {
         let expression = format!("C[i,j] {op} A[i,j] {} B[i,j]", op.trim_end_matches('='));
-        let kernel = Kernel::new(&expression).layout("A", "csr").threads(4);
+        let kernel = Kernel::new(&expression).threads(4);
         build(kernel.plan().unwrap().statements()).to_string().contains("private sums")
     };
     assert!(shared("+="));
