@@ -110,6 +110,37 @@ fn a_loop_keeps_the_bounds_that_an_array_needs() {
 }
 
 #[test]
+fn a_search_keeps_the_bounds_that_an_array_needs() {
+    // `i < j` says that there are two columns, but `row(1)` is read to find that out.
+    let layout = "tests/layouts/two-rows.toml";
+    let kernel = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", layout).compile().unwrap();
+    for (size, expected) in [(0, &[][..]), (1, &[0.0]), (2, &[14.0, 0.0]), (3, &[14.0, 33.0, 0.0])]
+    {
+        let entries = [(&[0, 1][..], 2.0), (&[1, 2], 3.0)];
+        let a = tensor_of(layout, &[size, size], &entries[..size.saturating_sub(1)]);
+        let x = [(&[0][..], 5.0), (&[1], 7.0), (&[2], 11.0)];
+        let x = tensor_of("dense", &[size], &x[..size]);
+        let y = kernel.run([("A", &a), ("x", &x)]).unwrap();
+        assert_eq!(y.values().as_slice(), Some(expected), "{size}");
+    }
+}
+
+#[test]
+fn what_an_array_needs_of_outer_positions_is_tested_before_it_is_searched() {
+    // That there is a pair of rows follows from the rows, which are visited last.
+    let layout = "tests/layouts/paired-rows.toml";
+    let kernel = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", layout).compile().unwrap();
+    for (rows, expected) in [(0, &[][..]), (1, &[7.0]), (3, &[7.0, 0.0, 22.0])] {
+        let entries = [(&[0, 1][..], 1.0), (&[2, 2], 2.0)];
+        let a = tensor_of(layout, &[rows, 5], &entries[..rows.div_ceil(2)]);
+        let x = [(&[0][..], 5.0), (&[1], 7.0), (&[2], 11.0)];
+        let x = tensor_of("dense", &[5], &x);
+        let y = kernel.run([("A", &a), ("x", &x)]).unwrap();
+        assert_eq!(y.values().as_slice(), Some(expected), "{rows}");
+    }
+}
+
+#[test]
 fn a_property_of_an_element_does_not_show_that_it_is_there() {
     let layout = "tests/layouts/first-start.toml";
     let kernel = Kernel::new("y[i] += A[i,j,k] * x[j]").layout("A", layout).compile().unwrap();

@@ -152,11 +152,12 @@ impl<'a> Scanner<'a> {
         let own: Vec<&Constraint> =
             own.filter(|(_, (at, _))| *at <= depth).map(|(c, _)| c).collect();
         let guards = self.not_implied(own, Stage::After(depth), &mut known);
-        match nest.levels.last_mut() {
-            Some(last) => last.guards.extend(guards.iter().cloned()),
-            None => nest.guards.extend(guards.iter().cloned()),
-        }
-        Ok((self.levels(nest, known)?, guards))
+        let before = guards_before(&mut nest, depth);
+        let own = before.len();
+        before.extend(guards);
+        let mut nest = self.levels(nest, known)?;
+        let guards = guards_before(&mut nest, depth)[own..].to_vec();
+        Ok((nest, guards))
     }
 
     /// `nest` with the levels that it lacks.
@@ -178,7 +179,9 @@ impl<'a> Scanner<'a> {
             let mut guards = self.domains(d, &mut known);
             // What is searched is read before guards are tested.
             if let Bind::Loop(range) = &mut level.bind {
-                guards.retain(|c| !bounded_by(range, c, var));
+                guards.retain(|c| !self.narrow(d, range, c));
+                let outer = guards.extract_if(.., |c| !c.mentions(var));
+                guards_before(&mut nest, d).extend(outer);
             }
             level.guards = self.unmet(before, &mut known, |reads| !reads.contains(&(d + 1)));
             guards.append(&mut level.guards);
@@ -202,6 +205,24 @@ impl<'a> Scanner<'a> {
             nest.levels.push(level);
         }
         Ok(nest)
+    }
+
+    /// Takes a condition into the range of dimension `d`; whether it is one of bounds, as written or once
+    /// its floors are resolved.
+    fn narrow(&self, d: usize, range: &mut Range, condition: &Constraint) -> bool {
+        let ends = |c: &Constraint| bounds(std::slice::from_ref(c), &self.dims[d]);
+        let is_bound = |c: &Constraint| ends(c) != (Vec::new(), Vec::new());
+        let mut pieces = vec![vec![condition.clone()]];
+        if !is_bound(condition) {
+            pieces = framed(&self.bare[d], &pieces[0]).constraints();
+        }
+        let [piece] = pieces.as_slice() else { return false };
+        let all = piece.iter().all(is_bound);
+        for (lower, upper) in piece.iter().filter(|_| all).map(ends) {
+            range.lower.extend(lower);
+            range.upper.extend(upper);
+        }
+        all
     }
 
     /// The value of dimension `d` when the constraints that tie it to dimensions not yet visited leave
@@ -435,16 +456,12 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Takes a constraint into the range, if it is a bound of it.
-fn bounded_by(range: &mut Range, c: &Constraint, var: &Name) -> bool {
-    let coefficient = c.affine.coefficient_of_var(var);
-    let rest = c.affine.clone() - Affine::var(var.clone()) * coefficient;
-    match (c.relop, coefficient, rest.mentions(var)) {
-        (Relop::Ge, 1, false) => range.lower.push(rest * -1),
-        (Relop::Ge, -1, false) => range.upper.push(rest + Affine::constant(1)),
-        _ => return false,
+/// What is tested right before dimension `d` is visited.
+fn guards_before(nest: &mut Nest, d: usize) -> &mut Vec<Constraint> {
+    match nest.levels[..d].last_mut() {
+        Some(level) => &mut level.guards,
+        None => &mut nest.guards,
     }
-    true
 }
 
 fn names(names: &[Name]) -> String {
