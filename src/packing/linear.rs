@@ -35,10 +35,10 @@ pub(super) fn linear<'c, 'a>(
                 .help("choose a sparser layout"));
         };
         // Beyond its extent, an argument would mean an element of another row.
-        if inner.least < 0 || inner.most >= extent {
-            if let Some(beyond) = inner.find(n, |x| !(0..extent).contains(&x)) {
-                return Err(beyond_row(what, extent, beyond));
-            }
+        if (inner.least < 0 || inner.most >= extent)
+            && let Some(beyond) = inner.find(n, |x| !(0..extent).contains(&x))
+        {
+            return Err(beyond_row(what, extent, beyond));
         }
         let numbers = (0..n).map(|k| outer.get(k) * extent + inner.get(k)).collect();
         Ok(Cow::Owned(Column::of_i64(numbers, least, most)))
