@@ -210,16 +210,16 @@ fn implied(
                 None => continue,
             },
         };
-        for (subscript, &extent) in access.subscripts.iter().zip(dims) {
-            if let Some(index) = subscript.as_var() {
+        for (d, &extent) in dims.iter().enumerate().take(access.rank()) {
+            if let Some(index) = access.plain(d) {
                 known.entry(index.clone()).or_insert(extent);
             }
         }
     }
     let access = program.accesses().into_iter().find(|access| access.tensor == *name);
-    let subscripts = access.iter().flat_map(|access| &access.subscripts);
+    let plain = access.iter().flat_map(|access| (0..access.rank()).map(|d| access.plain(d)));
     let dims: Option<Vec<usize>> =
-        subscripts.map(|s| s.as_var().and_then(|index| known.get(index)).copied()).collect();
+        plain.map(|index| index.and_then(|index| known.get(index)).copied()).collect();
     dims.ok_or_else(|| {
         Diagnostic::new(Code::Shape, format!("the extents of `{name}` are not known"))
             .help(format!("state them: `--dims {name}=N,…`"))

@@ -305,7 +305,10 @@ fn sharable(program: &Program, inputs: &Inputs, kernel: &CompiledKernel) -> Opti
         if !everywhere {
             return false;
         }
-        let place = |s: &Affine| access.subscripts.iter().position(|other| other == s);
+        let place = |s: &Affine| {
+            let index = s.as_var()?;
+            (0..access.rank()).find(|&d| access.plain(d) == Some(index))
+        };
         let shared: Option<Vec<Option<usize>>> = output
             .subscripts
             .iter()

@@ -85,7 +85,7 @@ impl<'a> Accesses<'a> {
             .subscripts
             .iter()
             .enumerate()
-            .map(|(d, s)| match s.as_var().and_then(|v| self.extents.get(v)) {
+            .map(|(d, _)| match access.plain(d).and_then(|v| self.extents.get(v)) {
                 Some(extent) => extent.clone(),
                 None => self
                     .unnamed

@@ -155,7 +155,8 @@ fn points(
     // Iterations whose affine subscripts leave the tensor are outside the space.
     for o in operands {
         for (s, extent) in o.subscripts.iter().zip(&o.extents) {
-            if s.as_var().is_none() {
+            // An index alone runs along the dimension, unless that is a window's.
+            if s.as_var().is_none_or(|index| extents.get(index) != Some(extent)) {
                 inside.push(Constraint::le(Affine::zero(), s.clone()));
                 inside.push(Constraint::lt(s.clone(), Affine::var(extent.clone())));
             }

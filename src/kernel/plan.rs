@@ -263,7 +263,10 @@ fn sharing_layout(
     let shared: Vec<Option<usize>> = output
         .subscripts
         .iter()
-        .map(|s| s.as_var().and_then(|_| access.subscripts.iter().position(|other| other == s)))
+        .map(|s| {
+            let index = s.as_var()?;
+            (0..access.rank()).find(|&d| access.plain(d) == Some(index))
+        })
         .collect();
     share(layout, &shared)
 }

@@ -312,7 +312,7 @@ fn test(op: &Operator, others: Others<'_>, claim: &Claim) -> Result<usize> {
             let left = evaluated(op, others, &claim.left, generic, values);
             let right = evaluated(op, others, &claim.right, generic, values);
             let (Some(left), Some(right)) = (left, right) else { return Ok(()) };
-            let is_endless = !left.is_finite() && right.is_finite();
+            let is_endless = !left.is_finite() && (claim.exact || right.is_finite());
             if !claim.ieee && (!finite || is_endless) {
                 return Ok(());
             }

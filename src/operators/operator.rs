@@ -262,7 +262,11 @@ impl Operator {
             Code::Operator,
             format!("`{}` has {least}{n} argument{plural}, not {arguments}", self.name),
         )
-        .help(format!("write `{}`", self.call_form())))
+        .help(format!("write `{}({})`", self.name, self.argument_names().join(", "))))
+    }
+
+    fn argument_names(&self) -> Vec<&str> {
+        self.arguments.iter().map(|a| a.name.as_str()).collect()
     }
 
     /// What arguments of these types are converted to, and the type of the result.

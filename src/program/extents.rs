@@ -172,12 +172,33 @@ impl<'a> Resolver<'a> {
         if let Some(unknown) = order.iter().find(|i| !self.indices.contains_key(*i)) {
             return Err(self.unknown_extent(unknown));
         }
+        self.windows_inside()?;
         let indices = order.into_iter().map(|i| (i.clone(), self.indices[&i])).collect();
         let dims = |(tensor, _): (Name, usize)| {
             let dims = self.dims.get(&tensor).cloned().unwrap_or_default();
             (tensor, dims)
         };
         Ok(Extents { indices, tensors: program.tensors().into_iter().map(dims).collect() })
+    }
+
+    /// A window that says where it ends lies inside its tensor.
+    fn windows_inside(&self) -> Result<()> {
+        for access in self.program.all_accesses() {
+            let Some(dims) = self.dims.get(&access.tensor) else { continue };
+            for window in access.windows.iter().filter(|w| w.to.is_some()) {
+                let (extent, places) =
+                    (dims[window.dimension], window.extent().unwrap_or_default());
+                let most = window.from.max(window.to.unwrap_or(0) - 1);
+                if places > 0 && i128::from(most) >= extent as i128 {
+                    let message = format!("`{}` has no place {most}", access.tensor);
+                    let label = format!("dimension {} has {extent}", window.dimension);
+                    return Err(wrong(message)
+                        .at(access.span.clone(), label)
+                        .help("end the window earlier, or leave its end out: `(2:)(i)`"));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Takes the extents that the program and the user state.
@@ -261,7 +282,7 @@ impl<'a> Resolver<'a> {
         }
         for (dimension, subscript) in access.subscripts.iter().enumerate() {
             let extent = dims[dimension];
-            if let Some(index) = subscript.as_var() {
+            if let Some(index) = access.plain(dimension) {
                 self.fix(index, extent, access, dimension)?;
             } else if let Some(value) = subscript.as_constant()
                 && usize::try_from(value).map_or(true, |v| v >= extent)

@@ -445,6 +445,12 @@ impl Access {
         self.subscripts.len()
     }
 
+    /// The index that a subscript is alone, all along its dimension: no window.
+    pub fn plain(&self, dimension: usize) -> Option<&Name> {
+        let is_window = self.windows.iter().any(|w| w.dimension == dimension);
+        self.subscripts[dimension].as_var().filter(|_| !is_window)
+    }
+
     /// Whether the index occurs in a subscript.
     pub fn mentions(&self, index: &str) -> bool {
         self.subscripts.iter().any(|s| s.mentions(index))

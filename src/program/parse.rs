@@ -123,6 +123,10 @@ impl<'a> Parser<'a> {
         self.form == Form::Tree
     }
 
+    pub(super) fn operator(&self, name: &str) -> Result<&'a Arc<Operator>> {
+        self.operators.named(name)
+    }
+
     /// The number that a name is given.
     pub(super) fn given(&self, name: &str) -> Option<i64> {
         self.parameters.get(name).copied()

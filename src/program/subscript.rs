@@ -26,6 +26,9 @@ impl Parser<'_> {
         loop {
             let span = self.span();
             match self.peek() {
+                Token::Sym("[") if bracket == "(" && depth == 0 => {
+                    return Err(self.no_operator(tensor, open));
+                }
                 Token::Sym("[") => return Err(self.nested_access(tensor)),
                 Token::Sym("(") => depth += 1,
                 Token::Sym(")") if depth > 0 => depth -= 1,
@@ -65,6 +68,18 @@ impl Parser<'_> {
             }
         }
         Ok((subscripts, windows))
+    }
+
+    /// What looks like a function of tensors: the list of operators helps.
+    fn no_operator(&self, name: &str, open: Range<usize>) -> Box<Diagnostic> {
+        let place = open.start - name.len().min(open.start)..open.start;
+        match self.operator(name) {
+            Err(mut e) => {
+                e.code = Code::Program;
+                e.at(place, "not an operator")
+            }
+            Ok(_) => self.nested_access(name),
+        }
     }
 
     fn nested_access(&self, tensor: &str) -> Box<Diagnostic> {

@@ -223,3 +223,15 @@ fn trees_state_extents_and_pass_shapes_on() {
     let text = "{ forall i { t[i] += x[i+1] } forall k { s += t[k] * x[k] } }";
     refused(text, dims, &[], "index `k` has two extents, 5 and 4", "t[k]");
 }
+
+#[test]
+fn windows_say_how_many_and_lie_inside() {
+    let dims: &[(&str, &[usize])] = &[("A", &[4, 6]), ("x", &[6])];
+    shows("y[i] += A[(1:4)(i),j]", dims, &[], "i = 3, j = 6; y[3], A[4,6]");
+    shows("y[i] = x[(5:0:-2)(i)]", dims, &[], "i = 3; y[3], x[6]");
+    shows("y[i] = x[(2:)(i)]", dims, &[], "i = 4; y[4], x[6]");
+    shows("y[i] = x[(9:9)(i)]", dims, &[], "i = 0; y[0], x[6]");
+    shows("y[(2:5)(i)] = x[(0:3)(i)]", dims, &[], "i = 3; y[5], x[6]");
+    refused("y[i] = x[(2:7)(i)]", dims, &[], "`x` has no place 6", "x[(2:7)(i)]");
+    refused("y[i] = x[(6::-1)(i)]", dims, &[], "`x` has no place 6", "x[(6::-1)(i)]");
+}

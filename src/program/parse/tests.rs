@@ -141,6 +141,7 @@ fn each_error_has_its_message_and_place() {
         ("y = max[i]", "`max` is a function, not a tensor", 4..7),
         ("y = max(a)", "`max` has at least 2 arguments, not 1", 4..10),
         ("y = max()", "`max` has at least 2 arguments, not 0", 4..9),
+        ("y[i] = sqr(x[i])", "there is no operator `sqr`", 7..10),
         ("y = sqrt(a, b)", "`sqrt` has 1 argument, not 2", 4..14),
         ("y = mod * a", "`mod` is a function, not a tensor", 4..7),
         ("y[i] mim= a[i]", "there is no operator `mim`", 5..8),
