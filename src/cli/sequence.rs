@@ -102,7 +102,7 @@ pub fn steps(all: &Wish) -> Result<Vec<Step>> {
                 if is_output && temporary {
                     layout = text.split_once('=').map(|(_, layout)| layout.trim().to_string());
                 }
-                !computed(name) && !(is_output && temporary)
+                !(computed(name) || is_output && temporary)
             });
         }
         if !is_last {
