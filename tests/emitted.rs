@@ -106,7 +106,10 @@ impl Modules {
         let widths = [IndexWidth::U32, IndexWidth::U64];
         let k = self.all.len();
         let ty = if k % 7 == 6 { ValueType::U8 } else { types[k % 5] };
-        let typed = planned.clone().with_types(ty, widths[k % 2]);
+        let typed = match planned.types().own.is_empty() {
+            true => planned.clone().with_types(ty, widths[k % 2]),
+            false => Ok(None),
+        };
         let planned = typed.ok().flatten().unwrap_or(planned);
         let module = planned.render().unwrap_or_else(|e| panic!("{what}: {e:#?}"));
         let what = format!("{what}, {:?}, {:?}", planned.types(), planned.index_width());
@@ -133,6 +136,10 @@ impl Modules {
                     ("a_sparse_vector_with_a_long_name", "sparse"),
                 ],
             )
+        };
+        let mixed = |expression: &str, a: &str, b: &str| {
+            let kernel = of(expression, &[("A", "csr"), ("B", "csr")]);
+            kernel.typed("A", a.parse().unwrap()).typed("B", b.parse().unwrap())
         };
         let product = "C[i,j] += A[i,k] * B[k,j]";
         let three = "D[i,l] += A[i,j] * B[j,k] * C[k,l]";
@@ -166,6 +173,18 @@ impl Modules {
             names("coo"),
             names("dense(i), hashed(j)"),
             names("csc").threads(2),
+            mixed("C[i,j] = pow(A[i,j], 2) + select(A[i,j] > 1, i, B[i,j])", "i32", "bool"),
+            mixed("y[i] min= sqrt(abs(A[i,j])) * -x[j] + inf * floor(B[i,j] / 3)", "f64", "f32"),
+            mixed(
+                "C[i,j] = bxor(shl(A[i,j], 2), gcd(B[i,j], 6)) - 9223372036854775807",
+                "i64",
+                "u8",
+            ),
+            mixed("s += (A[i,j] == B[i,j]) * j + 0.5", "u8", "i64").typed("s", ValueType::F32),
+            mixed("y[i] *= A[i,j] * B[i,j] / x[j]", "f64", "f64").threads(3),
+            mixed("y[i] or= and(A[i,j], not(B[i,j]))", "bool", "f64").typed("y", ValueType::Bool),
+            mixed("y[i] and= A[(2:4)(i),(0:3)(j)] == B[i,j]", "f64", "bool")
+                .typed("y", ValueType::Bool),
         ];
         for (k, kernel) in kernels.iter().enumerate() {
             self.add(&format!("kernel {k} of its own"), kernel);

@@ -357,14 +357,23 @@ impl<'a> Printer<'a> {
         value: &'e Expr,
     ) -> Option<(&'static str, &'e Expr)> {
         let Expr::Binary { op: operation, left, right } = value else { return None };
+        let (is_float, is_truth) = match self.body.var(var).ty {
+            Type::Unsigned | Type::Signed => (false, false),
+            Type::Value(ty @ (ValueType::F64 | ValueType::F32 | ValueType::Bool)) => {
+                (ty != ValueType::Bool, ty == ValueType::Bool)
+            }
+            _ => return None,
+        };
         let operator = match operation {
+            BinaryOp::Add if is_truth => "|=",
+            BinaryOp::Mul if is_truth => "&=",
             BinaryOp::Add => "+=",
             BinaryOp::Sub => "-=",
             BinaryOp::Mul => "*=",
+            BinaryOp::Div if is_float => "/=",
             _ => return None,
         };
-        let is_integer = matches!(self.body.var(var).ty, Type::Unsigned | Type::Signed);
-        (op == Assign::Set && is_integer && **left == Expr::Var(var)).then_some((operator, right))
+        (op == Assign::Set && **left == Expr::Var(var)).then_some((operator, right))
     }
 
     /// `target += value;` in the arithmetic of the value's type.

@@ -140,10 +140,10 @@ fn operator_items(body: &Body) -> String {
             let parameters = typed.collect::<Vec<_>>().join(", ");
             let name = format!("{}_{generic}", op.name());
             let text = format!(
-                "    /// {}.\n    #[inline(always)]\n    pub fn {name}({parameters}) -> {} {{\n        {}\n    }}\n",
-                op.summary().trim_end_matches('.'),
+                "    /// {}.\n    #[inline(always)]\n    pub fn {name}({parameters}) -> {} {{\n{}    }}\n",
+                op.summary().trim_end_matches('.').replace('\n', " "),
                 signature.result,
-                rust(tree, &names)
+                broken(&rust(tree, &names), 2)
             );
             used.insert(name, text);
         }
@@ -155,6 +155,35 @@ fn operator_items(body: &Body) -> String {
     format!(
         "\n#[rustfmt::skip]\n#[allow(clippy::all, unused_parens)]\nmod operators {{\n{functions}}}\n"
     )
+}
+
+/// The lines of an expression with blocks, that many levels in: one for each statement and brace.
+fn broken(text: &str, depth: usize) -> String {
+    let (mut out, mut line, mut depth) = (String::new(), String::new(), depth);
+    let mut end = |line: &mut String, depth: usize| {
+        if !line.is_empty() {
+            out.push_str(&format!("{}{line}\n", "    ".repeat(depth)));
+            line.clear();
+        }
+    };
+    for word in text.split(' ') {
+        if word.starts_with('}') {
+            end(&mut line, depth);
+            depth = depth.saturating_sub(1);
+        }
+        // What stands behind a brace goes on in its line only if it is `else`.
+        if line == "}" && word != "else" {
+            end(&mut line, depth);
+        }
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.push_str(word);
+        if word.ends_with(';') || word.ends_with('{') {
+            end(&mut line, depth);
+        }
+        depth += usize::from(word.ends_with('{'));
+    }
+    end(&mut line, depth);
+    out
 }
 
 /// `target += value;` in the arithmetic of the type.
@@ -403,3 +432,19 @@ fn element<T: Copy + TryInto<i64>>(array: &[T], at: i64) -> Option<i64> {
     element.try_into().ok()
 }
 ";
+
+#[cfg(test)]
+mod tests {
+    use super::broken;
+
+    #[test]
+    fn blocks_of_an_operator_are_lines() {
+        assert_eq!(broken("a + b", 1), "    a + b\n");
+        let text = "{ let mut t0: i32 = a; while t0 > 1 { t0 = f(t0, b); } t0 }";
+        let lines = "{\n    let mut t0: i32 = a;\n    while t0 > 1 {\n        t0 = f(t0, b);\n    }\n    t0\n}\n";
+        assert_eq!(broken(text, 0), lines);
+        let text = "if a < b { a } else if b { (b) } else { c }";
+        let lines = "if a < b {\n    a\n} else if b {\n    (b)\n} else {\n    c\n}\n";
+        assert_eq!(broken(text, 0), lines);
+    }
+}
