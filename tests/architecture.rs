@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use siskin::Kernel;
 use siskin::kernel::Planned;
 use siskin::layout::Layout;
-use siskin::loops::build;
 
 const EXPRESSION: &str = "y[i] += A[i,j] * x[j]";
 /// Stages in the order of the pipeline.
@@ -40,7 +39,7 @@ fn printed(stage: &str, planned: &Planned) -> String {
             }
             out
         }
-        "loops" => build(planned.statements()).to_string(),
+        "loops" => planned.loops().to_string(),
         // The loops only; the structs around them are long.
         "rust" => {
             let text = planned.render().expect("a kernel").text().to_string();

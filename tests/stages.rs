@@ -4,7 +4,7 @@ use siskin::Kernel;
 use siskin::iterspace::Points;
 use siskin::kernel::Planned;
 use siskin::layout::Layout;
-use siskin::loops::{Outline, build};
+use siskin::loops::Outline;
 use siskin::program::Program;
 use siskin::scan::Nest;
 use siskin::schedule::Schedule;
@@ -43,7 +43,7 @@ fn check(planned: &Planned, what: &str) -> usize {
         };
         assert_eq!(loops(&nest), loops(s.nest()), "{what}");
     }
-    let loops = build(planned.statements());
+    let loops = planned.loops();
     let text = loops.to_string();
     let outline = Outline::parse(&text).unwrap_or_else(|e| panic!("{what}: {e:#?}\n{text}"));
     assert_eq!(outline.to_string(), text, "{what}");
@@ -85,7 +85,7 @@ fn each_stage_reads_back_what_it_prints() {
 fn tiles_that_are_skipped_are_read_back() {
     let kernel = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", "csr").layout("x", "sparse");
     let planned = kernel.tile("px", 64).plan().expect("a plan");
-    let text = build(planned.statements()).to_string();
+    let text = planned.loops().to_string();
     assert!(text.contains("skip unless px in "), "{text}");
     check(&planned, "tiles of px");
 }

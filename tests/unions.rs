@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use siskin::diagnostic::{Code, Diagnostic};
 use siskin::iterspace::Union;
-use siskin::loops::build;
 use siskin::packing::{PackOptions, pack};
 use siskin::tensor::Entries;
 use siskin::{Kernel, Layout, Tensor};
@@ -48,7 +47,7 @@ fn threads_share_the_loop_of_several_terms_only_where_these_are_added() {
     let shared = |op: &str| {
         let expression = format!("C[i,j] {op} A[i,j] {} B[i,j]", op.trim_end_matches('='));
         let kernel = Kernel::new(&expression).threads(4);
-        build(kernel.plan().unwrap().statements()).to_string().contains("private sums")
+        kernel.plan().unwrap().loops().to_string().contains("private sums")
     };
     assert!(shared("+="));
     assert!(!shared("*="), "a thread's own copy begins with zeros");
@@ -89,7 +88,7 @@ fn code_grows_by_the_number_of_tensors() {
             }
             let planned = kernel.plan().unwrap();
             assert_eq!(planned.statements().len(), count);
-            lengths.push(build(planned.statements()).to_string().lines().count());
+            lengths.push(planned.loops().to_string().lines().count());
         }
         lengths
     };

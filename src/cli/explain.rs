@@ -146,7 +146,7 @@ fn text(planned: &Planned, module: &Module, stage: Stage) -> String {
             out.push_str(&access_text(module.accesses()));
             out
         }
-        Stage::Loops => siskin::loops::build(planned.statements()).to_string(),
+        Stage::Loops => planned.loops().to_string(),
         Stage::Rust => module.text().to_string(),
     }
 }
@@ -292,7 +292,7 @@ fn as_json(planned: &Planned, module: &Module, stages: &[(&str, Stage)]) -> Valu
                     .map(|a| json!({ "access": a.access, "proved": a.proved }))
                     .collect::<Vec<_>>(),
             }),
-            Stage::Loops => json!(siskin::loops::build(planned.statements()).to_string()),
+            Stage::Loops => json!(planned.loops().to_string()),
             Stage::Rust => json!(module.text()),
         };
         out.insert((*name).to_string(), value);

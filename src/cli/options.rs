@@ -37,6 +37,10 @@ pub struct KernelOptions {
     /// the others (passes) [default: distribute where the statement adds]
     #[arg(long, value_name = "distribute|passes")]
     pub union: Option<String>,
+    /// Where a result of unknown structure is gathered before its entries are appended in order: dense,
+    /// hash or sort [default: the cheapest]
+    #[arg(long, value_name = "NAME")]
+    pub workspace: Option<String>,
     /// Run the outermost loop on several threads; refused unless it is proved to be safe
     #[arg(long, value_name = "N")]
     pub threads: Option<String>,
@@ -141,6 +145,9 @@ impl KernelOptions {
                     .help("e.g. `--tile i=32`"));
             };
             kernel = kernel.tile(of.trim(), size);
+        }
+        if let Some(workspace) = &self.workspace {
+            kernel = kernel.workspace(workspace);
         }
         if let Some(text) = &self.union {
             let Some(union) = Union::ALL.into_iter().find(|u| u.word() == text.trim()) else {

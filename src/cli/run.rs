@@ -19,7 +19,7 @@ use super::data::{self, Inputs};
 use super::destination::Destination;
 use super::options::KernelOptions;
 use super::output::{self, Output};
-use super::sequence::{self, Wish};
+use super::sequence::{self, Step, Wish};
 use super::shown::{shape, time};
 use super::tensors::{OutputWish, TensorOptions};
 use super::{finds, progress};
@@ -55,12 +55,8 @@ impl Run {
         let mut computed: IndexMap<Name, Tensor> = IndexMap::new();
         let mut said = Vec::new();
         for step in &steps {
-            let (text, result) = run_one(&step.wish, &computed, step.temporary)?;
-            if let Some(mut result) = result {
-                if let Some(text) = &step.layout {
-                    let layout = Arc::new(Layout::named_for_rank(text, result.dims().len())?);
-                    result = packing::convert(&result, &layout, &PackOptions::default())?;
-                }
+            let (text, result) = run_one(step, &computed)?;
+            if let Some(result) = result {
                 computed.insert(step.output.clone(), result);
             }
             if !step.temporary || !step.wish.output.is_empty() {
@@ -76,10 +72,10 @@ impl Run {
 
 /// One statement, on files and on what others have computed; the result itself if it is kept.
 fn run_one(
-    asked: &Wish,
+    step: &Step,
     computed: &IndexMap<Name, Tensor>,
-    keep: bool,
 ) -> Result<(String, Option<Tensor>)> {
+    let asked = &step.wish;
     let begin = Instant::now();
     let kernel = asked.options.kernel(&asked.expression)?;
     let program = kernel.program()?;
@@ -91,8 +87,19 @@ fn run_one(
     let target = wish.file.map(|text| Target::parse(text, rank, asked.options.json)).transpose()?;
     let inputs = data::inputs(&program, &asked.tensors, &asked.options, computed)?;
     let mut kernel = wish.apply(for_data(kernel, &inputs)?, &program, &asked.tensors)?;
-    if let Some(Target { layout: OutputLayout::Shared(layout), .. }) = &target {
-        kernel = kernel.layout(&written.tensor, layout);
+    let output = &written.tensor;
+    match (&target, &step.layout) {
+        (Some(Target { layout: OutputLayout::Shared(layout), .. }), _) => {
+            kernel = kernel.layout(output, layout);
+        }
+        (_, Some(layout)) => kernel = kernel.layout(output, layout),
+        (Some(Target { layout: OutputLayout::Asked(layout), .. }), None)
+            if !inputs.tensors.contains_key(output) && asked.tensors.format(output)?.is_none() =>
+        {
+            kernel = kernel.declared(output, layout);
+        }
+        _ if !inputs.tensors.contains_key(output) => kernel = kernel.sparse_result(),
+        _ => {}
     }
     let compiled = kernel.compile()?;
     asked.options.save(compiled.module().text())?;
@@ -107,8 +114,8 @@ fn run_one(
     })?;
     let seconds = progress::during("running the kernel", || call.run());
     tracing::info!("ran the kernel in {}", time(seconds));
-    let mut result = call.into_output();
-    let kept = keep.then(|| result.clone());
+    let mut result = call.into_output()?;
+    let kept = step.temporary.then(|| result.clone());
     if let Some(input) = sharable().filter(|_| wasteful(&result, &inputs.tensors)) {
         output::hint(&format!(
             "`-o {0}=shares({input})` stores only the elements of `{0}` that can be nonzero",
@@ -417,7 +424,7 @@ fn sums<T: Copy>(values: &[T], number: impl Fn(T) -> f64) -> (usize, f64, f64) {
 /// The elements of a small tensor, a line for each row. Nothing of a large one is looked at.
 fn whole(t: &Tensor) -> Result<String> {
     let n = t.dims().iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
-    if !t.layout().arrays.is_empty() || !n.is_some_and(|n| (1..=PRINTED_WHOLE).contains(&n)) {
+    if !n.is_some_and(|n| (1..=PRINTED_WHOLE).contains(&n)) {
         return Ok(String::new());
     }
     let array = t.dense()?;

@@ -82,7 +82,7 @@ impl TensorOptions {
         Ok(out)
     }
 
-    fn format(&self, name: &str) -> Result<Option<&str>> {
+    pub fn format(&self, name: &str) -> Result<Option<&str>> {
         Ok(self.formats()?.get(name).copied())
     }
 }

@@ -24,6 +24,10 @@ pub struct LabelId(pub(super) u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableId(pub(super) u32);
 
+/// A workspace of a [`Body`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WorkspaceId(pub(super) u32);
+
 /// What an expression evaluates to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
@@ -43,6 +47,7 @@ pub enum Type {
     Key {
         parts: usize,
     },
+    Workspace(WorkspaceId),
 }
 
 /// Width of index arrays. Arrays that may hold negative values use the signed type of the same width.
@@ -119,6 +124,32 @@ pub enum Origin {
     Output,
     /// Allocated by the body.
     Local,
+    /// Written from its beginning on: it is as long as what was written.
+    Grown,
+}
+
+impl Origin {
+    /// The body is given it to be written.
+    pub fn is_written(self) -> bool {
+        matches!(self, Origin::Output | Origin::Grown)
+    }
+}
+
+/// Where elements are combined before they are written, by keys below a shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workspace {
+    /// The template that implements it.
+    pub template: Name,
+    pub shape: Vec<Expr>,
+    pub element: ValueType,
+}
+
+/// How a value is combined with what is there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Combination {
+    pub old: VarId,
+    pub new: VarId,
+    pub result: Box<Expr>,
 }
 
 /// An array with row-major subscripts.
@@ -144,6 +175,7 @@ pub struct Body {
     pub(super) arrays: Vec<Array>,
     pub(super) labels: Vec<Name>,
     pub(super) tables: Vec<Name>,
+    pub(super) workspaces: Vec<Workspace>,
     /// Index arrays of which an element is read that is not proved to be at most a size.
     pub(super) beyond_sizes: Vec<ArrayId>,
     /// Sizes that the body is given, in order.
@@ -176,7 +208,17 @@ pub enum Stmt {
         op: Assign,
         value: Expr,
     },
-    /// `let mut a = vec![e; n];` with a row-major shape.
+    /// `a.push(e);`
+    Push {
+        array: ArrayId,
+        value: Expr,
+    },
+    /// `w.combine([i, j], e, |old, new| …);`
+    Combine(Box<Combine>),
+    /// `for ([i, j], x) in w.drain(|old, new| …) { … }`: every element that was combined, in the order of
+    /// the keys if that matters. Then the workspace is empty.
+    Drain(Box<Drain>),
+    /// `let mut a = vec![e; n];` with a row-major shape; of an array that grows, its first elements.
     Allocate {
         array: ArrayId,
         fill: Expr,
@@ -230,6 +272,28 @@ pub enum Stmt {
     },
     /// A part of a template that is still open.
     Hole(Hole),
+}
+
+/// A value is combined into an element of a workspace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Combine {
+    pub workspace: VarId,
+    pub key: Vec<Expr>,
+    pub value: Expr,
+    pub by: Combination,
+    /// Whether the key is below the shape.
+    pub access: Access,
+}
+
+/// What is done with each element of a workspace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drain {
+    pub workspace: VarId,
+    pub key: Vec<VarId>,
+    pub value: VarId,
+    pub by: Combination,
+    pub sorted: bool,
+    pub body: Block,
 }
 
 /// The range `lo..hi` by several threads, which take chunks of it in increasing order.
@@ -348,6 +412,13 @@ pub enum Expr {
         parts: usize,
         len: Box<Expr>,
     },
+    /// An empty workspace, whose elements begin with a value.
+    NewWorkspace {
+        workspace: WorkspaceId,
+        begin: Box<Expr>,
+    },
+    /// The number of elements of an array that grows.
+    Len(ArrayId),
     Key(Vec<Expr>),
     /// Whether a part of a key is a number that the table's keys can hold.
     Fits {
@@ -462,6 +533,24 @@ impl Body {
             self.tables.len() - 1
         });
         TableId(at as u32)
+    }
+
+    /// A new workspace.
+    pub fn workspace(&mut self, workspace: Workspace) -> WorkspaceId {
+        self.workspaces.push(workspace);
+        WorkspaceId(self.workspaces.len() as u32 - 1)
+    }
+
+    pub fn space_of(&self, id: WorkspaceId) -> &Workspace {
+        &self.workspaces[id.0 as usize]
+    }
+
+    /// The workspace that a variable holds.
+    pub fn workspace_of(&self, var: VarId) -> Option<&Workspace> {
+        match self.var(var).ty {
+            Type::Workspace(id) => Some(self.space_of(id)),
+            _ => None,
+        }
     }
 
     pub fn table_name(&self, id: TableId) -> &Name {

@@ -132,6 +132,10 @@ impl Walk<'_> {
                 self.bind(*var, ends);
                 self.block(body);
             }
+            Stmt::Drain(d) => {
+                d.key.iter().for_each(|var| self.bind(*var, Magnitude::size()));
+                self.block(&d.body);
+            }
             Stmt::Matches { key, var, body, .. } => {
                 self.expr(key);
                 self.bind(*var, Magnitude::size());

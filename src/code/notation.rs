@@ -53,7 +53,7 @@ impl Body {
             k += 1;
         }
         let (outputs, inputs): (Vec<_>, Vec<_>) =
-            arrays.into_iter().partition(|a| self.arr(*a).origin == Origin::Output);
+            arrays.into_iter().partition(|a| self.arr(*a).origin.is_written());
         let sizes = self.sizes.iter().map(|v| Argument::Size(*v));
         let threads = self.threads.map(Argument::Threads);
         let outputs = outputs.into_iter().map(Argument::Array);
@@ -69,7 +69,13 @@ impl Printer<'_> {
             Element::Index { signed: true, width: IndexWidth::U64 } => "signed64",
             other => other.rust_name(),
         };
-        let mutable = if array.origin == Origin::Output { "mut " } else { "" };
+        let mutable = if array.origin.is_written() { "mut " } else { "" };
+        if array.origin == Origin::Grown {
+            return match array.shape.as_slice() {
+                [] => format!("&mut Grown<{element}>"),
+                shape => format!("&mut Grown<[{element}; {}]>", self.tuple(shape)),
+            };
+        }
         match array.shape.as_slice() {
             [] => format!("&{mutable}[{element}]"),
             shape => format!("&{mutable}[{element}; {}]", self.tuple(shape)),

@@ -222,6 +222,14 @@ impl<'a> Parser<'a> {
                 };
                 out.push(Stmt::Break(label));
             }
+            syn::Expr::MethodCall(call)
+                if self.whole.is_some() && !matches!(call.method.to_string().as_str(), "insert") =>
+            {
+                match self.grown_statement(call)? {
+                    Some(stmt) => out.push(stmt),
+                    None => return Err(self.wrong(call.span(), "this is no statement")),
+                }
+            }
             syn::Expr::MethodCall(call) if call.method == "insert" && call.args.len() == 2 => {
                 let table = self.table_variable(&call.receiver)?;
                 let (key, position) = (self.expr(&call.args[0])?, self.expr(&call.args[1])?);
@@ -258,6 +266,12 @@ impl<'a> Parser<'a> {
 
     /// `for p in lo..hi`, `for p in table.matches(key)`.
     fn for_loop(&mut self, f: &syn::ExprForLoop, out: &mut Block) -> Result<()> {
+        if self.whole.is_some()
+            && let Some(drain) = self.drain(f)?
+        {
+            out.push(drain);
+            return Ok(());
+        }
         let syn::Pat::Ident(ident) = &*f.pat else {
             return Err(self.wrong(f.pat.span(), "a loop binds one variable"));
         };

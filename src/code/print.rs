@@ -40,12 +40,12 @@ impl Body {
         let mut out = Vec::new();
         let arrays = |test: &dyn Fn(&Array) -> bool| -> Vec<Argument> {
             let wanted = self.arrays().filter(|(id, a)| {
-                test(a) && (used.arrays.contains(id) || a.origin == Origin::Output)
+                test(a) && (used.arrays.contains(id) || a.origin.is_written())
             });
             wanted.map(|(id, _)| Argument::Array(id)).collect()
         };
         let is_value = |a: &Array| matches!(a.element, Element::Value(_));
-        out.extend(arrays(&|a| a.origin == Origin::Output));
+        out.extend(arrays(&|a| a.origin.is_written()));
         let sizes = self.sizes.iter().filter(|v| used.variables.contains(v));
         out.extend(sizes.map(|v| Argument::Size(*v)));
         out.extend(arrays(&|a| a.origin == Origin::Input && !is_value(a)));
@@ -168,8 +168,12 @@ impl<'a> Printer<'a> {
             Argument::Size(_) | Argument::Threads(_) => "usize".to_string(),
             Argument::Array(a) => {
                 let array = self.body.arr(a);
-                let mutable = if array.origin == Origin::Output { "mut " } else { "" };
-                format!("&{mutable}[{}]", array.element.rust_name())
+                let element = array.element.rust_name();
+                match array.origin {
+                    Origin::Grown => format!("&mut Grown<{element}>"),
+                    Origin::Output => format!("&mut [{element}]"),
+                    Origin::Input | Origin::Local => format!("&[{element}]"),
+                }
             }
         }
     }
@@ -265,7 +269,19 @@ impl<'a> Printer<'a> {
             }
             Stmt::Store { place, op, value } => {
                 let (target, element) = self.target(place);
-                self.update(&target, element, *op, value);
+                match (self.body.arr(place.array).element, op) {
+                    (Element::Index { .. }, Assign::Set) => {
+                        let value = self.stored_as(place.array, value);
+                        self.out.assign(&target, "=", &value);
+                    }
+                    _ => self.update(&target, element, *op, value),
+                }
+            }
+            Stmt::Push { array, value } => self.push(*array, value),
+            Stmt::Combine(c) => self.combine(c),
+            Stmt::Drain(d) => self.drain(d),
+            Stmt::Allocate { array, .. } if self.body.arr(*array).origin == Origin::Grown => {
+                self.resize(*array);
             }
             Stmt::Allocate { array, fill } => {
                 let declared = self.body.arr(*array);

@@ -98,6 +98,13 @@ impl Printer<'_> {
                 let table = self.body.table_name(*table);
                 call(format!("{table}::<{parts}>::new"), vec![len])
             }
+            Expr::NewWorkspace { workspace, begin } => {
+                spelled(self.new_workspace(*workspace, begin), level::POSTFIX)
+            }
+            Expr::Len(array) => {
+                let array = Doc::text(self.array_name(*array));
+                spelled(array.method("len", Vec::new()), level::POSTFIX)
+            }
             Expr::Key(parts) => {
                 let parts = parts.iter().map(|p| self.key_part(p)).collect();
                 spelled(Doc::Array(parts), level::POSTFIX + 1)

@@ -82,9 +82,15 @@ impl Parser<'_> {
                         Some(_) => Origin::Output,
                         None => Origin::Input,
                     };
-                    let (element, shape) = match &*reference.elem {
-                        syn::Type::Slice(slice) => (&slice.elem, None),
-                        syn::Type::Array(array) => (&array.elem, Some(&array.len)),
+                    let (grows, elem) = match &*reference.elem {
+                        syn::Type::Path(p) => (true, grown(p).unwrap_or(&*reference.elem)),
+                        elem => (false, elem),
+                    };
+                    let origin = if grows { Origin::Grown } else { origin };
+                    let (element, shape) = match elem {
+                        syn::Type::Slice(slice) => (&*slice.elem, None),
+                        syn::Type::Array(array) => (&*array.elem, Some(&array.len)),
+                        elem if grows => (elem, None),
                         other => return Err(self.wrong(other.span(), "this is no array")),
                     };
                     let element = self.element(element)?;
@@ -143,7 +149,7 @@ impl Parser<'_> {
         }
     }
 
-    fn array_named(&mut self, name: &str) -> Option<ArrayId> {
+    pub(super) fn array_named(&mut self, name: &str) -> Option<ArrayId> {
         self.whole().arrays.iter().rev().find(|(n, _)| n == name).map(|(_, a)| *a)
     }
 
@@ -194,6 +200,9 @@ impl Parser<'_> {
                 },
                 None => return Ok(None),
             },
+            syn::Expr::MethodCall(call) if call.args.is_empty() => {
+                return Ok(self.grown_length(call));
+            }
             syn::Expr::MethodCall(call) if call.args.len() == 1 => {
                 let op = match call.method.to_string().as_str() {
                     "min" => BinaryOp::Min,
@@ -294,6 +303,7 @@ impl Parser<'_> {
                 let table = self.body.table(&table);
                 Expr::Fits { table, value: Box::new(self.expr(value)?) }
             }
+            (["Workspace", "new"], args) if args.len() == 3 => return self.new_workspace(args),
             ([table, "new"], [len]) => {
                 let arguments = &path.path.segments[0].arguments;
                 let parts = match arguments {
@@ -464,6 +474,16 @@ impl Parser<'_> {
             }
             value => (op, value),
         }
+    }
+}
+
+/// What `Grown<…>` holds.
+fn grown(path: &syn::TypePath) -> Option<&syn::Type> {
+    let segment = path.path.segments.first().filter(|s| s.ident == "Grown")?;
+    let syn::PathArguments::AngleBracketed(inner) = &segment.arguments else { return None };
+    match inner.args.first()? {
+        syn::GenericArgument::Type(ty) => Some(ty),
+        _ => None,
     }
 }
 

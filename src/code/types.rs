@@ -3,7 +3,9 @@
 use rustc_hash::FxHashSet;
 
 use super::ir::Hole;
-use super::ir::{BinaryOp, Block, Body, Element, Expr, LabelId, Load, Origin, Stmt, Type, VarId};
+use super::ir::{
+    BinaryOp, Block, Body, Combination, Element, Expr, LabelId, Load, Origin, Stmt, Type, VarId,
+};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::tensor::ValueType;
 
@@ -79,6 +81,11 @@ impl Body {
                 self.expect(len, Type::Unsigned)?;
                 Type::Table { table: *table, parts: *parts }
             }
+            Expr::NewWorkspace { workspace, begin } => {
+                self.expect(begin, Type::Value(self.space_of(*workspace).element))?;
+                Type::Workspace(*workspace)
+            }
+            Expr::Len(_) => Type::Unsigned,
             Expr::Key(parts) => {
                 for part in parts {
                     let ty = self.type_of(part)?;
@@ -258,13 +265,43 @@ impl Checker<'_> {
                     return Err(format!("`{}` cannot hold {ty:?}", array.name));
                 }
             }
+            Stmt::Push { array, value } => {
+                let ty = self.expr(value)?;
+                let array = self.body.arr(*array);
+                if array.element.loaded() != ty || array.origin != Origin::Grown {
+                    return Err(format!("{ty:?} is pushed to `{}`", array.name));
+                }
+            }
+            Stmt::Combine(c) => {
+                let element = self.workspace(c.workspace, c.key.len())?;
+                for part in &c.key {
+                    if self.expr(part)? != Type::Unsigned {
+                        return Err("a key is a natural number".into());
+                    }
+                }
+                if self.expr(&c.value)? != element {
+                    return Err(format!("a workspace of {element:?} is given something else"));
+                }
+                self.combination(&c.by, element)?;
+            }
+            Stmt::Drain(d) => {
+                let element = self.workspace(d.workspace, d.key.len())?;
+                self.combination(&d.by, element)?;
+                let before = self.bound.clone();
+                for var in &d.key {
+                    self.bind(*var, Some(Type::Unsigned))?;
+                }
+                self.bind(d.value, Some(element))?;
+                self.repeated(&d.body)?;
+                self.bound = before;
+            }
             Stmt::Allocate { array, fill } => {
                 self.expr(fill)?;
                 let array = self.body.arr(*array);
                 for extent in &array.shape {
                     self.expr(extent)?;
                 }
-                if array.origin != Origin::Local {
+                if !matches!(array.origin, Origin::Local | Origin::Grown) {
                     return Err(format!("`{}` is allocated, but it is an argument", array.name));
                 }
             }
@@ -325,6 +362,28 @@ impl Checker<'_> {
             Stmt::Hole(hole) => return Err(format!("the hole `{}!` is open", hole.name())),
         }
         Ok(())
+    }
+
+    /// The elements of a workspace whose keys have so many parts.
+    fn workspace(&self, var: VarId, parts: usize) -> std::result::Result<Type, String> {
+        match self.body.workspace_of(var) {
+            Some(w) if w.shape.len() == parts && self.bound.contains(&var) => {
+                Ok(Type::Value(w.element))
+            }
+            _ => Err(format!("`{}` is no workspace with such keys", self.body.var(var).name)),
+        }
+    }
+
+    fn combination(&mut self, by: &Combination, element: Type) -> Check {
+        let before = self.bound.clone();
+        self.bind(by.old, Some(element))?;
+        self.bind(by.new, Some(element))?;
+        let result = self.expr(&by.result)?;
+        self.bound = before;
+        match result == element {
+            true => Ok(()),
+            false => Err(format!("elements of {element:?} are combined to {result:?}")),
+        }
     }
 
     fn condition(&mut self, e: &Expr) -> Check {

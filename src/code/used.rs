@@ -26,6 +26,12 @@ impl Used {
                 self.variables.insert(*v);
             }
             Part::Expr(Expr::Load(load)) => self.place(body, load),
+            Part::Expr(Expr::Len(array)) => {
+                self.arrays.insert(*array);
+            }
+            Part::Expr(Expr::NewWorkspace { workspace, .. }) => {
+                self.extents(&body.space_of(*workspace).shape);
+            }
             Part::Expr(_) => {}
         });
     }
@@ -38,6 +44,15 @@ impl Used {
             }
             Stmt::Insert { table, .. } | Stmt::Matches { table, .. } => {
                 self.variables.insert(*table);
+            }
+            Stmt::Push { array, .. } => {
+                self.arrays.insert(*array);
+            }
+            Stmt::Combine(c) => {
+                self.variables.insert(c.workspace);
+            }
+            Stmt::Drain(d) => {
+                self.variables.insert(d.workspace);
             }
             Stmt::Allocate { array, .. } => self.shape(body, *array, 0),
             Stmt::Parallel(p) => {
@@ -62,7 +77,11 @@ impl Used {
     /// The extents that linearising (or allocating) reads.
     fn shape(&mut self, body: &Body, array: ArrayId, skip: usize) {
         self.arrays.insert(array);
-        for extent in body.arr(array).shape.iter().skip(skip) {
+        self.extents(body.arr(array).shape.get(skip..).unwrap_or_default());
+    }
+
+    fn extents(&mut self, extents: &[Expr]) {
+        for extent in extents {
             extent.visit(&mut |e| {
                 if let Expr::Var(v) = e {
                     self.variables.insert(*v);

@@ -7,14 +7,20 @@ impl Expr {
     /// Calls `f` on the direct parts.
     pub fn parts<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         match self {
-            Expr::Int { .. } | Expr::Unset | Expr::Bool(_) | Expr::Number(_) | Expr::Var(_) => {}
+            Expr::Int { .. }
+            | Expr::Unset
+            | Expr::Bool(_)
+            | Expr::Number(_)
+            | Expr::Var(_)
+            | Expr::Len(_) => {}
             Expr::Load(load) => load.subscripts.iter().for_each(f),
             Expr::Not(e) | Expr::FromBool(e) => f(e),
             Expr::Convert { value, .. }
             | Expr::Cast { value, .. }
             | Expr::Fits { value, .. }
             | Expr::Given { value, .. }
-            | Expr::NewTable { len: value, .. } => f(value),
+            | Expr::NewTable { len: value, .. }
+            | Expr::NewWorkspace { begin: value, .. } => f(value),
             Expr::Binary { left, right, .. } => {
                 f(left);
                 f(right);
@@ -46,14 +52,20 @@ impl Expr {
     /// [`Expr::parts`], to be changed.
     pub fn parts_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         match self {
-            Expr::Int { .. } | Expr::Unset | Expr::Bool(_) | Expr::Number(_) | Expr::Var(_) => {}
+            Expr::Int { .. }
+            | Expr::Unset
+            | Expr::Bool(_)
+            | Expr::Number(_)
+            | Expr::Var(_)
+            | Expr::Len(_) => {}
             Expr::Load(load) => load.subscripts.iter_mut().for_each(f),
             Expr::Not(e) | Expr::FromBool(e) => f(e),
             Expr::Convert { value, .. }
             | Expr::Cast { value, .. }
             | Expr::Fits { value, .. }
             | Expr::Given { value, .. }
-            | Expr::NewTable { len: value, .. } => f(value),
+            | Expr::NewTable { len: value, .. }
+            | Expr::NewWorkspace { begin: value, .. } => f(value),
             Expr::Binary { left, right, .. } => {
                 f(left);
                 f(right);
@@ -99,7 +111,18 @@ impl Stmt {
     pub fn parts<'a>(&'a self, expr: &mut dyn FnMut(&'a Expr), block: &mut dyn FnMut(&'a Block)) {
         match self {
             Stmt::Comment(_) | Stmt::Break(_) => {}
-            Stmt::Let { value, .. } | Stmt::Assign { value, .. } => expr(value),
+            Stmt::Let { value, .. } | Stmt::Assign { value, .. } | Stmt::Push { value, .. } => {
+                expr(value);
+            }
+            Stmt::Combine(c) => {
+                c.key.iter().for_each(&mut *expr);
+                expr(&c.value);
+                expr(&c.by.result);
+            }
+            Stmt::Drain(d) => {
+                expr(&d.by.result);
+                block(&d.body);
+            }
             Stmt::Allocate { fill, .. } => expr(fill),
             Stmt::Store { place, value, .. } => {
                 place.subscripts.iter().for_each(&mut *expr);
@@ -152,7 +175,18 @@ impl Stmt {
     ) {
         match self {
             Stmt::Comment(_) | Stmt::Break(_) => {}
-            Stmt::Let { value, .. } | Stmt::Assign { value, .. } => expr(value),
+            Stmt::Let { value, .. } | Stmt::Assign { value, .. } | Stmt::Push { value, .. } => {
+                expr(value);
+            }
+            Stmt::Combine(c) => {
+                c.key.iter_mut().for_each(&mut *expr);
+                expr(&mut c.value);
+                expr(&mut c.by.result);
+            }
+            Stmt::Drain(d) => {
+                expr(&mut d.by.result);
+                block(&mut d.body);
+            }
             Stmt::Allocate { fill, .. } => expr(fill),
             Stmt::Store { place, value, .. } => {
                 place.subscripts.iter_mut().for_each(&mut *expr);

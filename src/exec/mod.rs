@@ -11,11 +11,13 @@
 //! ```
 
 mod cache;
+mod grown;
 mod invoke;
 mod load;
 mod rustc;
 
 pub use cache::{Cache, MAX_ENTRIES};
+pub use grown::GrownArray;
 pub use invoke::{Arguments, RawArray};
 pub use load::Library;
 pub use rustc::Rustc;

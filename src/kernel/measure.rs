@@ -33,7 +33,7 @@ impl Kernel {
         let dims = tensors.iter().map(|(n, t)| (n.clone(), t.dims().to_vec())).collect();
         let extents = resolve(&program, &dims, index_extents)?;
         let layouts = super::plan::layouts(&self.request, &program)?;
-        let spaces = compose_by(&program, &layouts, &self.request.wanted(&program)?)?;
+        let spaces = compose_by(&program, &layouts.composed, &self.request.wanted(&program)?)?;
         let mut sizes = Sizes::default();
         for space in &spaces {
             for (index, name) in &space.extents {

@@ -33,6 +33,7 @@
 //! # Ok(()) }
 //! ```
 
+mod assemble;
 mod compile;
 mod measure;
 mod plan;
@@ -170,6 +171,20 @@ impl Kernel {
     #[must_use]
     pub fn fuse(mut self, positions: &[&str]) -> Kernel {
         self.request.fused.push(positions.iter().map(|p| (*p).into()).collect());
+        self
+    }
+
+    /// The workspace in which a result of unknown structure is gathered, by its name.
+    #[must_use]
+    pub fn workspace(mut self, name: &str) -> Kernel {
+        self.request.workspace = Some(name.to_string());
+        self
+    }
+
+    /// Assembles a result that would be mostly fill, as far as the sizes tell, unless its layout is stated.
+    #[must_use]
+    pub fn sparse_result(mut self) -> Kernel {
+        self.request.sparse_result = true;
         self
     }
 

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::assemble::{is_written_in_place, sparse_result};
 use crate::check::{has_one_coordinate, refuse_unsound, stores_coordinates_once};
 use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::iterspace::{Space, Union, Wanted, compose_by};
 use crate::layout::{DefaultFor, Layout, share};
-use crate::loops::Statement;
+use crate::loops::{Assembled, Loops, Statement, build};
 use crate::module::{KernelSpec, Module, render};
 use crate::operators::{Operators, Value};
 use crate::program::{Language, Program, Types};
@@ -49,6 +50,10 @@ pub struct Request {
     pub threads: usize,
     /// How the points of a sum are visited.
     pub union: Union,
+    /// Where a result of unknown structure is gathered.
+    pub workspace: Option<String>,
+    /// A result that would be mostly fill is assembled.
+    pub sparse_result: bool,
     /// `(index or position, size)`.
     pub tiles: Vec<(Name, i64)>,
     /// Groups of consecutive positions to visit as one loop.
@@ -72,6 +77,8 @@ impl Request {
             sizes: Sizes::default(),
             threads: 1,
             union: Union::default(),
+            workspace: None,
+            sparse_result: false,
             tiles: Vec::new(),
             fused: Vec::new(),
         }
@@ -125,6 +132,9 @@ impl Request {
         if self.union != Union::default() {
             out.push_str(&format!(" --union {}", self.union.word()));
         }
+        if let Some(workspace) = &self.workspace {
+            out.push_str(&format!(" --workspace {workspace}"));
+        }
         for (of, size) in &self.tiles {
             out.push_str(&format!(" --tile {of}={size}"));
         }
@@ -143,13 +153,24 @@ pub struct Planned {
     program: Rc<Program>,
     output: Name,
     layouts: IndexMap<Name, Arc<Layout>>,
+    /// The layouts that spaces are composed of: an assembled result is not stored anywhere yet.
+    composed: IndexMap<Name, Arc<Layout>>,
     statements: Vec<Statement>,
+    assembled: Option<Rc<Assembled>>,
     wanted: Wanted,
     index_width: IndexWidth,
 }
 
-/// The layout of every tensor of `program`, the output's first.
-pub(super) fn layouts(request: &Request, program: &Program) -> Result<IndexMap<Name, Arc<Layout>>> {
+/// The layouts of a statement.
+pub(super) struct Layouts {
+    /// Of every tensor, the output's first, as spaces are composed of them.
+    pub composed: IndexMap<Name, Arc<Layout>>,
+    /// Of the result, if it is assembled.
+    pub result: Option<Arc<Layout>>,
+}
+
+/// The layout of every tensor of `program`.
+pub(super) fn layouts(request: &Request, program: &Program) -> Result<Layouts> {
     let mut layouts: IndexMap<Name, Arc<Layout>> = IndexMap::new();
     let output = &program.output()?.tensor;
     let sharing = shares(request, output);
@@ -178,6 +199,11 @@ pub(super) fn layouts(request: &Request, program: &Program) -> Result<IndexMap<N
         let layout = sharing_layout(program, &layouts, &input)?;
         layouts.insert(output.clone(), Arc::new(layout));
     }
+    let mut result = None;
+    if !shared && !is_written_in_place(&layouts[output]) {
+        let direct = Layout::named_for_rank(&DefaultFor::Output.layout()?, layouts[output].rank())?;
+        result = layouts.insert(output.clone(), Arc::new(direct));
+    }
     refuse_output(program, &layouts[output], shared)?;
     for tensor in request.layouts.keys() {
         if !layouts.contains_key(tensor) {
@@ -188,7 +214,7 @@ pub(super) fn layouts(request: &Request, program: &Program) -> Result<IndexMap<N
             .help(format!("the tensors of the expression are {}", names(layouts.keys()))));
         }
     }
-    Ok(layouts)
+    Ok(Layouts { composed: layouts, result })
 }
 
 /// Types and fills are of tensors that the expression uses.
@@ -282,10 +308,10 @@ pub fn plan(request: &Request) -> Result<Planned> {
 pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
     let program = request.program()?;
     let output = program.output()?.tensor.clone();
-    let layouts = layouts(request, &program)?;
+    let Layouts { composed, result } = layouts(request, &program)?;
     refuse_unknown(request, &program)?;
     let wanted = request.wanted(&program)?;
-    let spaces = compose_by(&program, &layouts, &wanted)?;
+    let spaces = compose_by(&program, &composed, &wanted)?;
     let templates = templates()?;
     // Also when there is nothing to force it on: it is a slip.
     for (_, name) in &request.forced {
@@ -315,7 +341,7 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
                 debug_assert!(proved, "{template} is refused above unless it is proved");
             }
         }
-        if request.threads > 1 {
+        if request.threads > 1 && result.is_none() {
             statement.parallelise(prover)?;
         }
         statements.push(statement);
@@ -339,11 +365,24 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
             }
         }
     }
+    let mut layouts = composed.clone();
+    let mut assembled = None;
+    let result = match result {
+        None if request.sparse_result => sparse_result(request, &output, &statements)?,
+        result => result,
+    };
+    if let Some(result) = result {
+        let how = super::assemble::assembled(request, &statements, &result, prover)?;
+        layouts.insert(output.clone(), result);
+        assembled = Some(Rc::new(how));
+    }
     Ok(Planned {
         program: Rc::new(program),
         output,
         layouts,
+        composed,
         statements,
+        assembled,
         wanted,
         index_width: request.index_width,
     })
@@ -462,6 +501,16 @@ impl Planned {
         &self.statements
     }
 
+    /// The tree of the loops of all statements.
+    pub fn loops(&self) -> Loops {
+        build(&self.statements, self.assembled().map(|a| &a.assembling))
+    }
+
+    /// How the result is made, if its structure is not known before.
+    pub fn assembled(&self) -> Option<&Assembled> {
+        self.assembled.as_deref()
+    }
+
     /// The types of the tensors.
     pub fn types(&self) -> &Types {
         &self.wanted.types
@@ -491,7 +540,7 @@ impl Planned {
         value_type: ValueType,
         index_width: IndexWidth,
     ) -> Result<Option<Planned>> {
-        let compose = |wanted: &Wanted| compose_by(&self.program, &self.layouts, wanted);
+        let compose = |wanted: &Wanted| compose_by(&self.program, &self.composed, wanted);
         let before = compose(&self.wanted)?;
         self.wanted.types = Types::all(value_type);
         let after = compose(&self.wanted)?;
@@ -548,6 +597,7 @@ impl Planned {
             program: self.program.clone(),
             statements: self.statements.clone(),
             index_width: self.index_width,
+            assembled: self.assembled.clone(),
         };
         render(&spec, prover)
     }

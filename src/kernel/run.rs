@@ -8,21 +8,31 @@ use indexmap::IndexMap;
 use super::CompiledKernel;
 use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::exec::Arguments;
+use crate::exec::{Arguments, GrownArray};
 use crate::formula::{Arith, Name};
 use crate::layout::Layout;
+use crate::loops::Assembled;
 use crate::module::{TensorSignature, index_type};
 use crate::operators::{Operator, Value};
+use crate::packing::{PackOptions, convert};
 use crate::program::{Extents, resolve};
 use crate::tensor::{IndexData, IndexType, Tensor, Values, room};
 
 /// A kernel with validated arguments, ready to run any number of times.
 pub struct Call<'a> {
     kernel: &'a CompiledKernel,
-    output: Tensor,
+    output: Output,
     arguments: Arguments,
     // What `arguments` points to besides `output`.
     _inputs: Vec<Input<'a>>,
+}
+
+/// What the kernel writes.
+enum Output {
+    /// Elements of a tensor that is there.
+    Elements(Tensor),
+    /// Arrays that it makes, index arrays first, for a tensor of these extents.
+    Arrays { dims: Vec<usize>, indices: Vec<GrownArray>, values: GrownArray },
 }
 
 /// The arrays of one input, of the types that the kernel has; converted ones are owned.
@@ -105,7 +115,7 @@ impl CompiledKernel {
     ) -> Result<Tensor> {
         let mut call = self.call(tensors, &IndexMap::new())?;
         call.run();
-        Ok(call.into_output())
+        call.into_output()
     }
 
     /// Checks everything that a run relies on. `index_extents` are the extents that no tensor
@@ -146,7 +156,10 @@ impl CompiledKernel {
         }
         let shared = operands[0].shares.as_ref().and_then(|name| inputs.get(name));
         let initial = tensors.get(self.planned.output()).copied();
-        let mut output = self.output(&extents, shared, initial)?;
+        let mut output = match self.planned.assembled() {
+            Some(assembled) => self.grown(assembled, &extents, initial)?,
+            None => Output::Elements(self.output(&extents, shared, initial)?),
+        };
         let mut arguments = Arguments::default();
         let signature = self.module.signature();
         for t in &signature.tensors {
@@ -156,11 +169,19 @@ impl CompiledKernel {
                     t.arrays.iter().for_each(|a| arguments.index(&input.arrays[&a.name]));
                     arguments.values(&input.values);
                 }
-                None => {
-                    sizes(&mut arguments, t, &output);
-                    t.arrays.iter().for_each(|a| arguments.index(&output.arrays()[&a.name]));
-                    arguments.values_mut(output.values_mut());
-                }
+                None => match &mut output {
+                    Output::Elements(output) => {
+                        sizes(&mut arguments, t, output);
+                        t.arrays.iter().for_each(|a| arguments.index(&output.arrays()[&a.name]));
+                        arguments.values_mut(output.values_mut());
+                    }
+                    Output::Arrays { dims, indices, values } => {
+                        dims.iter().for_each(|&n| arguments.size(n));
+                        for array in indices.iter_mut().chain([values]) {
+                            arguments.array(array.argument());
+                        }
+                    }
+                },
             }
         }
         for e in &signature.extents {
@@ -169,13 +190,44 @@ impl CompiledKernel {
         if signature.threads {
             arguments.size(self.threads);
         }
-        let tensors = inputs.values().map(|i| i.tensor).chain([&output]);
+        let written = match &output {
+            Output::Elements(output) => Some(output),
+            Output::Arrays { .. } => None,
+        };
+        let tensors = inputs.values().map(|i| i.tensor).chain(written);
         let derived = tensors.flat_map(|t| t.params().values()).copied().max().unwrap_or(0);
         self.check_limit(arguments.largest().max(derived as usize))?;
         // Anything else would be read as garbage on the other side.
         assert_eq!(arguments.arity(), signature.arity(), "the entry takes other arguments");
         let inputs = inputs.into_values().collect();
         Ok(Call { kernel: self, output, arguments, _inputs: inputs })
+    }
+
+    /// Empty arrays for a result that the kernel assembles.
+    fn grown(
+        &self,
+        assembled: &Assembled,
+        extents: &Extents,
+        initial: Option<&Tensor>,
+    ) -> Result<Output> {
+        let name = self.planned.output();
+        if initial.is_some() {
+            return Err(Diagnostic::new(
+                Code::Shape,
+                format!("`{name}` is assembled, and cannot begin with an initial value"),
+            )
+            .help(format!("give it another name, and add it: `{name}[…] = Before[…] + …`")));
+        }
+        let dims = extents.tensors[name].clone();
+        self.check_width(name, &dims, &IndexMap::new())?;
+        let width = self.planned.index_width();
+        let mut indices = Vec::new();
+        for array in assembled.layout.arrays.keys() {
+            let ty: IndexType = index_type(&assembled.layout, array, width).parse()?;
+            indices.push(GrownArray::indices(ty));
+        }
+        let values = GrownArray::values(self.planned.types().of(name));
+        Ok(Output::Arrays { dims, indices, values })
     }
 
     /// What the operator leaves as it is, or a copy of the initial value; the index arrays are those of `shared`.
@@ -316,14 +368,53 @@ impl Call<'_> {
         start.elapsed()
     }
 
-    /// The result.
-    pub fn output(&self) -> &Tensor {
-        &self.output
+    /// The result, if the kernel writes into a tensor that is there.
+    pub fn output(&self) -> Option<&Tensor> {
+        match &self.output {
+            Output::Elements(output) => Some(output),
+            Output::Arrays { .. } => None,
+        }
     }
 
-    /// The result itself.
-    pub fn into_output(self) -> Tensor {
-        self.output
+    /// The result itself, in the layout that was asked for.
+    ///
+    /// # Errors
+    /// [`Code::Shape`] if there are more entries than its index arrays can number; those of packing, if
+    /// the kernel assembles another layout than the one that was asked for.
+    pub fn into_output(self) -> Result<Tensor> {
+        let planned = &self.kernel.planned;
+        let (dims, mut indices, mut values) = match self.output {
+            Output::Elements(output) => return Ok(output),
+            Output::Arrays { dims, indices, values } => (dims, indices, values),
+        };
+        let name = planned.output();
+        let most = match planned.index_width() {
+            IndexWidth::U32 => u32::MAX as usize,
+            IndexWidth::U64 => usize::MAX,
+        };
+        if values.len() > most {
+            return Err(Diagnostic::new(
+                Code::Shape,
+                format!("`{name}` has {} entries, too many for 32-bit indices", values.len()),
+            )
+            .help("use 64-bit indices: `--index u64`, or `Kernel::index(IndexWidth::U64)`"));
+        }
+        let wrong = || Diagnostic::defect(format!("the kernel gave no arrays for `{name}`"));
+        let assembled = planned.assembled().ok_or_else(wrong)?;
+        let mut arrays = IndexMap::new();
+        for (array, data) in assembled.layout.arrays.keys().zip(&mut indices) {
+            arrays.insert(array.clone(), data.take_indices().ok_or_else(wrong)?);
+        }
+        let values = values.take_values().ok_or_else(wrong)?;
+        let layout = assembled.layout.clone();
+        let mut result = Tensor::new(layout, dims, &IndexMap::new(), arrays, values)?;
+        // It follows from the order in which entries come; a pass over the arrays is cheap.
+        result.validate().map_err(|e| e.note(format!("in `{name}`, which a kernel assembled")))?;
+        let wanted = &planned.layouts()[name];
+        match assembled.layout.same_as(wanted) {
+            true => Ok(result),
+            false => convert(&result, wanted, &PackOptions::default()),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::assemble::{self, Assembling};
 use super::join;
 use super::statement::Statement;
 use super::tree::{
@@ -14,8 +15,9 @@ use crate::operators::Region;
 use crate::scan::{Bind, Level, Nest};
 use crate::synth::{self, Placement, Plan};
 
-/// The tree of all statements; those that run over the same positions share their loops.
-pub fn build(statements: &[Statement]) -> Loops {
+/// The tree of all statements; those that run over the same positions share their loops. A result of
+/// unknown structure is assembled where it was decided.
+pub fn build(statements: &[Statement], assembling: Option<&Assembling>) -> Loops {
     let mut loops = Loops { body: Vec::new(), finds: Vec::new() };
     let mut pieces = Vec::new();
     for s in statements {
@@ -28,6 +30,9 @@ pub fn build(statements: &[Statement]) -> Loops {
         pieces.push(builder.piece());
     }
     join::join(&mut loops, pieces, statements);
+    if let Some(assembling) = assembling {
+        assemble::assemble(&mut loops, assembling);
+    }
     loops
 }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::outline::Outline;
-use super::tree::{Among, Block, Loops, Node, Place, Term};
-use crate::formula::{Name, conjunction};
+use super::tree::{Among, Assemble, Block, Gather, Loops, Node, Place, Term};
+use crate::formula::{Arith, Name, conjunction};
 use crate::operators::Tree;
 use crate::program::update_prefix;
 
@@ -91,6 +91,10 @@ impl Outline {
                     writeln!(f, "{pad}piece")?;
                     self.block(body, depth + 1, f)?;
                 }
+                Node::Assemble(a) => {
+                    writeln!(f, "{pad}assemble {a}")?;
+                    self.block(&a.body, depth + 1, f)?;
+                }
             }
         }
         Ok(())
@@ -102,6 +106,23 @@ impl fmt::Display for Term {
         match self {
             Term::Element(place) => place.fmt(f),
             Term::Found(name) | Term::Index(name) => f.write_str(name),
+        }
+    }
+}
+
+/// `val_C[i, _] through dense`
+impl fmt::Display for Assemble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = |e: &Option<Arith>| e.as_ref().map_or("_".to_string(), ToString::to_string);
+        let key: Vec<String> = self.key.iter().map(part).collect();
+        write!(f, "{}[{}]", self.array, key.join(", "))?;
+        match &self.gather {
+            Gather::Nothing => Ok(()),
+            Gather::Element => f.write_str(" through one element"),
+            Gather::Workspace { template, sorted: true } => write!(f, " through {template}"),
+            Gather::Workspace { template, sorted: false } => {
+                write!(f, " through {template} in any order")
+            }
         }
     }
 }

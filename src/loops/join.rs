@@ -287,6 +287,8 @@ fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) ->
                 Node::When { region: region.map(&name), body: renamed_block(loops, body, renaming) }
             }
             Node::Piece(body) => Node::Piece(renamed_block(loops, body, renaming)),
+            // Pieces are joined before anything is assembled.
+            Node::Assemble(_) => node.clone(),
         })
         .collect()
 }

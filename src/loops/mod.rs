@@ -18,6 +18,8 @@
 //!         | 'when' region block                            by what lookups have found
 //!         | a[e, …] op '=' value                           combined by that operator
 //!         | 'piece' block
+//!         | 'assemble' a[(e | '_'), …] ['through' ('one element' | workspace ['in any order'])] block
+//!                                                          what is written inside is appended after it
 //! range  := end..end                                       the upper end exclusive
 //! value  := a tree of operators over elements a[e, …], lookups, indices and numbers
 //! end    := e | 'max(' e (',' e)* ')' | 'min(' e (',' e)* ')'
@@ -40,6 +42,8 @@
 //!       S
 //! ```
 
+mod assemble;
+mod assembled;
 mod build;
 mod display;
 mod join;
@@ -48,10 +52,12 @@ mod parse;
 mod statement;
 mod tree;
 
+pub use assemble::{Assembling, assembling};
+pub use assembled::Assembled;
 pub use build::build;
 pub use outline::{Outline, Sought};
 pub use statement::{Looked, Parallelism, Statement};
 pub use tree::{
-    Among, Block, Find, Lookup, Loop, Loops, Node, Place, Search, SearchId, Skip, Take, Term,
+    Among, Assemble, Block, Find, Gather, Lookup, Loop, Loops, Node, Place, Search, SearchId, Skip, Take, Term,
     Update, updates,
 };

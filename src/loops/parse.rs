@@ -2,7 +2,7 @@
 
 use super::outline::{Outline, Sought};
 use super::tree::{
-    Among, Block, Lookup, Loop, Node, Place, Search, SearchId, Skip, Take, Term, Update,
+    Among, Assemble, Block, Gather, Lookup, Loop, Node, Place, Search, SearchId, Skip, Take, Term, Update,
 };
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::split::split;
@@ -121,6 +121,9 @@ impl<'a> Reader<'a> {
             };
             return Ok(Some(Node::When { region, body: self.block(depth + 1)? }));
         }
+        if let Some(rest) = line.strip_prefix("assemble ") {
+            return self.assemble(rest, depth);
+        }
         match take(line)? {
             Some(node) => Ok(Some(node)),
             None => self.update(line),
@@ -139,6 +142,30 @@ impl<'a> Reader<'a> {
         };
         let Some(value) = Tree::parse(value, Operators::shipped()?, &term) else { return Ok(None) };
         Ok(Some(Node::Update(Box::new(Update { target, op: op.clone(), value }))))
+    }
+
+    /// `val_C[i, _] through dense`
+    fn assemble(&mut self, rest: &str, depth: usize) -> Result<Option<Node>> {
+        let (place, gather) = match rest.split_once(" through ") {
+            None => (rest, Gather::Nothing),
+            Some((place, "one element")) => (place, Gather::Element),
+            Some((place, how)) => {
+                let (name, sorted) = match how.strip_suffix(" in any order") {
+                    Some(name) => (name, false),
+                    None => (how, true),
+                };
+                (place, Gather::Workspace { template: name.into(), sorted })
+            }
+        };
+        let parts = place.split_once('[').and_then(|(a, rest)| Some((a, rest.strip_suffix(']')?)));
+        let Some((array, index)) = parts else { return Ok(None) };
+        let known = |text: &str| match text {
+            "_" => Ok(None),
+            text => parse::arith(text).map(Some),
+        };
+        let key = split(index, ", ").into_iter().map(known).collect::<Result<Vec<_>>>()?;
+        let body = self.block(depth + 1)?;
+        Ok(Some(Node::Assemble(Box::new(Assemble { array: array.into(), key, gather, body }))))
     }
 
     fn state(&mut self, position: &str) -> Node {

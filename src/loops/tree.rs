@@ -66,6 +66,8 @@ pub enum Node {
     Update(Box<Update>),
     /// One of several pieces; what it binds stays inside.
     Piece(Block),
+    /// Elements of the result come in the order of their coordinates.
+    Assemble(Box<Assemble>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +102,27 @@ pub struct Search {
     /// What a match satisfies.
     pub conditions: Vec<Constraint>,
     pub found: Block,
+}
+
+/// What the updates inside write is appended to the result when the block has run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assemble {
+    pub array: Name,
+    /// The coordinates that are known here; the others differ between the updates inside.
+    pub key: Vec<Option<Arith>>,
+    pub gather: Gather,
+    pub body: Block,
+}
+
+/// Where updates are combined before they are appended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Gather {
+    /// There is one update, which happens once.
+    Nothing,
+    /// In one element.
+    Element,
+    /// In a workspace, by the name of its template, which is emptied in order if entries are to rise.
+    Workspace { template: Name, sorted: bool },
 }
 
 /// A value that starts at the fill of a tensor, and that what is found replaces.
@@ -205,6 +228,7 @@ impl Node {
             Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body) => vec![body],
             Node::Search(s) => vec![&s.found],
             Node::Lookup(l) => vec![&l.body],
+            Node::Assemble(a) => vec![&a.body],
         }
     }
 
@@ -215,6 +239,7 @@ impl Node {
             Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body) => vec![body],
             Node::Search(s) => vec![&mut s.found],
             Node::Lookup(l) => vec![&mut l.body],
+            Node::Assemble(a) => vec![&mut a.body],
         }
     }
 }
@@ -331,6 +356,11 @@ impl Loops {
                     })?;
                 }
                 Node::Piece(body) => self.check(body, bound, states)?,
+                Node::Assemble(a) => {
+                    let index = a.key.iter().flatten().cloned().collect();
+                    place_known(bound, &Place { array: a.array.clone(), index })?;
+                    self.check(&a.body, bound, states)?;
+                }
             }
         }
         bound.truncate(outer);

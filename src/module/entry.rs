@@ -34,11 +34,15 @@ pub(super) fn items(signature: &Signature, entry: &str) -> String {
     out.result(&Doc::call("i32::from", vec![refused]));
     out.close("");
     out.close("");
-    let reads = signature.tensors.iter().any(|t| t.role == Role::Input || !t.arrays.is_empty());
+    let reads =
+        signature.tensors.iter().any(|t| t.role == Role::Input || !t.grown && !t.arrays.is_empty());
     if reads {
         out.raw(SLICE);
     }
-    out.raw(SLICE_MUT);
+    match signature.tensors.iter().any(|t| t.grown) {
+        true => out.raw(GROWN),
+        false => out.raw(SLICE_MUT),
+    }
     out.into_text()
 }
 
@@ -79,9 +83,13 @@ fn bindings(signature: &Signature, out: &mut Lines) {
             out.struct_field(field, &next_size());
         }
         for a in &t.arrays {
-            out.struct_field(&a.field, &next_array("slice"));
+            out.struct_field(&a.field, &next_array(if t.grown { "grown" } else { "slice" }));
         }
-        let slice = if mutable { "slice_mut" } else { "slice" };
+        let slice = match (t.grown, mutable) {
+            (true, _) => "grown",
+            (false, true) => "slice_mut",
+            (false, false) => "slice",
+        };
         out.struct_field(&t.values.field, &next_array(slice));
         out.close(";");
     }
@@ -121,6 +129,13 @@ unsafe fn slice<'a, T>(raw: RawArray) -> &'a [T] {
     }
     // SAFETY: the caller of the entry says so.
     unsafe { std::slice::from_raw_parts(raw.data.cast(), raw.len) }
+}
+";
+
+const GROWN: &str = "
+unsafe fn grown<'a, T>(raw: RawArray) -> &'a mut Grown<T> {
+    // SAFETY: the caller of the entry says that it points to an array that grows.
+    unsafe { &mut *raw.data.cast() }
 }
 ";
 

@@ -8,7 +8,7 @@ use super::spec::KernelSpec;
 use super::validate::error;
 use crate::code::naming::Naming;
 use crate::code::realise::size;
-use crate::code::{AccessProof, Argument, Body, Doc, Expr, Lines, VarId};
+use crate::code::{AccessProof, IndexWidth, Argument, Body, Doc, Expr, Lines, VarId};
 use crate::formula::{Arith, Name};
 use crate::iterspace::{Operand, Role};
 use crate::loops::Statement;
@@ -182,6 +182,7 @@ impl<'a> Functions<'a> {
         self.opening("pub fn kernel_validated", &parameters, result, out);
         for t in &self.signature.tensors {
             match t.role {
+                Role::Output if t.grown => {}
                 Role::Output => out.line(&format!("{}.validate()?;", t.argument)),
                 Role::Input => {
                     let tensor = Doc::text(t.argument.clone());
@@ -191,9 +192,25 @@ impl<'a> Functions<'a> {
         }
         self.comparisons(out);
         self.small_enough(out);
+        let grown = self.signature.tensors.iter().find(|t| t.grown);
+        let grown = grown.filter(|_| self.spec.index_width == IndexWidth::U32);
+        if let Some(t) = grown {
+            for d in 0..t.layout.rank() {
+                let large = dimension(&t.argument, d).cast("u64").binary(">", Doc::text("1 << 32"));
+                let what = format!("coordinates of {} fit 32 bits", t.argument);
+                refuse_if(&large, &what, Doc::text(d.to_string()), out);
+            }
+        }
         out.line("// SAFETY: every property that the core relies on holds.");
         let call = Doc::call("kernel_unchecked", self.passed(|input| Doc::text(input)));
         out.in_unsafe(&call, ";");
+        if let Some(t) = grown {
+            let stored = Doc::text(t.argument.clone()).field(&t.values.field);
+            let stored = stored.method("len", Vec::new()).cast("u64");
+            let large = stored.binary(">", Doc::call("u64::from", vec![Doc::text("u32::MAX")]));
+            let what = format!("numbers of entries of {} fit 32 bits", t.argument);
+            refuse_if(&large, &what, Doc::text("0"), out);
+        }
         out.line("Ok(())");
         out.close("");
     }
@@ -283,7 +300,12 @@ impl<'a> Functions<'a> {
         );
         self.opening("pub unsafe fn kernel_unchecked", &self.parameters("_"), "", out);
         let output = &self.signature.tensors[0];
-        if self.spec.space().assigns {
+        if output.grown {
+            for a in output.arrays.iter().chain([&output.values]) {
+                let array = Doc::text(output.argument.clone()).field(&a.field);
+                out.statement(&array.method("clear", Vec::new()));
+            }
+        } else if self.spec.space().assigns {
             let zero = crate::code::Expr::zero(self.spec.space().output().value_type);
             let values = Doc::text(output.argument.clone()).field(&output.values.field);
             let zero = Doc::text(self.body.print_expr(&zero));
@@ -324,7 +346,7 @@ impl<'a> Functions<'a> {
                 return (t.role == Role::Output, tensor().field(&t.values.field));
             }
             if let Some(a) = t.arrays.iter().find(|a| a.renamed == *renamed) {
-                return (false, tensor().field(&a.field));
+                return (t.grown, tensor().field(&a.field));
             }
         }
         (false, Doc::text(""))

@@ -15,11 +15,19 @@ pub(super) fn c_header(signature: &Signature, entry: &str) -> String {
         for (name, ..) in &t.counts {
             sizes.push(format!("the size {name} of {}", t.tensor));
         }
+        let written = match (t.grown, t.role) {
+            (true, _) => "; data points to a siskin_grown, which the kernel fills",
+            (false, Role::Output) => "; the kernel writes them",
+            (false, Role::Input) => "",
+        };
         for a in &t.arrays {
             let element = c_type(a.element.rust_name());
-            arrays.push(format!("index array {} of {}, elements: {element}", a.name, t.tensor));
+            let grown = if t.grown { written } else { "" };
+            arrays.push(format!(
+                "index array {} of {}, elements: {element}{grown}",
+                a.name, t.tensor
+            ));
         }
-        let written = if t.role == Role::Output { "; the kernel writes them" } else { "" };
         let element = c_type(t.values.element.rust_name());
         arrays.push(format!("values of {}, elements: {element}{written}", t.tensor));
     }
@@ -61,7 +69,7 @@ typedef struct {{
     size_t len;
 }} siskin_array;
 #endif
-
+{grown}
 /* Checks that the lengths fit and that the index arrays have the properties that their layouts
  * declare, then runs. Returns 0 if it ran; 1 if it refused, and then nothing was written. */
 int32_t {entry}_checked(const size_t *sizes, const siskin_array *arrays);
@@ -75,6 +83,7 @@ void {entry}(const size_t *sizes, const siskin_array *arrays);
 
 #endif
 ",
+        grown = if signature.tensors.iter().any(|t| t.grown) { GROWN } else { "" },
         version = env!("CARGO_PKG_VERSION"),
         size_count = sizes.len(),
         array_count = arrays.len(),
@@ -82,6 +91,19 @@ void {entry}(const size_t *sizes, const siskin_array *arrays);
         arrays = list("arrays", &arrays),
     )
 }
+
+const GROWN: &str = "
+#ifndef SISKIN_GROWN
+#define SISKIN_GROWN
+/* An array that grows. `reserve` makes room for that many elements behind the first `len`. */
+typedef struct siskin_grown {
+    void *data;
+    size_t len;
+    size_t capacity;
+    void (*reserve)(struct siskin_grown *array, size_t more);
+} siskin_grown;
+#endif
+";
 
 /// The C type of an element.
 fn c_type(rust: &str) -> &'static str {

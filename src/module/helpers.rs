@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use super::spec::KernelSpec;
 use super::{probing, validate};
 use crate::code::{
-    Access, Assign, Block, Body, Element, Expr, Load, Origin, Part, Stmt, template, visit,
+    Access, Assign, Block, Body, Element, Expr, Load, Origin, Part, Stmt, Workspace, template,
+    visit,
 };
 use crate::diagnostic::Result;
 use crate::operators::rust;
+use crate::synth::workspaces;
 use crate::tensor::ValueType;
 
 /// What the code calls.
@@ -98,6 +100,12 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
     if calls.sum {
         out.push_str(&sum(spec.space().output().value_type));
     }
+    if spec.assembled.is_some() {
+        out.push_str(GROWN);
+    }
+    if let Some(workspace) = used_workspace(body) {
+        out.push_str(&workspace_items(&workspace.template)?);
+    }
     if calls.shared || calls.private {
         out.push_str(CHUNKS);
     }
@@ -125,6 +133,23 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
         out.push_str(&probing::items(validation.misplaced));
     }
     Ok(out)
+}
+
+fn used_workspace(body: &Body) -> Option<&Workspace> {
+    let mut found = None;
+    visit(&body.block, &mut |part| {
+        if let Part::Expr(Expr::NewWorkspace { workspace, .. }) = part {
+            found = Some(*workspace);
+        }
+    });
+    found.map(|id| body.space_of(id))
+}
+
+/// The type that implements a workspace.
+fn workspace_items(name: &str) -> Result<String> {
+    let template = workspaces()?.into_iter().find(|w| w.name == *name);
+    let code = template.map(|w| template::workspace_items(&w)).transpose()?.unwrap_or_default();
+    Ok(format!("\n{}\n", code.trim()))
 }
 
 /// The operators that the code calls, one function for each type.
@@ -250,6 +275,106 @@ fn summing(t: ValueType) -> String {
         .replace("ZERO", zero(t))
         .replace("ADD", &add(t, "*total", "part"))
 }
+
+const GROWN: &str = "
+/// An array that grows: what `Vec` is, for callers in any language.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Grown<T> {
+    data: *mut T,
+    len: usize,
+    capacity: usize,
+    /// Makes room for so many elements behind the first `len`.
+    reserve: unsafe extern \"C\" fn(array: *mut Grown<T>, more: usize),
+}
+
+impl<T: Copy> Grown<T> {
+    /// No elements.
+    pub fn new() -> Self {
+        let mut empty = std::mem::ManuallyDrop::new(Vec::new());
+        Grown {
+            data: empty.as_mut_ptr(),
+            len: 0,
+            capacity: 0,
+            reserve: reserve::<T>,
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    #[inline(always)]
+    pub fn push(&mut self, element: T) {
+        if self.len == self.capacity {
+            // SAFETY: the array is one that `reserve` was given with.
+            unsafe { (self.reserve)(self, 1) };
+        }
+        // SAFETY: there is room behind the elements.
+        unsafe { self.data.add(self.len).write(element) };
+        self.len += 1;
+    }
+
+    /// So many elements; new ones are copies of `element`.
+    pub fn resize(&mut self, len: usize, element: T) {
+        self.len = self.len.min(len);
+        while self.len < len {
+            self.push(element);
+        }
+    }
+}
+
+impl<T: Copy> Default for Grown<T> {
+    fn default() -> Self {
+        Grown::new()
+    }
+}
+
+impl<T> std::ops::Deref for Grown<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: so many elements were written.
+        unsafe { std::slice::from_raw_parts(self.data, self.len) }
+    }
+}
+
+impl<T> std::ops::DerefMut for Grown<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: so many elements were written.
+        unsafe { std::slice::from_raw_parts_mut(self.data, self.len) }
+    }
+}
+
+impl<T: Copy> From<Grown<T>> for Vec<T> {
+    fn from(array: Grown<T>) -> Vec<T> {
+        let array = std::mem::ManuallyDrop::new(array);
+        // SAFETY: what is owned here was allocated as a `Vec`.
+        unsafe { Vec::from_raw_parts(array.data, array.len, array.capacity) }
+    }
+}
+
+impl<T> Drop for Grown<T> {
+    fn drop(&mut self) {
+        // SAFETY: as above; arrays of other callers are only borrowed.
+        drop(unsafe { Vec::from_raw_parts(self.data, self.len, self.capacity) });
+    }
+}
+
+/// # Safety
+/// The array was made by [`Grown::new`].
+unsafe extern \"C\" fn reserve<T>(array: *mut Grown<T>, more: usize) {
+    // SAFETY: the caller says so.
+    unsafe {
+        let array = &mut *array;
+        let vec = Vec::from_raw_parts(array.data, array.len, array.capacity);
+        let mut vec = std::mem::ManuallyDrop::new(vec);
+        vec.reserve(more);
+        array.data = vec.as_mut_ptr();
+        array.capacity = vec.capacity();
+    }
+}
+";
 
 const AT: &str = "
 /// `array[k]` where `k` is proved to be in bounds.

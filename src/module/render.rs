@@ -66,12 +66,15 @@ impl Module {
 /// fails.
 pub fn render(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<Module> {
     let spaces: Vec<&Space> = spec.statements.iter().map(|s| &s.space).collect();
-    let mut body = realise::declare(&spaces, spec.index_width, spec.is_parallel());
-    let loops = loops::build(&spec.statements);
+    let assembled = spec.assembled.as_deref();
+    let mut body =
+        realise::declare(&spaces, spec.index_width, spec.is_parallel(), assembled);
+    let loops = loops::build(&spec.statements, assembled.map(|a| &a.assembling));
     loops.verify(&spec.space().params())?;
     let codes = realise::templates(&loops, prover)?;
     let mut path = Path::new(&spec.space().theory, prover);
-    body = realise::realise(body, &loops, &codes, &mut path)?;
+    let assembled = assembled.map(|assembled| (assembled, &spec.space().op));
+    body = realise::realise(body, &loops, &codes, assembled, &mut path)?;
     drop(path);
     body.drop_unused();
     body.verify()?;

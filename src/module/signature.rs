@@ -11,7 +11,8 @@ use crate::code::{Element, IndexWidth};
 use crate::formula::Name;
 use crate::iterspace::{Operand, Role};
 use crate::layout::checks::admits_negative;
-use crate::layout::{Layout, SizeSource};
+use crate::layout::{IndexArray, Layout, SizeSource};
+use crate::loops::Assembled;
 
 /// The parameters of a kernel, in order: tensors (the output first), extents, threads.
 ///
@@ -40,6 +41,8 @@ pub struct TensorSignature {
     pub counts: Vec<(Name, String, Name)>,
     pub arrays: Vec<ArrayField>,
     pub values: ArrayField,
+    /// Its arrays grow: the kernel makes them.
+    pub grown: bool,
     /// The input whose positions an output reuses.
     pub shares: Option<Name>,
     /// The parameters of the logical dimensions.
@@ -102,6 +105,7 @@ impl Signature {
         let space = spec.space();
         let mut arguments = Naming::new();
         let mut types = Naming::new();
+        ["Grown", "Workspace"].into_iter().for_each(|name| types.reserve(name));
         let mut tensors: Vec<TensorSignature> = Vec::new();
         for o in &space.operands {
             if tensors.iter().any(|t| t.tensor == o.tensor) {
@@ -109,18 +113,24 @@ impl Signature {
             }
             // One struct for one layout and type of values, whatever tensors have it.
             let element = Element::Value(o.value_type);
-            let mut alike = tensors.iter().filter(|t| t.layout == o.layout);
+            let assembled = spec.assembled.as_ref().filter(|a| a.tensor == o.tensor);
+            let layout = assembled.map_or(&o.layout, |a| &a.layout);
+            let mut alike = tensors.iter().filter(|t| t.layout == *layout);
             let same = alike.clone().find(|t| t.values.element == element);
             let type_name = match (same, alike.next()) {
                 (Some(t), _) => t.type_name.clone(),
-                (None, None) => fresh_type(&mut types, &struct_name(&o.layout), o.layout.rank()),
+                (None, None) => fresh_type(&mut types, &struct_name(layout), layout.rank()),
                 (None, Some(_)) => {
-                    let wish = format!("{} {}", o.layout.name, o.value_type);
-                    fresh_type(&mut types, &camel_case(&wish), o.layout.rank())
+                    let wish = format!("{} {}", layout.name, o.value_type);
+                    fresh_type(&mut types, &camel_case(&wish), layout.rank())
                 }
             };
             let argument = arguments.fresh(&o.tensor);
-            tensors.push(tensor(o, argument, type_name, spec.index_width));
+            let mut tensor = tensor(o, argument, type_name, spec.index_width);
+            if let Some(assembled) = assembled {
+                tensor.assembled(assembled, spec.index_width);
+            }
+            tensors.push(tensor);
         }
         let carried = |extent: &Name| space.operands.iter().any(|o| o.extents.contains(extent));
         let extents = space
@@ -205,6 +215,7 @@ fn tensor(o: &Operand, argument: String, type_name: String, width: IndexWidth) -
         counts,
         arrays,
         values,
+        grown: false,
         shares: o.shares.clone(),
         dims: o.extents.clone(),
         fields,
@@ -212,6 +223,25 @@ fn tensor(o: &Operand, argument: String, type_name: String, width: IndexWidth) -
 }
 
 impl TensorSignature {
+    /// The kernel makes the arrays.
+    fn assembled(&mut self, assembled: &Assembled, width: IndexWidth) {
+        let layout = &assembled.layout;
+        let fields = Fields::of(layout);
+        let index = |(a, renamed): (&IndexArray, &Name)| ArrayField {
+            name: a.name.clone(),
+            renamed: renamed.clone(),
+            field: fields.get(&a.name).to_string(),
+            element: Element::Index { signed: admits_negative(a), width },
+        };
+        self.arrays = layout.arrays.values().zip(assembled.arrays.values()).map(index).collect();
+        self.values.name = layout.value.name.clone();
+        self.values.renamed = assembled.values.clone();
+        self.values.field = fields.get(&layout.value.name).to_string();
+        // Their lengths say how many there are.
+        self.counts = Vec::new();
+        (self.layout, self.fields, self.grown) = (layout.clone(), fields, true);
+    }
+
     /// The struct's name: what is written has mutable values.
     pub fn struct_name(&self) -> String {
         match self.role {

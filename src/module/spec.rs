@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::code::IndexWidth;
 use crate::iterspace::Space;
-use crate::loops::Statement;
+use crate::loops::{Assembled, Statement};
 use crate::program::Program;
 
 /// Everything a kernel is made from.
@@ -14,6 +14,8 @@ pub struct KernelSpec {
     /// One per choice of relation pieces; run one after the other.
     pub statements: Vec<Statement>,
     pub index_width: IndexWidth,
+    /// How the result is made, if its structure is not known before.
+    pub assembled: Option<Rc<Assembled>>,
 }
 
 impl KernelSpec {

@@ -17,6 +17,10 @@ pub(super) fn items(signature: &Signature, width: IndexWidth) -> (String, valida
         }
         definition(t, &mut out);
         out.blank();
+        if t.grown {
+            done.push(name);
+            continue;
+        }
         out.open(&format!("impl {name}<'_>"));
         out.line("/// Checks lengths and every declared property of the index arrays.");
         out.open("pub fn validate(&self) -> Result<(), Error>");
@@ -59,6 +63,13 @@ fn definition(t: &TensorSignature, out: &mut Lines) {
     out.line(&format!("pub dims: [usize; {}],", t.layout.rank()));
     for (_, field, _) in &t.counts {
         out.line(&format!("pub {field}: usize,"));
+    }
+    if t.grown {
+        for a in t.arrays.iter().chain([&t.values]) {
+            out.line(&format!("pub {}: &'a mut Grown<{}>,", a.field, a.element.rust_name()));
+        }
+        out.close("");
+        return;
     }
     for a in &t.arrays {
         out.line(&format!("pub {}: &'a [{}],", a.field, a.element.rust_name()));

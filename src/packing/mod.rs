@@ -16,6 +16,7 @@
 
 mod accumulate;
 mod agree;
+mod append;
 mod arrays;
 mod bounds;
 mod columns;
@@ -47,6 +48,7 @@ mod sort;
 mod store;
 mod ties;
 
+pub use append::{Appending, Group, Numbered};
 pub use convert::convert;
 pub use elements::pack_array;
 pub use options::{IndexWidth, PackOptions};

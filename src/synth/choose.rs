@@ -24,6 +24,11 @@ const ASSUMED_EXTENT: f64 = 10_000.0;
 const ASSUMED_SEGMENT: f64 = 10.0;
 
 impl Sizes {
+    /// The value of an extent, or what is assumed of it.
+    pub fn extent(&self, name: &Name) -> f64 {
+        self.params.get(name).copied().unwrap_or(ASSUMED_EXTENT)
+    }
+
     /// Estimated value of `affine`; loop variables are taken at the middle of their range.
     fn estimate(&self, affine: &Affine, trips: &IndexMap<Name, f64>) -> f64 {
         let mut total = affine.offset() as f64;
@@ -106,14 +111,22 @@ fn values(index: &Name, nest: &Nest, trips: &IndexMap<Name, f64>, sizes: &Sizes)
 }
 
 fn evaluate(template: &Template, queries: f64, length: f64, states: f64) -> Result<f64> {
+    let sizes = [("queries", queries), ("length", length), ("states", states)];
+    price(&template.name, &template.cost, &sizes)
+}
+
+/// The value of a formula of template `name` over some sizes.
+pub(super) fn price(name: &str, formula: &str, sizes: &[(&str, f64)]) -> Result<f64> {
     let mut env = minijinja::Environment::new();
     env.add_function("log2", f64::log2);
+    let known: Vec<&str> = sizes.iter().map(|(name, _)| *name).collect();
     let wrong = |e: minijinja::Error| {
-        Diagnostic::new(Code::Find, format!("cost formula of template `{}`: {e}", template.name))
-            .help("it may use queries, length, states, log2(), + - * / and parentheses")
+        Diagnostic::new(Code::Find, format!("formula `{formula}` of template `{name}`: {e}"))
+            .help(format!("it may use {}, log2(), + - * / and parentheses", known.join(", ")))
     };
-    let expression = env.compile_expression(&template.cost).map_err(wrong)?;
-    let value = expression.eval(minijinja::context! { queries, length, states }).map_err(wrong)?;
+    let expression = env.compile_expression(formula).map_err(wrong)?;
+    let sizes: std::collections::BTreeMap<&str, f64> = sizes.iter().copied().collect();
+    let value = expression.eval(minijinja::value::Serde(&sizes)).map_err(wrong)?;
     f64::try_from(value).map_err(wrong)
 }
 

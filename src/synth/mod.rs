@@ -26,6 +26,7 @@ mod state_indices;
 mod template;
 mod verdict;
 mod vocabulary;
+mod workspace;
 
 pub use choose::{Sizes, cheapest, cost};
 pub use plan::{Direction, KeyPart, Placement, Plan, StateIndex};
@@ -34,3 +35,4 @@ pub use prove::{Attempt, Find, Proved, refutations, synthesize};
 pub use skip::{TileGuard, tile_guards};
 pub use template::{Obligation, Template, templates};
 pub use verdict::{Refutation, Verdict};
+pub use workspace::{Gathered, WorkspaceTemplate, cheapest_workspace, workspaces};

@@ -84,12 +84,12 @@ pub fn code(study: &Study, plans: &HashMap<usize, &Proved<Plan>>) -> Body {
         assert!(statement.choose(k, &plan.template.name), "{plan} is not proved");
     }
     let mut prover = Z3Prover::new().with_any_model();
-    let loops = loops::build(&[statement]);
+    let loops = loops::build(&[statement], None);
     let codes = realise::templates(&loops, &mut prover).unwrap_or_else(|e| panic!("{e:#?}"));
-    let body = realise::declare(&[&study.space], IndexWidth::U32, false);
+    let body = realise::declare(&[&study.space], IndexWidth::U32, false, None);
     let mut path = Path::new(&study.space.theory, &mut prover);
     let body =
-        realise::realise(body, &loops, &codes, &mut path).unwrap_or_else(|e| panic!("{e:#?}"));
+        realise::realise(body, &loops, &codes, None, &mut path).unwrap_or_else(|e| panic!("{e:#?}"));
     body.verify().unwrap_or_else(|e| panic!("{e:#?}"));
     body
 }

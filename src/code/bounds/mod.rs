@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 pub use proof::BoundsProof;
 
 use crate::code::ir::{
-    Access, ArrayId, BinaryOp, Block, Body, Element, Expr, Load, Origin, Stmt, Type, VarId,
+    Access, ArrayId, BinaryOp, Block, Body, Combine, Element, Expr, Load, Origin, Stmt, Type, VarId,
 };
 use crate::code::meaning::Meaning;
 use crate::code::path::Path;
@@ -187,6 +187,27 @@ impl Walker<'_, '_> {
                 self.expr(value);
                 self.place(place);
             }
+            Stmt::Push { value, .. } => self.expr(value),
+            Stmt::Combine(c) => {
+                c.key.iter_mut().for_each(|part| self.expr(part));
+                self.expr(&mut c.value);
+                self.key(c);
+            }
+            Stmt::Drain(d) => {
+                let shape = self.body.workspace_of(d.workspace).map(|w| w.shape.clone());
+                self.forget_assigned(&d.body);
+                let depth = self.path.depth();
+                // Only keys below the shape were combined.
+                for (var, extent) in d.key.iter().zip(shape.into_iter().flatten()) {
+                    let v = Affine::var(self.name(*var));
+                    let facts = self.meaning(|m| m.range(&v, &Expr::int(0), &extent));
+                    self.natural(*var);
+                    self.path.enter(&Self::constraints(facts));
+                }
+                self.block(&mut d.body);
+                self.path.leave_to(depth);
+                self.forget_assigned(&d.body);
+            }
             Stmt::Allocate { array, fill } => {
                 self.expr(fill);
                 let _ = array;
@@ -266,6 +287,34 @@ impl Walker<'_, '_> {
                 self.forget_assigned(&p.body);
                 self.path.leave_to(depth);
             }
+        }
+    }
+
+    /// Whether the key of a workspace is below its shape.
+    fn key(&mut self, c: &mut Combine) {
+        let Some(workspace) = self.body.workspace_of(c.workspace) else { return };
+        let inside = c.key.iter().zip(&workspace.shape).all(|(part, extent)| {
+            let (part, extent) = self.meaning(|m| (m.arith(part), m.arith(extent)));
+            let (Some(part), Some(extent)) = (part, extent) else { return false };
+            self.path.is_inside(&part, &extent)
+        });
+        let parts: Vec<String> = c.key.iter().map(|e| self.body.print_expr(e)).collect();
+        let name = &self.body.var(c.workspace).name;
+        self.shown(format!("{name}[{}]", parts.join(", ")), inside, &mut c.access);
+    }
+
+    /// Notes what was proved of an access.
+    fn shown(&mut self, access: String, proved: bool, how: &mut Access) {
+        *how = match proved {
+            true => {
+                self.proofs += 1;
+                Access::Proved(BoundsProof::new(self.proofs))
+            }
+            false => Access::Checked,
+        };
+        let shown = AccessProof { access, proved };
+        if !self.accesses.contains(&shown) {
+            self.accesses.push(shown);
         }
     }
 
@@ -358,17 +407,7 @@ impl Walker<'_, '_> {
             self.beyond.push(load.array);
         }
         let text = self.body.print_place(load);
-        load.access = match proved {
-            true => {
-                self.proofs += 1;
-                Access::Proved(BoundsProof::new(self.proofs))
-            }
-            false => Access::Checked,
-        };
-        let shown = AccessProof { access: text, proved };
-        if !self.accesses.contains(&shown) {
-            self.accesses.push(shown);
-        }
+        self.shown(text, proved, &mut load.access);
     }
 
     /// Whether an element whose declaration gives no range follows to be at most a size from other

@@ -115,6 +115,11 @@ impl<'b> Machine<'b, '_> {
                 self.tables.push(Table::default());
                 Value::Table(self.tables.len() - 1)
             }
+            Expr::NewWorkspace { .. } => return Err(ill_formed("a workspace that is not bound")),
+            Expr::Len(array) => {
+                let len = self.arrays[array.index()].len();
+                Value::Unsigned(len.ok_or_else(|| ill_formed("no array grows"))?)
+            }
             Expr::Key(parts) => {
                 let mut key = Vec::with_capacity(parts.len());
                 for part in parts {

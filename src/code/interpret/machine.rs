@@ -2,12 +2,15 @@
 
 use std::ops::ControlFlow;
 
+use rustc_hash::FxHashMap;
+
 use super::fault::{Fault, Reason};
-use super::storage::{Storage, Table};
+use super::storage::{Elements, Storage, Table};
 use super::symbols::Symbols;
-use super::value::{Value, arithmetic};
+use super::value::{Number, Value, arithmetic};
 use crate::code::ir::{
-    ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, IndexWidth, LabelId, Load, Stmt, VarId,
+    ArrayId, Assign, BinaryOp, Block, Body, Combination, Combine, Drain, Element, Expr, IndexWidth,
+    LabelId, Load, Origin, Stmt, VarId,
 };
 
 /// A run.
@@ -17,12 +20,21 @@ pub struct Machine<'b, 'a> {
     pub(super) variables: Vec<Option<Value>>,
     pub(super) arrays: Vec<Storage<'a>>,
     pub(super) tables: Vec<Table>,
+    /// By the variable that holds it.
+    workspaces: FxHashMap<VarId, Workspace>,
     pub(super) width: IndexWidth,
     pub(super) threads: usize,
     fuel: u64,
     /// Within a parallel loop whose threads share the output: the chunk, and by which chunk each
     /// element was touched.
     pub(super) touched: Option<(ArrayId, usize, Vec<usize>)>,
+}
+
+/// A workspace of a run.
+struct Workspace {
+    shape: Vec<usize>,
+    begin: Number,
+    elements: Elements,
 }
 
 /// Where control goes after a statement.
@@ -57,6 +69,7 @@ impl<'b, 'a> Machine<'b, 'a> {
             variables,
             arrays,
             tables: Vec::new(),
+            workspaces: FxHashMap::default(),
             width: width.unwrap_or_default(),
             threads,
             fuel,
@@ -104,7 +117,9 @@ impl<'b, 'a> Machine<'b, 'a> {
     pub(super) fn unbind(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::Let { var, .. } => self.variables[var.index()] = None,
-            Stmt::Allocate { array, .. } => self.arrays[array.index()] = Storage::Absent,
+            Stmt::Allocate { array, .. } if self.body.arr(*array).origin == Origin::Local => {
+                self.arrays[array.index()] = Storage::Absent;
+            }
             _ => {}
         }
     }
@@ -128,6 +143,13 @@ impl<'b, 'a> Machine<'b, 'a> {
         self.step()?;
         match stmt {
             Stmt::Comment(_) => {}
+            Stmt::Let { var, value: Expr::NewWorkspace { workspace, begin }, .. } => {
+                let shape = self.body.space_of(*workspace).shape.iter();
+                let shape = shape.map(|e| self.unsigned(e)).collect::<Result<Vec<_>, _>>()?;
+                let begin = self.number(begin)?;
+                let elements = Elements::default();
+                self.workspaces.insert(*var, Workspace { shape, begin, elements });
+            }
             Stmt::Let { var, value, .. } => {
                 let value = self.expr(value)?;
                 self.variables[var.index()] = Some(value);
@@ -143,6 +165,13 @@ impl<'b, 'a> Machine<'b, 'a> {
             }
             Stmt::Store { place, op, value } => self.store(place, *op, value, stmt)?,
             Stmt::Allocate { array, fill } => self.allocate(*array, fill)?,
+            Stmt::Push { array, value } => {
+                let value = self.expr(value)?;
+                let done = self.arrays[array.index()].push(&value);
+                done.ok_or_else(|| ill_formed("an array is given something else than it holds"))?;
+            }
+            Stmt::Combine(c) => self.combine(c)?,
+            Stmt::Drain(d) => return self.drain(d),
             Stmt::If { condition, then, otherwise } => {
                 return match self.condition(condition)? {
                     true => self.block(then),
@@ -292,6 +321,58 @@ impl<'b, 'a> Machine<'b, 'a> {
         })
     }
 
+    fn number(&mut self, e: &'b Expr) -> Result<Number, Fault> {
+        match self.expr(e)? {
+            Value::Number(number) => Ok(number),
+            _ => Err(ill_formed("a value is wanted").into()),
+        }
+    }
+
+    fn combined(&mut self, by: &'b Combination, old: Number, new: Number) -> Result<Number, Fault> {
+        self.variables[by.old.index()] = Some(Value::Number(old));
+        self.variables[by.new.index()] = Some(Value::Number(new));
+        let result = self.number(&by.result);
+        self.variables[by.old.index()] = None;
+        self.variables[by.new.index()] = None;
+        result
+    }
+
+    fn combine(&mut self, c: &'b Combine) -> Result<(), Fault> {
+        let mut key = Vec::new();
+        for part in &c.key {
+            key.push(self.unsigned(part)?);
+        }
+        let value = self.number(&c.value)?;
+        let wrong = || ill_formed("nothing is combined into no workspace");
+        let workspace = self.workspaces.get(&c.workspace).ok_or_else(wrong)?;
+        if let Some((part, extent)) = key.iter().zip(&workspace.shape).find(|(k, n)| k >= n) {
+            let access = format!("{}[{part}]", self.body.var(c.workspace).name);
+            let (subscripts, len) = (key.clone(), *extent);
+            return Err(Reason::OutOfBounds { access, subscripts, len }.into());
+        }
+        let old = workspace.elements.get(&key).copied().unwrap_or(workspace.begin);
+        let new = self.combined(&c.by, old, value)?;
+        if let Some(workspace) = self.workspaces.get_mut(&c.workspace) {
+            workspace.elements.insert(key, new);
+        }
+        Ok(())
+    }
+
+    fn drain(&mut self, d: &'b Drain) -> Flow {
+        let wrong = || ill_formed("no workspace is emptied");
+        let workspace = self.workspaces.get_mut(&d.workspace).ok_or_else(wrong)?;
+        for (key, value) in std::mem::take(&mut workspace.elements) {
+            for (var, part) in d.key.iter().zip(key) {
+                self.variables[var.index()] = Some(Value::Unsigned(part));
+            }
+            self.variables[d.value.index()] = Some(Value::Number(value));
+            if let Some(flow) = self.turn(&d.body)? {
+                return Ok(flow);
+            }
+        }
+        ON
+    }
+
     fn allocate(&mut self, array: ArrayId, fill: &'b Expr) -> Result<(), Fault> {
         let fill = self.unsigned(fill)?;
         let mut len: usize = 1;
@@ -323,6 +404,11 @@ impl<'b, 'a> Machine<'b, 'a> {
                 format!("{} {} {}", body.print_place(place), op(o), text(value))
             }
             Stmt::Allocate { array, .. } => format!("let {} = vec![…]", body.arr(*array).name),
+            Stmt::Push { array, value } => {
+                format!("{}.push({})", body.arr(*array).name, text(value))
+            }
+            Stmt::Combine(c) => format!("{}.combine({})", body.var(c.workspace).name, text(&c.value)),
+            Stmt::Drain(d) => format!("{}.drain()", body.var(d.workspace).name),
             Stmt::If { condition, .. } => format!("if {}", text(condition)),
             Stmt::While { condition, .. } => format!("while {}", text(condition)),
             Stmt::For { var, lo, hi, .. } => {

@@ -59,7 +59,8 @@ impl<'b> Interpreter<'b> {
         Interpreter { body, symbols: Symbols::of(body) }
     }
 
-    /// Runs the body for at most `fuel` steps. What comes back are the outputs.
+    /// Runs the body for at most `fuel` steps. What comes back are the outputs; index arrays that grew as
+    /// `i64`.
     ///
     /// # Errors
     /// The first thing that goes wrong.
@@ -77,6 +78,8 @@ impl<'b> Interpreter<'b> {
                     Some(values) => Storage::Written((*values).clone()),
                     None => Storage::Absent,
                 },
+                (Element::Value(ty), Origin::Grown) => Storage::Written(Values::empty(ty)),
+                (_, Origin::Grown) => Storage::Positions(Vec::new()),
                 _ => Storage::Absent,
             });
         }
@@ -89,8 +92,15 @@ impl<'b> Interpreter<'b> {
         machine.run()?;
         let mut out = IndexMap::new();
         for ((_, array), storage) in self.body.arrays().zip(machine.into_arrays()) {
-            if let Storage::Written(values) = storage {
-                out.insert(array.name.clone(), values);
+            match storage {
+                Storage::Written(values) => {
+                    out.insert(array.name.clone(), values);
+                }
+                Storage::Positions(list) if array.origin == Origin::Grown => {
+                    let numbers = list.into_iter().map(|n| n as i64).collect();
+                    out.insert(array.name.clone(), Values::I64(numbers));
+                }
+                _ => {}
             }
         }
         Ok(out)

@@ -1,5 +1,7 @@
 //! The arrays and tables of a run.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
 use super::value::{Number, Value};
@@ -14,9 +16,12 @@ pub enum Storage<'a> {
     Index(&'a IndexData),
     Values(&'a Values),
     Written(Values),
-    /// State of a find.
+    /// State of a find, and index arrays that grow.
     Positions(Vec<usize>),
 }
+
+/// A workspace: the elements that were combined, by their keys.
+pub type Elements = BTreeMap<Vec<usize>, Number>;
 
 impl Storage<'_> {
     /// `None` if there is no array.
@@ -49,6 +54,26 @@ impl Storage<'_> {
             }
             (Storage::Positions(list), Value::Unsigned(x)) => {
                 list[k] = *x;
+                Some(())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Storage<'_> {
+    /// One element more. `None` if the array does not grow or holds something else.
+    pub fn push(&mut self, value: &Value) -> Option<()> {
+        match (self, value) {
+            (Storage::Written(values), Value::Number(x)) => {
+                let n = values.len();
+                let mut one = Values::zeros(values.value_type(), 1);
+                (x.value_type() == one.value_type()).then(|| x.store(&mut one, 0))?;
+                values.push_from(&one, 0);
+                (values.len() == n + 1).then_some(())
+            }
+            (Storage::Positions(list), Value::Unsigned(x)) => {
+                list.push(*x);
                 Some(())
             }
             _ => None,

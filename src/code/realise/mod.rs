@@ -12,6 +12,7 @@
 //! ```
 //! Every access is tested until the bounds pass has seen it.
 
+mod assemble;
 mod finds;
 mod integers;
 mod nodes;
@@ -19,6 +20,7 @@ mod state;
 mod values;
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -31,12 +33,18 @@ use crate::diagnostic::Result;
 use crate::formula::{Affine, Arith, Call, Constraint, Formula, Name};
 use crate::iterspace::{Operand, Role, Space};
 use crate::layout::checks::admits_negative;
-use crate::loops::{Loops, Place, SearchId};
-use crate::operators::Value;
+use crate::loops::{Assembled, Loops, Place, SearchId};
+use crate::operators::{Operator, Value};
 use crate::prover::Prover;
 
-/// The arguments of a kernel's core and their declarations; no statements yet.
-pub fn declare(spaces: &[&Space], width: IndexWidth, threads: bool) -> Body {
+/// The arguments of a kernel's core and their declarations; no statements yet. An assembled result has
+/// arrays that grow.
+pub fn declare(
+    spaces: &[&Space],
+    width: IndexWidth,
+    threads: bool,
+    assembled: Option<&Assembled>,
+) -> Body {
     let mut body = Body::default();
     let Some(space) = spaces.first() else { return body };
     for p in space.params() {
@@ -49,7 +57,10 @@ pub fn declare(spaces: &[&Space], width: IndexWidth, threads: bool) -> Body {
             continue;
         }
         seen.push(&o.tensor);
-        declare_operand(&mut body, o, width);
+        match assembled.filter(|assembled| assembled.tensor == o.tensor) {
+            Some(assembled) => assemble::declare(&mut body, assembled, o.value_type, width),
+            None => declare_operand(&mut body, o, width),
+        }
     }
     if threads {
         let v = body.variable("threads", Type::Unsigned);
@@ -150,11 +161,18 @@ pub fn templates(loops: &Loops, prover: &mut dyn Prover) -> Result<Vec<Rc<FindCo
         .collect()
 }
 
-/// Appends the code of `loops` to `body`. `codes` are those of [`templates`].
+/// Appends the code of `loops` to `body`. `codes` are those of [`templates`]; an assembled result comes
+/// with the operator that combines its elements.
 ///
 /// # Errors
 /// If an operator does not exist for the types of its arguments.
-pub fn realise(body: Body, loops: &Loops, codes: &[Rc<FindCode>], path: &mut Path) -> Result<Body> {
+pub fn realise(
+    body: Body,
+    loops: &Loops,
+    codes: &[Rc<FindCode>],
+    assembled: Option<(&Assembled, &Arc<Operator>)>,
+    path: &mut Path,
+) -> Result<Body> {
     let mut realiser = Realiser {
         body,
         loops,
@@ -167,8 +185,14 @@ pub fn realise(body: Body, loops: &Loops, codes: &[Rc<FindCode>], path: &mut Pat
         hoisted: Vec::new(),
         ranges: FxHashMap::default(),
         states: FxHashMap::default(),
+        assembly: None,
     };
-    let block = realiser.block(&loops.body)?;
+    let mut block = Vec::new();
+    if let Some((assembled, op)) = assembled {
+        realiser.begin_result(assembled, op, &mut block)?;
+    }
+    block.extend(realiser.block(&loops.body)?);
+    realiser.end_result(&mut block);
     realiser.body.block.extend(block);
     Ok(realiser.body)
 }
@@ -199,6 +223,8 @@ pub(super) struct Realiser<'a, 'p> {
     /// Ranges of finds that a state bound to variables.
     ranges: FxHashMap<SearchId, (Expr, Expr)>,
     states: FxHashMap<SearchId, state::State>,
+    /// The result, if it is assembled.
+    assembly: Option<assemble::Assembly>,
 }
 
 impl Realiser<'_, '_> {

@@ -67,6 +67,12 @@ impl Realiser<'_, '_> {
                 let inner = self.block(body)?;
                 out.extend(guarded(vec![condition], inner));
             }
+            Node::Assemble(a) => self.assemble(a, out)?,
+            Node::Update(u) if self.assembly.is_some() => {
+                let value = self.computed(&u.value)?;
+                let gathered = self.gather(&u.target, value);
+                out.extend(gathered);
+            }
             Node::Update(u) => {
                 let value = self.computed(&u.value)?;
                 let sum = self.sums.iter().find(|(place, _)| *place == u.target);
@@ -206,8 +212,9 @@ impl Realiser<'_, '_> {
         }
         let mut targets: Vec<Place> = Vec::new();
         for u in &inside {
-            let new =
-                !targets.contains(&u.target) && !self.sums.iter().any(|(p, _)| *p == u.target);
+            let new = self.assembly.is_none()
+                && !targets.contains(&u.target)
+                && !self.sums.iter().any(|(p, _)| *p == u.target);
             if new && self.is_bound(&u.target) {
                 let element = self.place(&u.target);
                 if self.is_inside(&element) {
@@ -216,6 +223,15 @@ impl Realiser<'_, '_> {
             }
         }
         let adds = inside.iter().all(|u| u.op.is_sum());
+        if let ([update], true, true) = (inside.as_slice(), adds, self.gathers_one_element())
+            && let Some(code) = self.unrolled(l, &update.target, chunk)?
+        {
+            let (lo, hi) = self.range(&l.range, false);
+            let condition = Expr::binary(BinaryOp::Lt, lo, hi);
+            out.push(Stmt::If { condition, then: code, otherwise: Vec::new() });
+            self.hoisted.truncate(hoisted);
+            return Ok(out);
+        }
         if let ([target], [_]) = (targets.as_slice(), inside.as_slice())
             && adds
             && let Some(code) = self.unrolled(l, target, chunk)?
@@ -345,11 +361,15 @@ impl Realiser<'_, '_> {
         self.path.leave_to(depth);
         self.loaded.truncate(loaded);
         self.env = env;
-        let ty = self.element_type(target);
+        let ty = self.result_type(target);
         let sum = Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty }));
         let total = self.body.variable("sum", Type::Value(ty));
-        let store = self.store(target, Expr::Var(total));
-        Ok(Some(vec![Stmt::Let { var: total, mutable: false, value: sum }, store]))
+        let mut out = vec![Stmt::Let { var: total, mutable: false, value: sum }];
+        match self.assembly.is_some() {
+            true => out.extend(self.gather(target, Expr::Var(total))),
+            false => out.push(self.store(target, Expr::Var(total))),
+        }
+        Ok(Some(out))
     }
 
     /// The values and the update of a block that has nothing else.

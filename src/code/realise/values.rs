@@ -73,6 +73,11 @@ impl Realiser<'_, '_> {
         }
     }
 
+    /// The type of the elements of the output.
+    pub(super) fn result_type(&self, place: &Place) -> ValueType {
+        self.assembly.as_ref().map_or_else(|| self.element_type(place), |a| a.element_type())
+    }
+
     /// `value` combined into what is there.
     pub(super) fn combined(&self, op: &Arc<Operator>, before: Expr, value: Expr) -> Expr {
         let ty = self.value_type(&value);
@@ -129,7 +134,7 @@ impl Realiser<'_, '_> {
 }
 
 /// A use of an operator for arguments that meet in a type: as an operation of the language, if it is one.
-fn applied(op: &Arc<Operator>, generic: ValueType, mut args: Vec<Expr>) -> Expr {
+pub(super) fn applied(op: &Arc<Operator>, generic: ValueType, mut args: Vec<Expr>) -> Expr {
     use crate::operators::{Binary, Method};
     let is_argument = |e: &OpExpr, k: usize| matches!(e, OpExpr::Argument(n, _) if *n == k);
     let operation = match op.rust(generic) {

@@ -174,6 +174,9 @@ impl Copy<'_> {
             // The obligations of templates refuse these.
             Stmt::Hole(_)
             | Stmt::Store { .. }
+            | Stmt::Push { .. }
+            | Stmt::Combine(_)
+            | Stmt::Drain(_)
             | Stmt::Allocate { .. }
             | Stmt::Parallel(_)
             | Stmt::Given { .. } => return Ok(()),

@@ -33,7 +33,7 @@ use crate::synth::Template;
 
 pub use find_code::FindCode;
 pub use instantiate::{Declare, Filling, KeyPartCode, instantiate};
-pub use render::items;
+pub use render::{items, workspace_items};
 pub use variant::Variant;
 
 /// A template by name and text, in one variant.

@@ -316,7 +316,13 @@ impl Walk<'_> {
                 self.invariants(&path, "does not hold where the loop is left")?;
                 return Ok(Vec::new());
             }
-            Stmt::Hole(_) | Stmt::Store { .. } | Stmt::Allocate { .. } | Stmt::Parallel(_) => {
+            Stmt::Hole(_)
+            | Stmt::Store { .. }
+            | Stmt::Push { .. }
+            | Stmt::Combine(_)
+            | Stmt::Drain(_)
+            | Stmt::Allocate { .. }
+            | Stmt::Parallel(_) => {
                 return Err(refused(
                     self.code,
                     self.part,

@@ -6,7 +6,7 @@ use minijinja::{Environment, Value};
 
 use super::variant::Variant;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::synth::Template;
+use crate::synth::{Template, WorkspaceTemplate};
 
 /// The macro `name` in one variant; lines that are comments become statements, so that parsing keeps
 /// them.
@@ -29,7 +29,27 @@ pub fn items(template: &Template, index_type: &str) -> Result<String> {
     call(template, "items", &[Value::from(index_type)])
 }
 
+/// The items of a workspace.
+///
+/// # Errors
+/// [`Code::Find`] if its code does not render.
+pub fn workspace_items(template: &WorkspaceTemplate) -> Result<String> {
+    let help = "kernel.rs.j2 must define the macro items()";
+    rendered(&template.name, &template.code, "items", &[], help)
+}
+
 fn call(template: &Template, name: &str, args: &[Value]) -> Result<String> {
+    let help = "kernel.rs.j2 must define macros items(index_type), setup(find), search(find)";
+    rendered(&template.name, &template.code, name, args, help)
+}
+
+fn rendered(
+    template: &str,
+    code: &str,
+    name: &str,
+    args: &[Value],
+    help: &str,
+) -> Result<String> {
     let wrong = |e: minijinja::Error| {
         let mut text = e.to_string();
         let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(&e);
@@ -37,13 +57,13 @@ fn call(template: &Template, name: &str, args: &[Value]) -> Result<String> {
             text.push_str(&format!(": {c}"));
             cause = c.source();
         }
-        Diagnostic::new(Code::Find, format!("template `{}`, macro `{name}`: {text}", template.name))
-            .help("kernel.rs.j2 must define macros items(index_type), setup(find), search(find)")
+        Diagnostic::new(Code::Find, format!("template `{template}`, macro `{name}`: {text}"))
+            .help(help)
     };
     let mut env = Environment::new();
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
     env.set_syntax(syntax.map_err(wrong)?);
-    env.add_template("kernel.rs.j2", &template.code).map_err(wrong)?;
+    env.add_template("kernel.rs.j2", code).map_err(wrong)?;
     env.get_template("kernel.rs.j2")
         .map_err(wrong)?
         .render_captured(())

@@ -1,0 +1,332 @@
+"""What all groups share: statements that Siskin runs, calls of peers, their agreement, times and tables."""
+
+import gc
+import json
+import re
+import resource
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Callable
+
+import numpy as np
+import scipy.io
+import scipy.sparse
+
+# Beyond this relative difference, results disagree.
+TOLERANCE = 1e-9
+# Larger results are not compared: reading them takes more memory than computing them.
+COMPARED = 60_000_000
+# Products of more multiplications are left out.
+MULTIPLIED = 100_000_000
+# A sum that cancels is as exact as its terms: differences below this share of the largest value are rounding.
+ROUNDING = 1e-14
+
+WIDTHS = (40, 24, 10, 10, 8, 7)
+
+
+class Failed(Exception):
+    """A measurement that has no result; the message is shown in its row."""
+
+
+@dataclass
+class Statement:
+    """A statement of index notation, or several, with the tensors it reads.
+
+    tensors: name to FILE:LAYOUT. output: the layout of a sparse result; without one it is dense.
+    options: further options of `siskin run`. temporaries: results of all statements but the last.
+    """
+
+    text: str
+    tensors: dict[str, str]
+    output: str | None = None
+    options: tuple[str, ...] = ()
+    temporaries: tuple[str, ...] = ()
+
+
+@dataclass
+class Peer:
+    """A library's way to compute the same.
+
+    call: what is timed. target: the ratio peer/siskin that is aimed at. result: what `call` returned, as an
+    array, or a sparse array of SciPy or PyData.
+    """
+
+    name: str
+    call: Callable[[], Any]
+    target: float | None = None
+    result: Callable[[Any], Any] = lambda returned: returned
+
+
+def first_line(failure):
+    """The first line of an exception's text, or its name."""
+    lines = str(failure).strip().splitlines()
+    return lines[0] if lines else type(failure).__name__
+
+
+class Siskin:
+    """The command, as it is run for one group; times are in milliseconds."""
+
+    def __init__(self, command, folder, limit, memory):
+        self.command, self.folder, self.limit, self.memory = command, folder, limit, memory
+
+    def run(self, statement):
+        """One run in a new process: kernel time, file of the result, whether a sparse result was dense in the kernel."""
+        result = self.folder / ("result.npz" if statement.output else "result.npy")
+        output = f"{result}:{statement.output}" if statement.output else str(result)
+        asked = ["-o", output]
+        for name in statement.temporaries:
+            asked += ["-o", f"{name}={self.folder / f'{name}.npy'}"]
+        said = self._json("run", statement, asked)
+        steps = said.get("statements", [said])
+        stored = steps[-1]["output"]["stored"]
+        if stored > COMPARED:
+            raise Failed(f"the result stores {stored} elements, too many to compare")
+        layout = re.search(rf"^//! - {steps[-1]['output']['name']}: `(\S+)`", steps[-1]["kernel"], re.MULTILINE)
+        dense = bool(statement.output and layout and layout[1] == "dense")
+        return 1e3 * sum(step["seconds"]["kernel"] for step in steps), result, dense
+
+    def sample(self, statement):
+        """Kernel times of one more process: several where `siskin bench` can repeat the statement, else one."""
+        if statement.output or statement.temporaries:
+            return [self.run(statement)[0]]
+        said = self._json("bench", statement, ["--strategies", "auto", "--samples", "5"])
+        return [1e3 * seconds for seconds in said["rows"][0]["seconds"]]
+
+    def _json(self, command, statement, asked):
+        words = [self.command, command, statement.text, "--json", *statement.options, *asked]
+        for name, place in statement.tensors.items():
+            words += ["-t", f"{name}={place}"]
+        try:
+            done = subprocess.run(words, capture_output=True, text=True, timeout=self.limit, preexec_fn=self._bounded)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"more than {self.limit:g} s") from None
+        except OSError as failure:
+            raise Failed(str(failure)) from None
+        if done.returncode != 0:
+            lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+            raise Failed(next((line for line in lines if line.startswith("error")), lines[0]))
+        return json.loads(done.stdout)
+
+    def _bounded(self):
+        """Results that would fill the machine are refused instead of computed."""
+        size = int(self.memory * 2**30)
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+    def read(self, path, layout):
+        """A result as an array, or as a sparse array of SciPy or PyData."""
+        if layout is None:
+            return np.load(path)
+        if layout == "csr":
+            return scipy.sparse.load_npz(path)
+        import sparse
+
+        listed = path.with_suffix(".coo.npz")
+        words = [self.command, "convert", str(path), f"{listed}:coo"]
+        done = subprocess.run(words, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failed(first_line(done.stderr))
+        return sparse.load_npz(listed)
+
+
+def entries(array, fill):
+    """Shape, linear positions in increasing order, and values of what differs from the fill."""
+    if hasattr(array, "tocoo"):
+        array = array.tocoo()
+    if hasattr(array, "coords"):
+        if hasattr(array, "fill_value") and array.fill_value != fill:
+            raise Failed(f"the peer's result has the fill {array.fill_value}")
+        places = np.ravel_multi_index(tuple(c.astype(np.int64) for c in array.coords), array.shape)
+        values = array.data
+    else:
+        array = np.asarray(array)
+        places, values = np.arange(array.size), array.ravel()
+    kept = values != fill
+    places, values = places[kept], values[kept]
+    if places.size > 1 and not (places[1:] > places[:-1]).all():
+        order = np.argsort(places)
+        places, values = places[order], values[order]
+    return array.shape, places, values
+
+
+def difference(ours, theirs, fill):
+    """What two results of `entries` disagree in, or nothing."""
+    (shape, places, values), (shape2, places2, values2) = ours, theirs
+    if tuple(shape) != tuple(shape2):
+        return f"{tuple(shape)} and {tuple(shape2)} are the shapes"
+    exact = values.dtype.kind in "biu" and values2.dtype.kind in "biu"
+    if exact or fill != 0 or np.array_equal(places, places2):
+        if not np.array_equal(places, places2):
+            return f"{places.size} and {places2.size} elements differ from the fill"
+        a, b = values, values2
+    else:
+        # What cancels may be stored on one side only.
+        union = np.union1d(places, places2)
+        a, b = np.zeros(union.size), np.zeros(union.size)
+        a[np.searchsorted(union, places)] = values
+        b[np.searchsorted(union, places2)] = values2
+    if exact:
+        wrong = int((a != b).sum())
+    else:
+        a, b = a.astype(np.float64), b.astype(np.float64)
+        largest = max(np.abs(a).max(initial=0), np.abs(b).max(initial=0))
+        allowed = np.maximum(TOLERANCE * np.maximum(np.abs(a), np.abs(b)), ROUNDING * largest)
+        wrong = int((~((np.abs(a - b) <= allowed) | (a == b))).sum())
+    return f"{wrong} of {a.size} values" if wrong else None
+
+
+def milliseconds(call, calls=5, enough=200.0):
+    """Times of some calls behind one that warms up; of less than `calls` where they take more than `enough` together.
+
+    What a call returns is freed outside its time.
+    """
+    times = []
+    gc.collect()
+    gc.disable()
+    try:
+        warm = time.perf_counter()
+        call()
+        warm = 1e3 * (time.perf_counter() - warm)
+        while not times or (len(times) < calls and warm + sum(times) < enough):
+            start = time.perf_counter()
+            returned = call()
+            times.append(1e3 * (time.perf_counter() - start))
+            del returned
+    finally:
+        gc.enable()
+    return times
+
+
+class Group:
+    """A table: its rows, its inputs, and Siskin."""
+
+    def __init__(self, name, options):
+        self.name, self.options, self.rows = name, options, []
+        self.folder = options.files / name
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.siskin = Siskin(options.siskin, self.folder, options.limit, options.memory)
+
+    def size(self, whole):
+        """A number of entries, a tenth of it with --quick."""
+        return whole // 10 if self.options.quick else whole
+
+    def file(self, name, array):
+        """Writes an input: the file's path."""
+        if isinstance(array, np.ndarray):
+            path = self.folder / f"{name}.npy"
+            np.save(path, array)
+            return str(path)
+        path = self.folder / f"{name}.npz"
+        if scipy.sparse.issparse(array):
+            scipy.sparse.save_npz(path, array, compressed=False)
+        else:
+            import sparse
+
+            sparse.save_npz(path, array, compressed=False)
+        return str(path)
+
+    def real(self, at_least=0):
+        """Real square matrices with at least so many entries, as csr of f64 by their names."""
+        folder = self.options.data
+        for path in sorted(folder.glob("*.mtx.gz")) if folder else []:
+            try:
+                matrix = scipy.sparse.csr_array(scipy.io.mmread(path), dtype=np.float64)
+            except Exception as failure:
+                self.note(f"failed: {path.name}: {first_line(failure)}")
+                continue
+            matrix.sum_duplicates()
+            if matrix.shape[0] == matrix.shape[1] and matrix.nnz >= at_least:
+                yield path.name.removesuffix(".mtx.gz"), matrix
+
+    def too_large(self, measurement, multiplications):
+        """Whether a product is left out, which is said: the result may be as large as the work."""
+        if multiplications > MULTIPLIED:
+            self.note(f"{measurement}: left out, {multiplications} multiplications")
+        return multiplications > MULTIPLIED
+
+    def measure(self, measurement, statement, peers, fill=0):
+        """Checks and times a statement beside its peers; each gives a row.
+
+        fill: the value of the result's elements that are not stored.
+        """
+        ours = failure = None
+        dense = False
+        try:
+            _, path, dense = self.siskin.run(statement)
+            ours = entries(self.siskin.read(path, statement.output), fill)
+            path.unlink()
+        except Failed as refused:
+            failure = first_line(refused)
+        failures = [failure] * len(peers)
+        working = []
+        for k, peer in enumerate(peers):
+            try:
+                theirs = entries(peer.result(peer.call()), fill)
+                working.append(k)
+                wrong = ours and difference(ours, theirs, fill)
+                if wrong:
+                    failures[k] = f"the results differ: {wrong}"
+                del theirs
+            except Exception as refused:
+                failures[k] = f"{peer.name}: {first_line(refused)}"
+        del ours
+        times, samples = [], [[] for _ in peers]
+        start = time.perf_counter()
+        for done in range(self.options.samples):
+            if done >= 3 and time.perf_counter() - start > self.options.limit:
+                break
+            if failure is None:
+                try:
+                    times += self.siskin.sample(statement)
+                except Failed as refused:
+                    failure = first_line(refused)
+                    failures = [f or failure for f in failures]
+            for k in working:
+                samples[k] += milliseconds(peers[k].call)
+        for peer, theirs, failed in zip(peers, samples, failures):
+            self.row(measurement, statement, peer, times, theirs, failed, dense)
+
+    def row(self, measurement, statement, peer, ours, theirs, failed, dense):
+        """Keeps and prints one row; times in milliseconds."""
+        ratio = median(theirs) / median(ours) if ours and theirs and not failed else None
+        met = None if peer.target is None else bool(ratio is not None and ratio >= peer.target)
+        self.rows.append({
+            "group": self.name, "measurement": measurement, "peer": peer.name, "statement": statement.text,
+            "siskin_ms": summary(ours), "peer_ms": summary(theirs), "ratio": ratio, "target": peer.target,
+            "met": met, "failed": failed, "dense_result": dense,
+        })
+        last = f"failed: {failed}" if failed else {None: "", True: "yes", False: "no"}[met]
+        self.line(measurement, peer.name, shown(ours) + ("*" if dense else ""), shown(theirs),
+                  "-" if ratio is None else f"{ratio:.2f}", "-" if peer.target is None else f"{peer.target:g}", last)
+
+    def heading(self, title):
+        self.note(f"{self.name}: {title}")
+        self.line("measurement", "peer", "siskin ms", "peer ms", "ratio", "target", "met")
+
+    def line(self, *cells):
+        texts = [c.ljust(w) if k < 2 else c.rjust(w) for k, (c, w) in enumerate(zip(cells, WIDTHS))]
+        print("  ".join([*texts, cells[-1]]).rstrip(), flush=True)
+
+    def note(self, text):
+        print(text, flush=True)
+
+    def footnotes(self):
+        if any(row["dense_result"] for row in self.rows):
+            self.note("* the kernel's own result was dense; its conversion is not in the time")
+        self.note("")
+
+
+def summary(samples):
+    """Median, least and all of the times, in milliseconds."""
+    return {"median": median(samples), "least": min(samples), "samples": samples} if samples else None
+
+
+def shown(samples):
+    """A median in milliseconds, with three digits that count."""
+    if not samples:
+        return "-"
+    middle = median(samples)
+    return f"{middle:.0f}" if middle >= 100 else f"{middle:.1f}" if middle >= 10 else f"{middle:.2f}" \
+        if middle >= 1 else f"{middle:.3f}"

@@ -1,0 +1,92 @@
+//! The text of what assembles a result: arrays that grow, and workspaces.
+
+use super::doc::Doc;
+use super::ir::{Access, ArrayId, Combination, Combine, Drain, Element, Expr, WorkspaceId};
+use super::print::Printer;
+use super::print_expr::level;
+use super::used::mentions;
+
+impl Printer<'_> {
+    /// `a.push(e as u32);`
+    pub(super) fn push(&mut self, array: ArrayId, value: &Expr) {
+        let value = self.stored_as(array, value);
+        let array = Doc::text(self.array_name(array));
+        self.out.statement(&array.method("push", vec![value]));
+    }
+
+    /// `a.resize(I + 1, 0);`
+    pub(super) fn resize(&mut self, array: ArrayId) {
+        let shape = self.body.arr(array).shape.clone();
+        let len = shape.into_iter().reduce(Expr::mul).unwrap_or(Expr::int(1));
+        let args = match self.notation {
+            true => Vec::new(),
+            false => vec![self.expr(&len), Doc::text("0")],
+        };
+        let array = Doc::text(self.array_name(array));
+        self.out.statement(&array.method("resize", args));
+    }
+
+    /// What an element of the array is assigned: an index in its own width.
+    pub(super) fn stored_as(&mut self, array: ArrayId, value: &Expr) -> Doc {
+        match self.body.arr(array).element {
+            element @ Element::Index { .. } if !self.notation => {
+                self.within(value, level::CAST).cast(element.rust_name())
+            }
+            _ => self.expr(value),
+        }
+    }
+
+    /// `Workspace::new([I, J], 0.0)`
+    pub(super) fn new_workspace(&mut self, id: WorkspaceId, begin: &Expr) -> Doc {
+        let workspace = self.body.space_of(id);
+        let shape = workspace.shape.iter().map(|e| self.expr(e)).collect();
+        let begin = self.expr(begin);
+        let mut args = vec![Doc::Array(shape), begin];
+        if self.notation {
+            args.insert(0, Doc::text(format!("{:?}", &*workspace.template)));
+        }
+        Doc::call("Workspace::new", args)
+    }
+
+    /// `|old, new| old + new`
+    fn closure(&mut self, by: &Combination) -> Doc {
+        let parameters = format!("{}, {}", self.local(by.old), self.local(by.new));
+        let result = Box::new(self.expr(&by.result));
+        self.forget(by.old);
+        self.forget(by.new);
+        Doc::Closure { parameters, lets: Vec::new(), result }
+    }
+
+    /// `w.combine([i, j], e, |old, new| old + new);`
+    pub(super) fn combine(&mut self, c: &Combine) {
+        let method = match c.access {
+            Access::Checked if !self.notation => "combine_checked",
+            _ => "combine",
+        };
+        let key = c.key.iter().map(|e| self.expr(e)).collect();
+        let value = self.expr(&c.value);
+        let closure = self.closure(&c.by);
+        let workspace = Doc::text(self.variable(c.workspace));
+        let call = workspace.method(method, vec![Doc::Array(key), value, closure]);
+        self.out.statement(&call);
+    }
+
+    /// `for ([i, j], x) in w.drain(|old, new| old + new) { … }`
+    pub(super) fn drain(&mut self, d: &Drain) {
+        let closure = self.closure(&d.by);
+        let method = if d.sorted { "drain" } else { "drain_in_any_order" };
+        let elements = Doc::text(self.variable(d.workspace)).method(method, vec![closure]);
+        let mut name = |var| {
+            let used = mentions(self.body, &d.body, var);
+            let name = self.name_variable(var);
+            if used || name.starts_with('_') { name } else { format!("_{name}") }
+        };
+        let key: Vec<String> = d.key.iter().map(|var| name(*var)).collect();
+        let pattern = format!("([{}], {}) in", key.join(", "), name(d.value));
+        self.out.open_with("for ", &pattern, &elements);
+        self.nested(&d.body);
+        for var in d.key.iter().chain([&d.value]) {
+            self.forget(*var);
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! Assembling a result: what is gathered, and what is pushed for an entry.
+//!
+//! Before → after, for rows that are gathered in a workspace:
+//!
+//! ```text
+//! for i in 0..I                               pos_C.resize(I + 1, 0);
+//!   assemble val_C[i, _] through dense        let mut row = Workspace::new([J], 0.0);
+//!     …                                       for i in 0..I {
+//!       val_C[i, j] += a * b                      … row.combine([j], a * b, |x, y| x + y); …
+//!                                                 for ([j], value) in row.drain(|x, y| x + y) {
+//!                                                     crd_C.push(j as u32);
+//!                                                     val_C.push(value);
+//!                                                 }
+//!                                                 pos_C[i + 1] = val_C.len() as u32;
+//!                                             }
+//!                                             for i in 0..I { pos_C[i + 1] = max(pos_C[i + 1], pos_C[i]); }
+//! ```
+
+use std::sync::Arc;
+
+use super::super::ir::{
+    Access, Array, ArrayId, Assign, BinaryOp, Block, Body, Combination, Combine, Drain, Element,
+    Expr, IndexWidth, Load, Origin, Stmt, Type, VarId, Workspace,
+};
+use super::values::applied;
+use super::{Realiser, size};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::{Arith, Name};
+use crate::layout::checks::admits_negative;
+use crate::loops::{Assemble, Assembled, Gather, Place};
+use crate::operators::Operator;
+use crate::packing::Group;
+use crate::tensor::ValueType;
+
+/// The arrays of a result, and what is known of its last entry.
+pub(super) struct Assembly {
+    levels: Vec<Level>,
+    values: ArrayId,
+    ty: ValueType,
+    op: Arc<Operator>,
+    order: Vec<usize>,
+    extents: Vec<Expr>,
+    /// What the layout calls the coordinates.
+    names: Vec<Name>,
+    /// The last entry's coordinates, in the order, as far as outer levels are told apart by them.
+    last: Vec<VarId>,
+    workspace: Option<VarId>,
+    gathering: Option<Gathering>,
+}
+
+/// The arrays of a level.
+struct Level {
+    prefix: usize,
+    coordinates: Vec<(ArrayId, usize)>,
+    segments: Vec<(ArrayId, Group)>,
+}
+
+/// Where updates go.
+#[derive(Clone)]
+enum Gathering {
+    Nothing,
+    Element { value: VarId, some: VarId },
+    /// By these coordinates.
+    Workspace(Vec<usize>),
+}
+
+/// Declares the arrays of an assembled result.
+pub(super) fn declare(body: &mut Body, assembled: &Assembled, ty: ValueType, width: IndexWidth) {
+    let layout = &assembled.layout;
+    for (array, name) in layout.arrays.values().zip(assembled.arrays.values()) {
+        let segments = assembled.appending.levels.iter().flat_map(|l| &l.segments);
+        let fixed = segments.clone().any(|(segment, group)| {
+            *segment == array.name && matches!(group, Group::Coordinates(_))
+        });
+        let extents = layout.extents();
+        let renamed = |n: &Name| {
+            let at = extents.iter().position(|e| e == n)?;
+            assembled.extents.get(at).cloned()
+        };
+        let shape = match fixed {
+            true => vec![size(body, &array.len.rename(&renamed))],
+            false => Vec::new(),
+        };
+        let element = Element::Index { signed: admits_negative(array), width };
+        body.array(grown(name, element, shape));
+    }
+    body.array(grown(&assembled.values, Element::Value(ty), Vec::new()));
+}
+
+fn grown(name: &Name, element: Element, shape: Vec<Expr>) -> Array {
+    Array {
+        name: name.clone(),
+        element,
+        origin: Origin::Grown,
+        shape,
+        args: Vec::new(),
+        domain: Vec::new(),
+        range: Vec::new(),
+    }
+}
+
+impl Realiser<'_, '_> {
+    /// Sets up the arrays of the result and the workspace.
+    pub(super) fn begin_result(
+        &mut self,
+        assembled: &Assembled,
+        op: &Arc<Operator>,
+        out: &mut Block,
+    ) -> Result<()> {
+        let array = |name: &Name| self.array_of(&assembled.arrays[name]);
+        let levels: Vec<Level> = assembled
+            .appending
+            .levels
+            .iter()
+            .map(|level| Level {
+                prefix: level.prefix,
+                coordinates: level.coordinates.iter().map(|(a, d)| (array(a), *d)).collect(),
+                segments: level.segments.iter().map(|(a, g)| (array(a), g.clone())).collect(),
+            })
+            .collect();
+        let values = self.array_of(&assembled.values);
+        let Element::Value(ty) = self.body.arr(values).element else { return Ok(()) };
+        for (array, group) in levels.iter().flat_map(|l| &l.segments) {
+            match group {
+                Group::Whole => out.push(Stmt::Push { array: *array, value: Expr::int(0) }),
+                Group::Coordinates(_) => {
+                    out.push(Stmt::Allocate { array: *array, fill: Expr::int(0) });
+                }
+                Group::Outer => {}
+            }
+        }
+        let order = assembled.appending.order.clone();
+        let outer = levels.len().checked_sub(2).map_or(0, |k| levels[k].prefix);
+        let mut last = Vec::new();
+        for d in &order[..outer] {
+            let hint = format!("last_{}", assembled.layout.relation.coordinates[*d]);
+            let var = self.body.variable(&hint, Type::Unsigned);
+            out.push(Stmt::Let { var, mutable: true, value: Expr::Unset });
+            last.push(var);
+        }
+        let extents = assembled.extents.iter().map(|e| size(&self.body, &Arith::Var(e.clone())));
+        let extents: Vec<Expr> = extents.collect();
+        let how = &assembled.assembling;
+        let mut workspace = None;
+        if let Gather::Workspace { template, .. } = &how.gather {
+            let shape = how.order[how.prefix..].iter().map(|d| extents[*d].clone()).collect();
+            let id = self.body.workspace(Workspace {
+                template: template.clone(),
+                shape,
+                element: ty,
+            });
+            let var = self.body.variable("workspace", Type::Workspace(id));
+            let begin = Box::new(identity(op, ty)?);
+            let value = Expr::NewWorkspace { workspace: id, begin };
+            out.push(Stmt::Let { var, mutable: true, value });
+            workspace = Some(var);
+        }
+        self.assembly = Some(Assembly {
+            levels,
+            values,
+            ty,
+            op: op.clone(),
+            order,
+            extents,
+            names: assembled.layout.relation.coordinates.clone(),
+            last,
+            workspace,
+            gathering: None,
+        });
+        Ok(())
+    }
+
+    /// Ends the last segments, and those that nothing was stored in.
+    pub(super) fn end_result(&mut self, out: &mut Block) {
+        let Some(result) = self.assembly.take() else { return };
+        for (k, level) in result.levels.iter().enumerate() {
+            for (array, group) in &level.segments {
+                match group {
+                    Group::Whole | Group::Outer => {
+                        out.push(Stmt::Push { array: *array, value: result.length(k) });
+                    }
+                    Group::Coordinates(_) => out.push(self.carried_on(*array)),
+                }
+            }
+        }
+    }
+
+    /// `for p in 1..n { a[p] = max(a[p], a[p - 1]) }`
+    fn carried_on(&mut self, array: ArrayId) -> Stmt {
+        let len = self.body.arr(array).shape.first().cloned().unwrap_or(Expr::int(1));
+        let var = self.body.variable("p", Type::Unsigned);
+        let hi = match len {
+            Expr::Binary { op: BinaryOp::Add, left, right } if *right == Expr::int(1) => *left,
+            len => Expr::binary(BinaryOp::SaturatingSub, len, Expr::int(1)),
+        };
+        let next = vec![Expr::Var(var).add(Expr::int(1))];
+        let here = Load { array, subscripts: next, access: Access::Checked };
+        let before = Expr::load(array, vec![Expr::Var(var)]);
+        let value = Expr::binary(BinaryOp::Max, Expr::Load(here.clone()), before);
+        let body = vec![Stmt::Store { place: here, op: Assign::Set, value }];
+        Stmt::For { var, lo: Expr::int(0), hi, body }
+    }
+
+    /// The updates of the node, and then what they gathered.
+    pub(super) fn assemble(&mut self, a: &Assemble, out: &mut Block) -> Result<()> {
+        let Some(result) = &self.assembly else { return Ok(()) };
+        let (ty, op) = (result.ty, result.op.clone());
+        let rest: Vec<usize> =
+            result.order.iter().copied().filter(|&d| a.key[d].is_none()).collect();
+        let gathering = match &a.gather {
+            Gather::Nothing => Gathering::Nothing,
+            Gather::Element => {
+                let value = self.body.variable("element", Type::Value(ty));
+                let some = self.body.variable("some", Type::Bool);
+                out.push(Stmt::Let { var: value, mutable: true, value: identity(&op, ty)? });
+                out.push(Stmt::Let { var: some, mutable: true, value: Expr::Bool(false) });
+                Gathering::Element { value, some }
+            }
+            Gather::Workspace { .. } => Gathering::Workspace(rest.clone()),
+        };
+        let known: Vec<Option<Expr>> = a
+            .key
+            .iter()
+            .map(|e| {
+                let e = e.as_ref().map(|e| self.here_arith(e))?;
+                Some(self.arith(&e))
+            })
+            .collect();
+        self.set_gathering(Some(gathering.clone()));
+        let inner = self.block(&a.body)?;
+        self.set_gathering(None);
+        out.extend(inner);
+        match gathering {
+            Gathering::Nothing => {}
+            Gathering::Element { value, some } => {
+                let key: Vec<Expr> = known.into_iter().flatten().collect();
+                let then = self.append(&key, Expr::Var(value), &mut |_| true);
+                out.push(Stmt::If { condition: Expr::Var(some), then, otherwise: Vec::new() });
+            }
+            Gathering::Workspace(rest) => {
+                let sorted = matches!(a.gather, Gather::Workspace { sorted: true, .. });
+                self.drain(&known, &rest, sorted, out);
+            }
+        }
+        Ok(())
+    }
+
+    fn set_gathering(&mut self, gathering: Option<Gathering>) {
+        if let Some(result) = &mut self.assembly {
+            result.gathering = gathering;
+        }
+    }
+
+    /// Appends what the workspace holds.
+    fn drain(
+        &mut self,
+        known: &[Option<Expr>],
+        rest: &[usize],
+        sorted: bool,
+        out: &mut Block,
+    ) {
+        let Some(result) = &self.assembly else { return };
+        let (ty, op, Some(workspace)) = (result.ty, result.op.clone(), result.workspace) else {
+            return;
+        };
+        let names: Vec<Name> = rest.iter().map(|d| result.names[*d].clone()).collect();
+        let by = self.combination(&op, ty);
+        let value = self.body.variable("value", Type::Value(ty));
+        let mut key = Vec::new();
+        let mut coordinates = Vec::new();
+        for name in names {
+            key.push(self.body.variable(&name, Type::Unsigned));
+        }
+        for (d, e) in known.iter().enumerate() {
+            coordinates.push(match e {
+                Some(e) => e.clone(),
+                None => {
+                    let at = rest.iter().position(|other| *other == d);
+                    at.map_or(Expr::int(0), |k| Expr::Var(key[k]))
+                }
+            });
+        }
+        // Segments that belong to what is known end once, behind the loop.
+        let mut within =
+            |group: &[usize]| group.iter().any(|d| known[*d].is_none());
+        let body = self.append(&coordinates, Expr::Var(value), &mut within);
+        out.push(Stmt::Drain(Box::new(Drain { workspace, key, value, by, sorted, body })));
+        let Some(result) = &self.assembly else { return };
+        let mut behind = |group: &[usize]| group.iter().all(|d| known[*d].is_some());
+        for k in 0..result.levels.len() {
+            out.extend(result.ended(k, &coordinates, &mut behind));
+        }
+    }
+
+    fn combination(&mut self, op: &Arc<Operator>, ty: ValueType) -> Combination {
+        let old = self.body.variable("x", Type::Value(ty));
+        let new = self.body.variable("y", Type::Value(ty));
+        let result = applied(op, ty, vec![Expr::Var(old), Expr::Var(new)]);
+        Combination { old, new, result: Box::new(result) }
+    }
+
+    /// Whether elements of the result are gathered in a variable.
+    pub(super) fn gathers_one_element(&self) -> bool {
+        let gathering = self.assembly.as_ref().and_then(|r| r.gathering.as_ref());
+        matches!(gathering, Some(Gathering::Element { .. }))
+    }
+
+    /// Combines a value into an element of the result.
+    pub(super) fn gather(&mut self, target: &Place, value: Expr) -> Block {
+        let Some(result) = &self.assembly else { return Vec::new() };
+        let (op, ty, workspace) = (result.op.clone(), result.ty, result.workspace);
+        let gathering = result.gathering.clone();
+        let coordinates = self.place_of(target);
+        match gathering {
+            None => Vec::new(),
+            Some(Gathering::Nothing) => self.append(&coordinates, value, &mut |_| true),
+            Some(Gathering::Element { value: element, some }) => {
+                let combined = match op.is_sum() {
+                    true => Stmt::Assign { var: element, op: Assign::Add, value },
+                    false => Stmt::Assign {
+                        var: element,
+                        op: Assign::Set,
+                        value: applied(&op, ty, vec![Expr::Var(element), value]),
+                    },
+                };
+                let there = Expr::Bool(true);
+                vec![combined, Stmt::Assign { var: some, op: Assign::Set, value: there }]
+            }
+            Some(Gathering::Workspace(rest)) => {
+                let Some(workspace) = workspace else { return Vec::new() };
+                let key = rest.iter().map(|d| coordinates[*d].clone()).collect();
+                let by = self.combination(&op, ty);
+                let access = Access::Checked;
+                vec![Stmt::Combine(Box::new(Combine { workspace, key, value, by, access }))]
+            }
+        }
+    }
+
+    fn place_of(&mut self, target: &Place) -> Vec<Expr> {
+        let index: Vec<Arith> = target.index.iter().map(|e| self.here_arith(e)).collect();
+        index.iter().map(|e| self.arith(e)).collect()
+    }
+
+    /// What is pushed for an entry; `ends` says which segments of coordinates end with it.
+    fn append(
+        &mut self,
+        coordinates: &[Expr],
+        value: Expr,
+        ends: &mut dyn FnMut(&[usize]) -> bool,
+    ) -> Block {
+        let Some(result) = &self.assembly else { return Vec::new() };
+        let mut out = Vec::new();
+        let (inner, outer) = match result.levels.split_last() {
+            Some(split) => split,
+            None => return out,
+        };
+        let mut from = 0;
+        for (k, level) in outer.iter().enumerate() {
+            let changed = Expr::or((from..level.prefix).map(|n| {
+                let here = coordinates[result.order[n]].clone();
+                Expr::binary(BinaryOp::Ne, here, Expr::Var(result.last[n]))
+            }));
+            let mut then = result.pushed(level, coordinates);
+            for (array, group) in &result.levels[k + 1].segments {
+                if *group == Group::Outer {
+                    then.push(Stmt::Push { array: *array, value: result.length(k + 1) });
+                }
+            }
+            then.extend(result.ended(k, coordinates, ends));
+            for (n, last) in result.last.iter().enumerate().skip(from) {
+                let value = match n < level.prefix {
+                    true => coordinates[result.order[n]].clone(),
+                    // Of another group: there is no last one.
+                    false => Expr::Unset,
+                };
+                then.push(Stmt::Assign { var: *last, op: Assign::Set, value });
+            }
+            out.push(Stmt::If { condition: changed, then, otherwise: Vec::new() });
+            from = level.prefix;
+        }
+        out.extend(result.pushed(inner, coordinates));
+        out.push(Stmt::Push { array: result.values, value });
+        out.extend(result.ended(result.levels.len() - 1, coordinates, ends));
+        out
+    }
+}
+
+impl Assembly {
+    pub(super) fn element_type(&self) -> ValueType {
+        self.ty
+    }
+
+    /// The coordinates of a new position.
+    fn pushed(&self, level: &Level, coordinates: &[Expr]) -> Block {
+        let push = |(array, d): &(ArrayId, usize)| Stmt::Push {
+            array: *array,
+            value: coordinates[*d].clone(),
+        };
+        level.coordinates.iter().map(push).collect()
+    }
+
+    /// Segments of level `k` that belong to coordinates end behind its last position.
+    fn ended(
+        &self,
+        k: usize,
+        coordinates: &[Expr],
+        ends: &mut dyn FnMut(&[usize]) -> bool,
+    ) -> Block {
+        let mut out = Vec::new();
+        for (array, group) in &self.levels[k].segments {
+            if let Group::Coordinates(group) = group
+                && ends(group)
+            {
+                out.push(self.segment_end(*array, group, coordinates, k));
+            }
+        }
+        out
+    }
+
+    /// `pos[i*J + j + 1] = n`, where the segment of these coordinates ends.
+    fn segment_end(&self, array: ArrayId, group: &[usize], coordinates: &[Expr], k: usize) -> Stmt {
+        let row = |place: Expr, d: &usize| {
+            place.mul(self.extents[*d].clone()).add(coordinates[*d].clone())
+        };
+        let place = group.iter().fold(Expr::int(0), |place, d| match place {
+            Expr::Int { .. } => coordinates[*d].clone(),
+            place => row(place, d),
+        });
+        let subscripts = vec![place.add(Expr::int(1))];
+        let place = Load { array, subscripts, access: Access::Checked };
+        Stmt::Store { place, op: Assign::Set, value: self.length(k) }
+    }
+
+    /// The number of positions of level `k`.
+    fn length(&self, k: usize) -> Expr {
+        let last = k + 1 == self.levels.len();
+        match self.levels[k].coordinates.first() {
+            Some((array, _)) if !last => Expr::Len(*array),
+            _ => Expr::Len(self.values),
+        }
+    }
+}
+
+
+/// What elements begin with.
+fn identity(op: &Operator, ty: ValueType) -> Result<Expr> {
+    let identity = op.identity(ty, 0).ok_or_else(|| {
+        let name = op.name();
+        Diagnostic::new(Code::Operator, format!("`{name}` has nothing to begin with in type {ty}"))
+            .help("compute the result in a dense layout, with an initial value")
+    })?;
+    Ok(Expr::Number(identity))
+}

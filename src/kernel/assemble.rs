@@ -1,0 +1,151 @@
+//! A result of unknown structure: how the kernel is to make it.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::plan::Request;
+use crate::check::{has_one_coordinate, stores_coordinates_once};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::Name;
+use crate::layout::{DefaultFor, Layout};
+use crate::loops::{Assembled, Gather, Statement, assembling, build};
+use crate::packing::{Appending, Plan};
+use crate::prover::Prover;
+use crate::synth::{Gathered, cheapest_workspace, workspaces};
+
+/// Whether a kernel writes elements of this layout where they belong, without knowing which there are.
+pub(super) fn is_written_in_place(layout: &Layout) -> bool {
+    layout.arrays.is_empty() && has_one_coordinate(layout) && stores_coordinates_once(layout)
+}
+
+/// The layout in which the kernel assembles a result for `wanted`: itself if entries can be appended to
+/// it, else that of files of entries, which is packed when the kernel has run.
+///
+/// # Errors
+/// [`Code::NotPackable`] if nothing can be packed in the layout that is wanted.
+pub(super) fn appended_layout(wanted: &Arc<Layout>) -> Result<(Arc<Layout>, Appending)> {
+    if let Some(appending) = Appending::of(wanted) {
+        return Ok((wanted.clone(), appending));
+    }
+    Plan::of(wanted)?;
+    let name = DefaultFor::Entries.layout()?;
+    let entries = Arc::new(Layout::named_for_rank(&name, wanted.rank())?);
+    match Appending::of(&entries) {
+        Some(appending) => Ok((entries, appending)),
+        None => Err(Diagnostic::new(
+            Code::NotPackable,
+            format!("entries cannot be appended in the layout `{name}`, the default for entries"),
+        )),
+    }
+}
+
+/// How `statements` assemble the result in a layout.
+///
+/// # Errors
+/// [`Code::Find`] if the workspace that is asked for does not exist.
+pub(super) fn assembled(
+    request: &Request,
+    statements: &[Statement],
+    wanted: &Arc<Layout>,
+    prover: &mut dyn Prover,
+) -> Result<Assembled> {
+    let (layout, appending) = appended_layout(wanted)?;
+    let space = &statements[0].space;
+    let output = space.output();
+    let forced = forced_workspace(request)?;
+    let loops = build(statements, None);
+    let mut refused = None;
+    let workspace = |around: &[Name], rest: &[usize]| {
+        let chosen = match &forced {
+            Some(name) => Ok(name.clone()),
+            None => {
+                let extents = rest.iter().map(|d| &output.extents[*d]);
+                let gathered = gathered(request, statements, around, extents);
+                cheapest_workspace(&gathered).map(|w| Name::from(w.name))
+            }
+        };
+        let template = chosen.unwrap_or_else(|e| {
+            refused = Some(e);
+            Name::from("")
+        });
+        let sorted = appending.ordered + rest.len() > appending.order.len();
+        Gather::Workspace { template, sorted }
+    };
+    let assembling = assembling(&loops, statements, &appending.order, workspace, prover);
+    if let Some(refused) = refused {
+        return Err(refused);
+    }
+    let mut names = space.names.clone();
+    let tensor = &output.tensor;
+    let mut fresh = |n: &Name| names.fresh(&format!("{n}_{tensor}"));
+    let arrays = layout.arrays.keys().map(|n| (n.clone(), fresh(n))).collect::<IndexMap<_, _>>();
+    // The stand-in is not there to need its name.
+    let values = output.value_array.clone();
+    Ok(Assembled {
+        tensor: tensor.clone(),
+        extents: output.extents.clone(),
+        layout,
+        appending,
+        assembling,
+        arrays,
+        values,
+    })
+}
+
+/// The layout for a result of which nothing is asked, if a dense one would be mostly fill: as many
+/// updates as are expected leave most of its elements alone.
+///
+/// # Errors
+/// [`Code::LayoutSchema`] if the shipped defaults are malformed.
+pub(super) fn sparse_result(
+    request: &Request,
+    output: &Name,
+    statements: &[Statement],
+) -> Result<Option<Arc<Layout>>> {
+    /// Fewer elements are no waste.
+    const MANY: f64 = 65_536.0;
+    let operand = statements[0].space.output();
+    let sizes = &request.sizes;
+    let elements: f64 = operand.extents.iter().map(|e| sizes.extent(e)).product();
+    let updates = gathered(request, statements, &[], std::iter::empty()).updates;
+    let asked = request.layouts.contains_key(output) || sizes.params.is_empty();
+    if asked || elements < MANY || 4.0 * updates > elements || operand.extents.is_empty() {
+        return Ok(None);
+    }
+    let name = DefaultFor::Entries.layout()?;
+    Layout::named_for_rank(&name, operand.extents.len()).map(|layout| Some(Arc::new(layout)))
+}
+
+/// The workspace that the user forces.
+fn forced_workspace(request: &Request) -> Result<Option<Name>> {
+    let Some(name) = &request.workspace else { return Ok(None) };
+    let known = workspaces()?;
+    match known.iter().any(|w| w.name == *name) {
+        true => Ok(Some(Name::from(name.as_str()))),
+        false => {
+            let known: Vec<&str> = known.iter().map(|w| w.name.as_str()).collect();
+            Err(Diagnostic::new(Code::Find, format!("no workspace `{name}`"))
+                .help(format!("the workspaces are {}", known.join(", "))))
+        }
+    }
+}
+
+/// What the workspace would gather between two iterations of the loops `around` it.
+fn gathered<'a>(
+    request: &Request,
+    statements: &[Statement],
+    around: &[Name],
+    extents: impl Iterator<Item = &'a Name>,
+) -> Gathered {
+    let sizes = &request.sizes;
+    let extent = extents.map(|e| sizes.extent(e)).product();
+    let (mut updates, mut drains): (f64, f64) = (0.0, 1.0);
+    for s in statements {
+        let trips = sizes.trips(&s.nest);
+        updates += trips.values().product::<f64>();
+        let outer = trips.iter().filter(|(n, _)| around.contains(n));
+        drains = drains.max(outer.map(|(_, trip)| trip).product());
+    }
+    Gathered { extent, updates, drains }
+}

@@ -1,0 +1,250 @@
+//! Appending: packing entries as they come, if they come in order.
+//!
+//! ```text
+//! sort by (i, j); p0 = i; p1 = rank of (p0, j); pos(p0) = prefix count of p1; crd(p1) = j; val(p1)
+//! ```
+//! needs no sorting where entries come by rows, their columns rising: `j` and the value are pushed, and
+//! `pos(i + 1)` becomes the number of entries so far. A kernel whose result has such a layout packs it
+//! while it computes.
+//!
+//! In: a [`Plan`]. Out: [`Appending`], if every position is a coordinate or numbered in the order of
+//! coordinates. Blocks, padding, hash tables, intervals and measures are not appended.
+
+use super::part::{Count, Level, Order, Part, Position, Role};
+use super::plan::Plan;
+use crate::formula::{Affine, Name};
+use crate::layout::{Layout, PropertyKind};
+
+/// What is pushed, level by level, when an entry comes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Appending {
+    /// The coordinates in the order in which entries are compared, most significant first; each once.
+    pub order: Vec<usize>,
+    /// Entries rise in so many of them; in the others they come in any order, none twice.
+    pub ordered: usize,
+    /// The numbered positions, outer ones first; values are pushed with the last.
+    pub levels: Vec<Numbered>,
+    /// Size parameters that count the positions of a level.
+    pub counts: Vec<(Name, usize)>,
+}
+
+/// A position that is numbered in the order in which entries come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Numbered {
+    /// It is another position if one of so many coordinates of the order is another.
+    pub prefix: usize,
+    /// Arrays that get a coordinate for each position.
+    pub coordinates: Vec<(Name, usize)>,
+    /// Arrays that say where groups of positions begin and end.
+    pub segments: Vec<(Name, Group)>,
+}
+
+/// What a group of positions belongs to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Group {
+    /// To the tensor.
+    Whole,
+    /// To the position of the level before.
+    Outer,
+    /// To these coordinates: every combination has one.
+    Coordinates(Vec<usize>),
+}
+
+impl Appending {
+    /// How entries that come in order are appended in `layout`; `None` if they are not.
+    pub fn of(layout: &Layout) -> Option<Appending> {
+        let plan = Plan::of(layout).ok()?;
+        let [part] = plan.parts.as_slice() else { return None };
+        if plan.verify || part.fills() || part.open.iter().any(|open| !open.is_empty()) {
+            return None;
+        }
+        Reader { layout, part }.appending()
+    }
+}
+
+struct Reader<'a> {
+    layout: &'a Layout,
+    part: &'a Part,
+}
+
+impl Reader<'_> {
+    fn appending(&self) -> Option<Appending> {
+        let part = self.part;
+        let [piece] = part.pieces.as_slice() else { return None };
+        if piece.domain.is_some() || !part.measures.is_empty() || !part.cuts.is_empty() {
+            return None;
+        }
+        let mut order: Vec<usize> = Vec::new();
+        let mut levels = Vec::new();
+        for (k, level) in part.levels.iter().enumerate() {
+            let outer = match k {
+                0 => None,
+                _ => Some(&part.levels[k - 1]),
+            };
+            if !is_plain(level) || !level.group.iter().all(|arg| self.is_group(arg, outer)) {
+                return None;
+            }
+            let grouped = level.group.iter().filter_map(|arg| self.determined(arg));
+            let keys: Option<Vec<usize>> =
+                piece.keys[k].iter().map(|form| self.coordinate(form)).collect();
+            for coordinate in grouped.chain(keys?) {
+                if order.contains(&coordinate) {
+                    return None;
+                }
+                order.push(coordinate);
+            }
+            levels.push(Numbered {
+                prefix: order.len(),
+                coordinates: Vec::new(),
+                segments: Vec::new(),
+            });
+        }
+        let rank = self.layout.rank();
+        let known = |(_, p): &(Name, Position)| {
+            matches!(p, Position::Determined | Position::Numbered(_))
+        };
+        if order.len() != rank || levels.is_empty() || !part.positions.iter().all(known) {
+            return None;
+        }
+        for (name, role) in part.roles() {
+            match role {
+                Role::Key { level, key, args } => {
+                    let position = Affine::var(part.levels[*level].position.clone());
+                    let coordinate = self.coordinate(&piece.keys[*level][*key])?;
+                    if *args != [position] {
+                        return None;
+                    }
+                    levels[*level].coordinates.push((name.clone(), coordinate));
+                }
+                Role::Segments { level, args } => {
+                    let group = self.group(args, *level)?;
+                    levels[*level].segments.push((name.clone(), group));
+                }
+                _ => return None,
+            }
+        }
+        let mut counts = Vec::new();
+        for (name, count) in &part.counts {
+            match count {
+                Count::Positions { level, offset: 0 } => counts.push((name.clone(), *level)),
+                _ => return None,
+            }
+        }
+        // A level without an array of its coordinates could not tell how many positions it has.
+        let inner = levels.split_last().map(|(_, outer)| outer)?;
+        if inner.iter().any(|level| level.coordinates.is_empty()) || !self.values_are_last() {
+            return None;
+        }
+        let ordered = self.ordered(&levels);
+        Some(Appending { order, ordered, levels, counts })
+    }
+
+    /// One value for each position of the last level.
+    fn values_are_last(&self) -> bool {
+        let last = self.part.levels.last().map(|level| level.position.clone());
+        match self.layout.value.index.as_slice() {
+            [index] => index.to_affine().ok().and_then(|a| a.as_var().cloned()) == last,
+            _ => false,
+        }
+    }
+
+    /// Whether groups may be told apart by `arg`: a constant, a coordinate, or the position before.
+    fn is_group(&self, arg: &Affine, outer: Option<&Level>) -> bool {
+        let position = outer.map(|level| &level.position);
+        arg.as_constant().is_some() || self.determined(arg).is_some() || arg.as_var() == position
+    }
+
+    /// The coordinate that a determined position is.
+    fn determined(&self, arg: &Affine) -> Option<usize> {
+        let name = arg.as_var()?;
+        let at = self.part.positions.iter().position(|(n, _)| n == name)?;
+        match self.part.positions[at].1 {
+            Position::Determined => {
+                self.coordinate(self.part.pieces[0].positions[at].as_ref()?)
+            }
+            _ => None,
+        }
+    }
+
+    /// The coordinate that a form is everywhere.
+    fn coordinate(&self, form: &super::inverse::Form) -> Option<usize> {
+        let [(_, value)] = form.as_slice() else { return None };
+        let name = value.as_var()?;
+        self.layout.relation.coordinates.iter().position(|c| c == name)
+    }
+
+    fn group(&self, args: &[Affine], level: usize) -> Option<Group> {
+        let coordinates: Option<Vec<usize>> = args.iter().map(|a| self.determined(a)).collect();
+        match (args, coordinates) {
+            ([arg], _) if arg.as_constant() == Some(0) => Some(Group::Whole),
+            ([_, ..], Some(coordinates)) => Some(Group::Coordinates(coordinates)),
+            ([arg], None) if level > 0 => {
+                let outer = &self.part.levels[level - 1].position;
+                (arg.as_var() == Some(outer)).then_some(Group::Outer)
+            }
+            _ => None,
+        }
+    }
+
+    /// How many coordinates of the order the layout wants to rise: without the last level's, if no
+    /// property orders them.
+    fn ordered(&self, levels: &[Numbered]) -> usize {
+        use PropertyKind::{Injective, Permutation};
+        let rank = self.layout.rank();
+        let Some((last, outer)) = levels.split_last() else { return rank };
+        let own = |name: &Name| last.coordinates.iter().any(|(array, _)| array == name);
+        let free = self
+            .layout
+            .properties
+            .iter()
+            .filter(|p| p.arrays.iter().any(own))
+            .all(|p| matches!(p.kind, Injective | Permutation | PropertyKind::Range));
+        match free {
+            true => outer.last().map_or(last.prefix - last.coordinates.len(), |l| l.prefix),
+            false => rank,
+        }
+    }
+}
+
+/// Whether positions are numbered as entries come, one after the other.
+fn is_plain(level: &Level) -> bool {
+    level.by_count.is_none()
+        && !level.each_entry
+        && (!level.restarts || level.group.iter().all(|g| g.as_constant().is_some()))
+        && level.first == 0
+        && level.probed.is_none()
+        && level.interval.is_none()
+        && !level.complete
+        && matches!(level.order, Order::Increasing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Option<Appending> {
+        Appending::of(&Layout::named_for_rank(text, 2).unwrap())
+    }
+
+    #[test]
+    fn rows_in_order_are_appended() {
+        let csr = of("dense(i), compressed(j)").unwrap();
+        assert_eq!((csr.order.as_slice(), csr.ordered), (&[0, 1][..], 2));
+        let [level] = csr.levels.as_slice() else { panic!("{csr:?}") };
+        assert_eq!(level.segments[0].1, Group::Coordinates(vec![0]));
+        let by_columns = of("dense(j), compressed(i)").unwrap();
+        assert_eq!(by_columns.order, [1, 0]);
+        let fibers = of("compressed(i), compressed(j)").unwrap();
+        assert_eq!(fibers.levels.len(), 2);
+        assert_eq!(fibers.levels[0].segments[0].1, Group::Whole);
+        assert_eq!(fibers.levels[1].segments[0].1, Group::Outer);
+    }
+
+    #[test]
+    fn blocks_tables_and_dense_layouts_are_not_appended() {
+        assert_eq!(of("coo").unwrap().levels[0].coordinates.len(), 2);
+        for text in ["bcsr(2,2)", "dense", "hashed(i), compressed(j)", "ell", "dia"] {
+            assert_eq!(of(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Workspaces: templates that gather the elements of a result until they can be appended in order.
+//!
+//! `templates/workspace/NAME/template.toml` says what one costs; `kernel.rs.j2` declares the type
+//! `Workspace<T, Q>` with `new(shape, begin)`, `combine(key, value, op)`, `combine_checked` and
+//! `drain(op)`, `drain_in_any_order(op)`. What they promise is tested by itself: elements come out
+//! once each, by rising keys if that is asked for, combined in the order of the updates. Adding a
+//! workspace is adding a folder.
+
+use std::rc::Rc;
+
+use serde::Deserialize;
+
+use super::choose::price;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::embedded;
+
+/// A workspace as declared by its folder.
+#[derive(Clone, Debug)]
+pub struct WorkspaceTemplate {
+    pub name: String,
+    pub summary: String,
+    pub source: String,
+    /// Expression over `extent`, `entries`, `updates`, `drains`; in nanoseconds.
+    pub cost: String,
+    /// The same, in bytes.
+    pub memory: String,
+    /// The minijinja source of its code.
+    pub code: Rc<str>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    summary: String,
+    #[serde(default)]
+    source: String,
+    cost: String,
+    memory: String,
+}
+
+/// What is known of the elements that a workspace gathers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gathered {
+    /// The number of keys that there can be.
+    pub extent: f64,
+    /// Updates in all.
+    pub updates: f64,
+    /// How often the workspace is emptied.
+    pub drains: f64,
+}
+
+/// A workspace that needs more bytes is the last choice.
+const MOST_MEMORY: f64 = 2e9;
+
+impl WorkspaceTemplate {
+    fn sizes(gathered: &Gathered) -> [(&'static str, f64); 4] {
+        let Gathered { extent, updates, drains } = *gathered;
+        let entries = (updates / drains.max(1.0)).min(extent);
+        [("extent", extent), ("entries", entries), ("updates", updates), ("drains", drains.max(1.0))]
+    }
+
+    /// Estimated time in nanoseconds.
+    ///
+    /// # Errors
+    /// [`Code::Find`] if the formula is none.
+    pub fn cost(&self, gathered: &Gathered) -> Result<f64> {
+        price(&self.name, &self.cost, &Self::sizes(gathered))
+    }
+
+    /// Estimated memory in bytes.
+    ///
+    /// # Errors
+    /// [`Code::Find`] if the formula is none.
+    pub fn memory(&self, gathered: &Gathered) -> Result<f64> {
+        price(&self.name, &self.memory, &Self::sizes(gathered))
+    }
+}
+
+/// The shipped workspaces, by folder name.
+///
+/// # Errors
+/// [`Code::Find`] if a shipped folder is malformed.
+pub fn workspaces() -> Result<Vec<WorkspaceTemplate>> {
+    let mut out = Vec::new();
+    for (path, text) in embedded::files("templates/workspace") {
+        let Some(folder) = path.strip_suffix("/template.toml") else { continue };
+        let file: File = toml::from_str(text).map_err(|e| {
+            let d = Diagnostic::new(Code::Find, format!("workspace: {}", e.message()));
+            let d = d.within(path, text);
+            match e.span() {
+                Some(span) => d.at(span, "here"),
+                None => d,
+            }
+        })?;
+        let code = embedded::text(&format!("{folder}/kernel.rs.j2")).unwrap_or_default();
+        out.push(WorkspaceTemplate {
+            name: file.name,
+            summary: file.summary,
+            source: file.source,
+            cost: file.cost,
+            memory: file.memory,
+            code: Rc::from(code),
+        });
+    }
+    Ok(out)
+}
+
+/// The cheapest workspace that does not take too much memory.
+///
+/// # Errors
+/// Those of [`workspaces`] and of the formulas.
+pub fn cheapest_workspace(gathered: &Gathered) -> Result<WorkspaceTemplate> {
+    let mut best: Option<((bool, f64), WorkspaceTemplate)> = None;
+    for template in workspaces()? {
+        let large = template.memory(gathered)? > MOST_MEMORY;
+        let rank = (large, template.cost(gathered)?);
+        if best.as_ref().is_none_or(|(least, _)| rank < *least) {
+            best = Some((rank, template));
+        }
+    }
+    best.map(|(_, template)| template)
+        .ok_or_else(|| Diagnostic::new(Code::Find, "no workspace is installed").help("add one"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_gathered_in_a_dense_workspace_and_huge_extents_are_not() {
+        let rows = Gathered { extent: 1e4, updates: 1e6, drains: 1e4 };
+        let all = Gathered { extent: 1e12, updates: 1e6, drains: 1.0 };
+        let of = |gathered: &Gathered| cheapest_workspace(gathered).unwrap().memory(gathered).unwrap();
+        assert!(of(&rows) < 1e6);
+        assert!(of(&all) < 1e9, "a place for each key would not fit");
+    }
+}
