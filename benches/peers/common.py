@@ -36,7 +36,7 @@ class Statement:
     """A statement of index notation, or several, with the tensors it reads.
 
     tensors: name to FILE:LAYOUT. output: the layout of a sparse result; without one it is dense.
-    options: further options of `siskin run`. temporaries: results of all statements but the last.
+    options: further options of `siskin run`. temporaries: results of all statements but the last, dense too.
     """
 
     text: str
@@ -44,6 +44,12 @@ class Statement:
     output: str | None = None
     options: tuple[str, ...] = ()
     temporaries: tuple[str, ...] = ()
+
+    def layouts(self):
+        """Options that make results dense which are to be."""
+        last = self.text.split(";")[-1].split("[")[0].strip()
+        dense = [*self.temporaries, *([] if self.output else [last])]
+        return [word for name in dense for word in ("-f", f"{name}=dense")]
 
 
 @dataclass
@@ -96,7 +102,7 @@ class Siskin:
         return [1e3 * seconds for seconds in said["rows"][0]["seconds"]]
 
     def _json(self, command, statement, asked):
-        words = [self.command, command, statement.text, "--json", *statement.options, *asked]
+        words = [self.command, command, statement.text, "--json", *statement.options, *statement.layouts(), *asked]
         for name, place in statement.tensors.items():
             words += ["-t", f"{name}={place}"]
         try:
@@ -299,7 +305,7 @@ class Group:
         })
         last = f"failed: {failed}" if failed else {None: "", True: "yes", False: "no"}[met]
         self.line(measurement, peer.name, shown(ours) + ("*" if dense else ""), shown(theirs),
-                  "-" if ratio is None else f"{ratio:.2f}", "-" if peer.target is None else f"{peer.target:g}", last)
+                  shown([ratio] if ratio else []), "-" if peer.target is None else f"{peer.target:g}", last)
 
     def heading(self, title):
         self.note(f"{self.name}: {title}")
@@ -323,10 +329,9 @@ def summary(samples):
     return {"median": median(samples), "least": min(samples), "samples": samples} if samples else None
 
 
-def shown(samples):
-    """A median in milliseconds, with three digits that count."""
-    if not samples:
+def shown(numbers):
+    """A median with three digits that count, or a dash."""
+    if not numbers:
         return "-"
-    middle = median(samples)
-    return f"{middle:.0f}" if middle >= 100 else f"{middle:.1f}" if middle >= 10 else f"{middle:.2f}" \
-        if middle >= 1 else f"{middle:.3f}"
+    middle = median(numbers)
+    return f"{middle:.0f}" if middle >= 100 else f"{middle:#.3g}"

@@ -123,7 +123,14 @@ impl Parser<'_> {
         };
         let before = self.scope.len();
         let (old, new) = (self.named(old, element)?, self.named(new, element)?);
-        let result = self.expr(&closure.body)?;
+        let body = match &*closure.body {
+            syn::Expr::Block(b) => match b.block.stmts.as_slice() {
+                [syn::Stmt::Expr(e, None)] => e,
+                _ => return Err(self.wrong(e.span(), "elements are combined by one expression")),
+            },
+            body => body,
+        };
+        let result = self.expr(body)?;
         let result = Box::new(self.as_type(result, element));
         self.scope.truncate(before);
         Ok(Combination { old, new, result })

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use indexmap::IndexMap;
 use siskin::code::interpret::{Arguments, Interpreter};
+use siskin::exec::GrownArray;
 use siskin::formula::{Arith, Name};
 use siskin::iterspace::Role;
 use siskin::kernel::{Planned, fill_initially};
@@ -23,7 +24,8 @@ const FUEL: u64 = 50_000_000;
 pub struct Bound<'a> {
     made: &'a Made,
     extents: &'a Extents,
-    output: Tensor,
+    /// `None` if the kernel makes it.
+    output: Option<Tensor>,
     inputs: HashMap<&'a Name, Input<'a>>,
 }
 
@@ -47,7 +49,10 @@ impl<'a> Bound<'a> {
             let values = values.map_err(|e| format!("{e:#?}"))?;
             inputs.insert(&t.tensor, Input { tensor, arrays, values });
         }
-        let output = blank(&made.planned, &made.signature, tensors, extents)?;
+        let output = match made.planned.assembled() {
+            Some(_) => None,
+            None => Some(blank(&made.planned, &made.signature, tensors, extents)?),
+        };
         Ok(Bound { made, extents, output, inputs })
     }
 
@@ -62,7 +67,9 @@ impl<'a> Bound<'a> {
         threads: usize,
     ) -> Result<Vec<f64>, String> {
         let mut out = self.output.clone();
-        let out_arrays = converted(&self.made.planned, &out)?;
+        let mut grown = self.grown()?;
+        let dims = &self.extents.tensors[self.made.planned.output()];
+        let out_arrays = out.as_ref().map(|out| converted(&self.made.planned, out)).transpose()?;
         let (mut sizes, mut arrays) = (Vec::new(), Vec::new());
         let add = |data: &IndexData| {
             let (data, len) = data.raw();
@@ -78,14 +85,23 @@ impl<'a> Bound<'a> {
                     let (data, len) = input.values.raw();
                     arrays.push(RawArray { data: data.cast_mut(), len });
                 }
-                None => {
-                    sizes.extend(out.dims());
-                    let count = |n: &Name| out.params()[n] as usize;
-                    sizes.extend(t.counts.iter().map(|(n, ..)| count(n)));
-                    arrays.extend(t.arrays.iter().map(|a| add(&out_arrays[&a.name])));
-                    let (data, len) = out.values_mut().raw_mut();
-                    arrays.push(RawArray { data, len });
-                }
+                None => match (&mut out, &out_arrays) {
+                    (Some(out), Some(out_arrays)) => {
+                        sizes.extend(out.dims());
+                        let count = |n: &Name| out.params()[n] as usize;
+                        sizes.extend(t.counts.iter().map(|(n, ..)| count(n)));
+                        arrays.extend(t.arrays.iter().map(|a| add(&out_arrays[&a.name])));
+                        let (data, len) = out.values_mut().raw_mut();
+                        arrays.push(RawArray { data, len });
+                    }
+                    _ => {
+                        sizes.extend(dims);
+                        for array in &mut grown {
+                            let raw = array.argument();
+                            arrays.push(RawArray { data: raw.data, len: raw.len });
+                        }
+                    }
+                },
             }
         }
         let extents = &self.extents.indices;
@@ -95,13 +111,21 @@ impl<'a> Bound<'a> {
         }
         // The arrays have the types and the order of the module's entry.
         unsafe { library.run(kernel, &sizes, &arrays)? };
-        dense(&out)
+        match out {
+            Some(out) => dense(&out),
+            None => {
+                let values = grown.pop().and_then(|mut v| v.take_values()).ok_or("no values")?;
+                let indices = grown.iter_mut().map(|a| a.take_indices().ok_or("no indices"));
+                self.assembled(indices.collect::<Result<_, _>>()?, values)
+            }
+        }
     }
 
     /// The dense result of the interpreter of code, which tests every access.
     pub fn interpreted(&self, threads: usize) -> Result<Vec<f64>, String> {
         let mut given = Arguments { threads, ..Arguments::default() };
-        let out_arrays = converted(&self.made.planned, &self.output)?;
+        let out = self.output.as_ref();
+        let out_arrays = out.map(|out| converted(&self.made.planned, out)).transpose()?;
         for statement in self.made.planned.statements() {
             let space = statement.space();
             for (index, extent) in &space.extents {
@@ -111,7 +135,14 @@ impl<'a> Bound<'a> {
         for o in &self.made.planned.statements()[0].space().operands {
             let (tensor, arrays, values) = match self.inputs.get(&o.tensor) {
                 Some(input) => (input.tensor, &input.arrays, &input.values),
-                None => (&self.output, &out_arrays, self.output.values()),
+                None => match (out, &out_arrays) {
+                    (Some(out), Some(arrays)) => (out, arrays, out.values()),
+                    _ => {
+                        let dims = &self.extents.tensors[&o.tensor];
+                        given.sizes.extend(o.extents.iter().cloned().zip(dims.iter().copied()));
+                        continue;
+                    }
+                },
             };
             given.sizes.extend(o.extents.iter().cloned().zip(tensor.dims().iter().copied()));
             for (renamed, size) in o.params.keys().zip(tensor.params().values()) {
@@ -125,17 +156,67 @@ impl<'a> Bound<'a> {
         let mut outputs =
             run.map_err(|fault| format!("interpreter: {fault}\n{}", self.made.body))?;
         let name = &self.made.planned.statements()[0].space().output().value_array;
-        let mut out = self.output.clone();
+        if let Some(assembled) = self.made.planned.assembled() {
+            let width = self.made.planned.index_width();
+            let values = outputs.swap_remove(&assembled.values).ok_or("no values")?;
+            let mut indices = Vec::new();
+            for (array, renamed) in &assembled.arrays {
+                let Some(Values::I64(list)) = outputs.swap_remove(renamed) else {
+                    return Err(format!("no array {renamed}"));
+                };
+                let wanted = index_type(&assembled.layout, array, width);
+                let wanted = wanted.parse().map_err(|e| format!("{e:?}"))?;
+                let data = IndexData::from_i64(wanted, list).map_err(|e| format!("{e:#?}"))?;
+                indices.push(data);
+            }
+            return self.assembled(indices, values);
+        }
+        let Some(mut out) = self.output.clone() else { return Err("no output".into()) };
         *out.values_mut() = outputs.swap_remove(name).ok_or("no output")?;
         dense(&out)
     }
 
+    /// Empty arrays for a result that the kernel makes, its values last.
+    fn grown(&self) -> Result<Vec<GrownArray>, String> {
+        let planned = &self.made.planned;
+        let Some(assembled) = planned.assembled() else { return Ok(Vec::new()) };
+        let mut out = Vec::new();
+        for array in assembled.layout.arrays.keys() {
+            let ty = index_type(&assembled.layout, array, planned.index_width());
+            let ty = ty.parse().map_err(|e| format!("{e:?}"))?;
+            out.push(GrownArray::indices(ty));
+        }
+        out.push(GrownArray::values(planned.types().of(planned.output())));
+        Ok(out)
+    }
+
+    /// All elements of a result that the kernel made: it is valid, can be packed in the layout that was
+    /// asked for, and what it does not store is what the operator begins with.
+    fn assembled(&self, indices: Vec<IndexData>, values: Values) -> Result<Vec<f64>, String> {
+        let planned = &self.made.planned;
+        let assembled = planned.assembled().ok_or("nothing is assembled")?;
+        let shown = |e: Box<siskin::diagnostic::Diagnostic>| format!("{e:#?}");
+        let arrays = assembled.layout.arrays.keys().cloned().zip(indices).collect();
+        let (layout, dims) = (assembled.layout.clone(), &self.extents.tensors[planned.output()]);
+        let ty = values.value_type();
+        let made = Tensor::new(layout, dims.clone(), &IndexMap::new(), arrays, values);
+        let mut made = made.map_err(shown)?;
+        made.validate().map_err(shown)?;
+        let op = &planned.statements()[0].space().op;
+        let begin = op.identity(ty, 0).ok_or("nothing to begin with")?;
+        let mut out = begin.repeated(dims.iter().product());
+        let entries = made.entries().map_err(shown)?;
+        for k in 0..entries.len() {
+            let at = entries.point(k);
+            let place = at.iter().zip(dims).fold(0, |place, (c, extent)| place * extent + c);
+            out.set_from(place, entries.values(), k);
+        }
+        Ok((0..out.len()).map(|k| out.get_f64(k)).collect())
+    }
+
     /// Which elements an output with index arrays stores; `None` if it has none of them.
     pub fn stored(&self) -> Option<Vec<bool>> {
-        if self.output.arrays().is_empty() {
-            return None;
-        }
-        let mut ones = self.output.clone();
+        let mut ones = self.output.clone().filter(|out| !out.arrays().is_empty())?;
         *ones.values_mut() = Values::F64(vec![1.0; ones.values().len()]);
         Some(dense(&ones).ok()?.into_iter().map(|v| v != 0.0).collect())
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use siskin::code::IndexWidth;
 use siskin::iterspace::Union;
+use siskin::synth::workspaces;
 use siskin::tensor::ValueType;
 
 use super::layouts;
@@ -31,6 +32,8 @@ pub struct Case {
     pub reordered: bool,
     /// How sums are visited.
     pub union: Union,
+    /// Where a result of unknown structure is gathered.
+    pub workspace: Option<String>,
     /// Other templates than the cheapest.
     pub forced: bool,
     pub entries: BTreeMap<String, Vec<Entry>>,
@@ -50,6 +53,8 @@ impl Case {
                 layouts::layout(random, *rank, folder, number as usize * 10 + k)
             } else if random.chance(8) {
                 Some(format!("shares({})", random.pick(&source.factors)))
+            } else if random.chance(25) && (1..=3).contains(rank) {
+                layouts::layout(random, *rank, folder, number as usize * 10 + k)
             } else if random.chance(8) && (1..=3).contains(rank) {
                 layouts::dense_like(random, *rank)
             } else {
@@ -83,6 +88,10 @@ impl Case {
             tile: random.chance(12).then(|| 1 + random.below(4) as i64),
             reordered: random.chance(35),
             union: *random.pick(&Union::ALL),
+            workspace: random.chance(50).then(|| {
+                let names = workspaces().expect("shipped workspaces");
+                random.pick(&names).name.clone()
+            }),
             forced: random.chance(60),
             entries,
             random: random.clone(),
@@ -103,6 +112,9 @@ impl Case {
             out.push_str(&format!(" --tile {of}={size}"));
         }
         out.push_str(&format!(" --union {}", self.union.word()));
+        if let Some(workspace) = &self.workspace {
+            out.push_str(&format!(" --workspace {workspace}"));
+        }
         if threads > 1 {
             out.push_str(&format!(" --threads {threads}"));
         }

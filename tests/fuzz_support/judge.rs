@@ -179,6 +179,9 @@ fn go(
     for (tensor, layout) in &case.layouts {
         kernel = kernel.layout(tensor, layout);
     }
+    if let Some(workspace) = &case.workspace {
+        kernel = kernel.workspace(workspace);
+    }
     for (tensor, ty) in &case.types {
         kernel = kernel.typed(tensor, *ty);
     }
