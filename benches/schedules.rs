@@ -65,7 +65,12 @@ fn turns(calls: &mut [Call<'_>]) -> Vec<Duration> {
         .iter_mut()
         .map(|call| {
             call.run();
-            call.output().expect("a dense result").values().as_slice::<f64>().expect("f64 values").to_vec()
+            call.output()
+                .expect("a dense result")
+                .values()
+                .as_slice::<f64>()
+                .expect("f64 values")
+                .to_vec()
         })
         .collect();
     for other in &results[1..] {

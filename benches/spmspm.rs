@@ -119,7 +119,8 @@ fn measure(a: &Tensor, b: &Tensor) -> Cell {
     let mut call = compiled.call([("A", a), ("B", b)], &none).expect("valid tensors");
     let first = call.run();
     let right = expected(a, b);
-    let found = call.output().expect("a dense result").values().as_slice::<f64>().expect("64-bit values");
+    let found =
+        call.output().expect("a dense result").values().as_slice::<f64>().expect("64-bit values");
     let scale = right.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
     let worst = right.iter().zip(found).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
     assert!(worst <= 1e-12 * scale, "{} × {}: {worst}", a.layout().name, b.layout().name);

@@ -71,10 +71,7 @@ impl Run {
 }
 
 /// One statement, on files and on what others have computed; the result itself if it is kept.
-fn run_one(
-    step: &Step,
-    computed: &IndexMap<Name, Tensor>,
-) -> Result<(String, Option<Tensor>)> {
+fn run_one(step: &Step, computed: &IndexMap<Name, Tensor>) -> Result<(String, Option<Tensor>)> {
     let asked = &step.wish;
     let begin = Instant::now();
     let kernel = asked.options.kernel(&asked.expression)?;

@@ -223,7 +223,8 @@ impl<'a> Parser<'a> {
                 out.push(Stmt::Break(label));
             }
             syn::Expr::MethodCall(call)
-                if self.whole.is_some() && !matches!(call.method.to_string().as_str(), "insert") =>
+                if self.whole.is_some()
+                    && !matches!(call.method.to_string().as_str(), "insert") =>
             {
                 match self.grown_statement(call)? {
                     Some(stmt) => out.push(stmt),

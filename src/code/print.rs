@@ -39,9 +39,9 @@ impl Body {
         let used = self.used();
         let mut out = Vec::new();
         let arrays = |test: &dyn Fn(&Array) -> bool| -> Vec<Argument> {
-            let wanted = self.arrays().filter(|(id, a)| {
-                test(a) && (used.arrays.contains(id) || a.origin.is_written())
-            });
+            let wanted = self
+                .arrays()
+                .filter(|(id, a)| test(a) && (used.arrays.contains(id) || a.origin.is_written()));
             wanted.map(|(id, _)| Argument::Array(id)).collect()
         };
         let is_value = |a: &Array| matches!(a.element, Element::Value(_));

@@ -56,12 +56,7 @@ fn points(
     facts
 }
 
-fn out_of_order(
-    earlier: &Keyed<'_>,
-    later: &Keyed<'_>,
-    dims: &[Name],
-    d: usize,
-) -> Vec<Formula> {
+fn out_of_order(earlier: &Keyed<'_>, later: &Keyed<'_>, dims: &[Name], d: usize) -> Vec<Formula> {
     let renamed = apart(later, &dims[..d]);
     let mut facts = points(earlier, later, &renamed);
     let here = Affine::var(dims[d].clone());
@@ -89,8 +84,7 @@ fn at_most(a: &[Affine], b: &[Affine]) -> Formula {
         let pairs = a.iter().zip(b).take(k);
         pairs.map(|(x, y)| Formula::Constraint(Constraint::eq(x.clone(), y.clone())))
     };
-    let less = (0..a.len()).map(|k| {
-        Formula::and(equal(k).chain([Formula::lt(a[k].clone(), b[k].clone())]))
-    });
+    let less = (0..a.len())
+        .map(|k| Formula::and(equal(k).chain([Formula::lt(a[k].clone(), b[k].clone())])));
     Formula::or(less.chain([Formula::and(equal(a.len()))]))
 }

@@ -32,7 +32,7 @@ impl Kernel {
         let program = self.request.program()?;
         let dims = tensors.iter().map(|(n, t)| (n.clone(), t.dims().to_vec())).collect();
         let extents = resolve(&program, &dims, index_extents)?;
-        let layouts = super::plan::layouts(&self.request, &program)?;
+        let layouts = super::layouts::layouts(&self.request, &program)?;
         let spaces = compose_by(&program, &layouts.composed, &self.request.wanted(&program)?)?;
         let mut sizes = Sizes::default();
         for space in &spaces {

@@ -35,6 +35,7 @@
 
 mod assemble;
 mod compile;
+mod layouts;
 mod measure;
 mod plan;
 mod run;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::assemble::{is_written_in_place, sparse_result};
-use crate::check::{has_one_coordinate, refuse_unsound, stores_coordinates_once};
+use super::assemble::sparse_result;
+use super::layouts::{Layouts, layouts, shares};
 use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::iterspace::{Space, Union, Wanted, compose_by};
-use crate::layout::{DefaultFor, Layout, share};
+use crate::layout::Layout;
 use crate::loops::{Assembled, Loops, Statement, build};
 use crate::module::{KernelSpec, Module, render};
 use crate::operators::{Operators, Value};
@@ -161,62 +161,6 @@ pub struct Planned {
     index_width: IndexWidth,
 }
 
-/// The layouts of a statement.
-pub(super) struct Layouts {
-    /// Of every tensor, the output's first, as spaces are composed of them.
-    pub composed: IndexMap<Name, Arc<Layout>>,
-    /// Of the result, if it is assembled.
-    pub result: Option<Arc<Layout>>,
-}
-
-/// The layout of every tensor of `program`.
-pub(super) fn layouts(request: &Request, program: &Program) -> Result<Layouts> {
-    let mut layouts: IndexMap<Name, Arc<Layout>> = IndexMap::new();
-    let output = &program.output()?.tensor;
-    let sharing = shares(request, output);
-    for (tensor, rank) in program.tensors() {
-        if sharing.is_some() && tensor == *output {
-            // Derived from the input's below; its place in the order is kept.
-            let placeholder = Layout::named_for_rank(&DefaultFor::Output.layout()?, rank)?;
-            layouts.insert(tensor, Arc::new(placeholder));
-            continue;
-        }
-        let role = match tensor == *output {
-            true => DefaultFor::Output,
-            false => DefaultFor::Array,
-        };
-        let at_hand = request.declared.get(&tensor).filter(|layout| layout.rank() == rank);
-        let layout = match (at_hand, request.layouts.get(&tensor)) {
-            (Some(layout), _) => layout.clone(),
-            (None, Some(text)) => Arc::new(Layout::named_for_rank(text, rank)?),
-            (None, None) => Arc::new(Layout::named_for_rank(&role.layout()?, rank)?),
-        };
-        refuse_unsound(&layout)?;
-        layouts.insert(tensor, layout);
-    }
-    let shared = sharing.is_some();
-    if let Some(input) = sharing {
-        let layout = sharing_layout(program, &layouts, &input)?;
-        layouts.insert(output.clone(), Arc::new(layout));
-    }
-    let mut result = None;
-    if !shared && !is_written_in_place(&layouts[output]) {
-        let direct = Layout::named_for_rank(&DefaultFor::Output.layout()?, layouts[output].rank())?;
-        result = layouts.insert(output.clone(), Arc::new(direct));
-    }
-    refuse_output(program, &layouts[output], shared)?;
-    for tensor in request.layouts.keys() {
-        if !layouts.contains_key(tensor) {
-            return Err(Diagnostic::new(
-                Code::Shape,
-                format!("a layout is given for `{tensor}`, which the expression does not use"),
-            )
-            .help(format!("the tensors of the expression are {}", names(layouts.keys()))));
-        }
-    }
-    Ok(Layouts { composed: layouts, result })
-}
-
 /// Types and fills are of tensors that the expression uses.
 fn refuse_unknown(request: &Request, program: &Program) -> Result<()> {
     let tensors = program.tensors();
@@ -242,59 +186,6 @@ fn refuse_unknown(request: &Request, program: &Program) -> Result<()> {
         .help("leave it out: every element of a dense output is computed"));
     }
     Ok(())
-}
-
-/// An output is written element by element: a position must stand for one coordinate, and a coordinate
-/// must not be stored twice. (Where positions are an input's, its duplicates each take their part.)
-fn refuse_output(program: &Program, layout: &Layout, shared: bool) -> Result<()> {
-    let why = match () {
-        () if !has_one_coordinate(layout) => "a position may stand for several coordinates",
-        () if !shared && !stores_coordinates_once(layout) => "a coordinate may be stored twice",
-        () => return Ok(()),
-    };
-    let output = program.output()?;
-    Err(Diagnostic::new(
-        Code::Space,
-        format!("`{}` cannot be computed in layout `{}`: {why}", output.tensor, layout.name),
-    )
-    .at(output.span.clone(), "this output")
-    .within("<expression>", &program.text)
-    .help("compute it in a dense layout, and convert the result"))
-}
-
-/// The input named by an output layout of the form `shares(A)`.
-pub(super) fn shares(request: &Request, output: &Name) -> Option<Name> {
-    let text = request.layouts.get(output)?;
-    let name = text.trim().strip_prefix("shares(")?.strip_suffix(')')?;
-    Some(Name::from(name.trim()))
-}
-
-/// The layout of an output with the sparsity of `input`.
-fn sharing_layout(
-    program: &Program,
-    layouts: &IndexMap<Name, Arc<Layout>>,
-    input: &Name,
-) -> Result<Layout> {
-    let output = program.output()?;
-    let access = program.accesses().into_iter().find(|a| a.tensor == *input);
-    let (Some(access), Some(layout)) = (access, layouts.get(input)) else {
-        return Err(Diagnostic::new(
-            Code::Space,
-            format!("`shares({input})`: `{input}` is not read by the expression"),
-        )
-        .at(output.span.clone(), "this output")
-        .within("<expression>", &program.text)
-        .help("name a tensor that the expression reads"));
-    };
-    let shared: Vec<Option<usize>> = output
-        .subscripts
-        .iter()
-        .map(|s| {
-            let index = s.as_var()?;
-            (0..access.rank()).find(|&d| access.plain(d) == Some(index))
-        })
-        .collect();
-    share(layout, &shared)
 }
 
 /// Runs the stages up to the choice.
@@ -435,7 +326,7 @@ fn reproducible(e: Box<Diagnostic>, request: &Request) -> Box<Diagnostic> {
     }
 }
 
-fn names<'a>(names: impl Iterator<Item = &'a Name>) -> String {
+pub(super) fn names<'a>(names: impl Iterator<Item = &'a Name>) -> String {
     let names: Vec<&str> = names.map(|n| &**n).collect();
     names.join(", ")
 }

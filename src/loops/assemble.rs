@@ -96,9 +96,7 @@ fn descend(loops: &Loops, block: &Block, around: &mut Vec<Name>, out: &mut Vec<C
             descend(loops, &l.body, around, out);
         }
         // Several matches come in the order in which a template finds them.
-        Node::Search(s)
-            if matches!(s.among, Among::One(_)) || !loops.find(s.id).plan.many =>
-        {
+        Node::Search(s) if matches!(s.among, Among::One(_)) || !loops.find(s.id).plan.many => {
             around.push(s.var.clone());
             descend(loops, &s.found, around, out);
         }

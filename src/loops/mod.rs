@@ -58,6 +58,6 @@ pub use build::build;
 pub use outline::{Outline, Sought};
 pub use statement::{Looked, Parallelism, Statement};
 pub use tree::{
-    Among, Assemble, Block, Find, Gather, Lookup, Loop, Loops, Node, Place, Search, SearchId, Skip, Take, Term,
-    Update, updates,
+    Among, Assemble, Block, Find, Gather, Lookup, Loop, Loops, Node, Place, Search, SearchId, Skip,
+    Take, Term, Update, updates,
 };

@@ -2,7 +2,8 @@
 
 use super::outline::{Outline, Sought};
 use super::tree::{
-    Among, Assemble, Block, Gather, Lookup, Loop, Node, Place, Search, SearchId, Skip, Take, Term, Update,
+    Among, Assemble, Block, Gather, Lookup, Loop, Node, Place, Search, SearchId, Skip, Take, Term,
+    Update,
 };
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::split::split;

@@ -8,7 +8,7 @@ use super::spec::KernelSpec;
 use super::validate::error;
 use crate::code::naming::Naming;
 use crate::code::realise::size;
-use crate::code::{AccessProof, IndexWidth, Argument, Body, Doc, Expr, Lines, VarId};
+use crate::code::{AccessProof, Argument, Body, Doc, Expr, IndexWidth, Lines, VarId};
 use crate::formula::{Arith, Name};
 use crate::iterspace::{Operand, Role};
 use crate::loops::Statement;

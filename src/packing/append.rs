@@ -100,9 +100,8 @@ impl Reader<'_> {
             });
         }
         let rank = self.layout.rank();
-        let known = |(_, p): &(Name, Position)| {
-            matches!(p, Position::Determined | Position::Numbered(_))
-        };
+        let known =
+            |(_, p): &(Name, Position)| matches!(p, Position::Determined | Position::Numbered(_));
         if order.len() != rank || levels.is_empty() || !part.positions.iter().all(known) {
             return None;
         }
@@ -159,9 +158,7 @@ impl Reader<'_> {
         let name = arg.as_var()?;
         let at = self.part.positions.iter().position(|(n, _)| n == name)?;
         match self.part.positions[at].1 {
-            Position::Determined => {
-                self.coordinate(self.part.pieces[0].positions[at].as_ref()?)
-            }
+            Position::Determined => self.coordinate(self.part.pieces[0].positions[at].as_ref()?),
             _ => None,
         }
     }

@@ -57,7 +57,12 @@ impl WorkspaceTemplate {
     fn sizes(gathered: &Gathered) -> [(&'static str, f64); 4] {
         let Gathered { extent, updates, drains } = *gathered;
         let entries = (updates / drains.max(1.0)).min(extent);
-        [("extent", extent), ("entries", entries), ("updates", updates), ("drains", drains.max(1.0))]
+        [
+            ("extent", extent),
+            ("entries", entries),
+            ("updates", updates),
+            ("drains", drains.max(1.0)),
+        ]
     }
 
     /// Estimated time in nanoseconds.
@@ -131,7 +136,8 @@ mod tests {
     fn rows_are_gathered_in_a_dense_workspace_and_huge_extents_are_not() {
         let rows = Gathered { extent: 1e4, updates: 1e6, drains: 1e4 };
         let all = Gathered { extent: 1e12, updates: 1e6, drains: 1.0 };
-        let of = |gathered: &Gathered| cheapest_workspace(gathered).unwrap().memory(gathered).unwrap();
+        let of =
+            |gathered: &Gathered| cheapest_workspace(gathered).unwrap().memory(gathered).unwrap();
         assert!(of(&rows) < 1e6);
         assert!(of(&all) < 1e9, "a place for each key would not fit");
     }

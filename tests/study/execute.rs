@@ -88,8 +88,8 @@ pub fn code(study: &Study, plans: &HashMap<usize, &Proved<Plan>>) -> Body {
     let codes = realise::templates(&loops, &mut prover).unwrap_or_else(|e| panic!("{e:#?}"));
     let body = realise::declare(&[&study.space], IndexWidth::U32, false, None);
     let mut path = Path::new(&study.space.theory, &mut prover);
-    let body =
-        realise::realise(body, &loops, &codes, None, &mut path).unwrap_or_else(|e| panic!("{e:#?}"));
+    let body = realise::realise(body, &loops, &codes, None, &mut path)
+        .unwrap_or_else(|e| panic!("{e:#?}"));
     body.verify().unwrap_or_else(|e| panic!("{e:#?}"));
     body
 }

@@ -407,7 +407,9 @@ impl<'b, 'a> Machine<'b, 'a> {
             Stmt::Push { array, value } => {
                 format!("{}.push({})", body.arr(*array).name, text(value))
             }
-            Stmt::Combine(c) => format!("{}.combine({})", body.var(c.workspace).name, text(&c.value)),
+            Stmt::Combine(c) => {
+                format!("{}.combine({})", body.var(c.workspace).name, text(&c.value))
+            }
             Stmt::Drain(d) => format!("{}.drain()", body.var(d.workspace).name),
             Stmt::If { condition, .. } => format!("if {}", text(condition)),
             Stmt::While { condition, .. } => format!("while {}", text(condition)),

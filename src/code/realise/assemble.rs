@@ -59,7 +59,10 @@ struct Level {
 #[derive(Clone)]
 enum Gathering {
     Nothing,
-    Element { value: VarId, some: VarId },
+    Element {
+        value: VarId,
+        some: VarId,
+    },
     /// By these coordinates.
     Workspace(Vec<usize>),
 }
@@ -144,11 +147,8 @@ impl Realiser<'_, '_> {
         let mut workspace = None;
         if let Gather::Workspace { template, .. } = &how.gather {
             let shape = how.order[how.prefix..].iter().map(|d| extents[*d].clone()).collect();
-            let id = self.body.workspace(Workspace {
-                template: template.clone(),
-                shape,
-                element: ty,
-            });
+            let id =
+                self.body.workspace(Workspace { template: template.clone(), shape, element: ty });
             let var = self.body.variable("workspace", Type::Workspace(id));
             let begin = Box::new(identity(op, ty)?);
             let value = Expr::NewWorkspace { workspace: id, begin };
@@ -252,13 +252,7 @@ impl Realiser<'_, '_> {
     }
 
     /// Appends what the workspace holds.
-    fn drain(
-        &mut self,
-        known: &[Option<Expr>],
-        rest: &[usize],
-        sorted: bool,
-        out: &mut Block,
-    ) {
+    fn drain(&mut self, known: &[Option<Expr>], rest: &[usize], sorted: bool, out: &mut Block) {
         let Some(result) = &self.assembly else { return };
         let (ty, op, Some(workspace)) = (result.ty, result.op.clone(), result.workspace) else {
             return;
@@ -281,8 +275,7 @@ impl Realiser<'_, '_> {
             });
         }
         // Segments that belong to what is known end once, behind the loop.
-        let mut within =
-            |group: &[usize]| group.iter().any(|d| known[*d].is_none());
+        let mut within = |group: &[usize]| group.iter().any(|d| known[*d].is_none());
         let body = self.append(&coordinates, Expr::Var(value), &mut within);
         out.push(Stmt::Drain(Box::new(Drain { workspace, key, value, by, sorted, body })));
         let Some(result) = &self.assembly else { return };
@@ -440,7 +433,6 @@ impl Assembly {
         }
     }
 }
-
 
 /// What elements begin with.
 fn identity(op: &Operator, ty: ValueType) -> Result<Expr> {

@@ -43,13 +43,7 @@ fn call(template: &Template, name: &str, args: &[Value]) -> Result<String> {
     rendered(&template.name, &template.code, name, args, help)
 }
 
-fn rendered(
-    template: &str,
-    code: &str,
-    name: &str,
-    args: &[Value],
-    help: &str,
-) -> Result<String> {
+fn rendered(template: &str, code: &str, name: &str, args: &[Value], help: &str) -> Result<String> {
     let wrong = |e: minijinja::Error| {
         let mut text = e.to_string();
         let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(&e);
