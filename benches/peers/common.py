@@ -36,7 +36,7 @@ class Statement:
     """A statement of index notation, or several, with the tensors it reads.
 
     tensors: name to FILE:LAYOUT. output: the layout of a sparse result; without one it is dense.
-    options: further options of `siskin run`. temporaries: results of all statements but the last, dense too.
+    options: further options of `siskin run`. temporaries: results of all statements but the last, dense, too.
     """
 
     text: str
@@ -79,7 +79,7 @@ class Siskin:
         self.command, self.folder, self.limit, self.memory = command, folder, limit, memory
 
     def run(self, statement):
-        """One run in a new process: kernel time, file of the result, whether a sparse result was dense in the kernel."""
+        """One run in a new process: kernel time, file of the result, whether the kernel wrote it dense unasked."""
         result = self.folder / ("result.npz" if statement.output else "result.npy")
         output = f"{result}:{statement.output}" if statement.output else str(result)
         asked = ["-o", output]
@@ -105,16 +105,26 @@ class Siskin:
         words = [self.command, command, statement.text, "--json", *statement.options, *statement.layouts(), *asked]
         for name, place in statement.tensors.items():
             words += ["-t", f"{name}={place}"]
+        return json.loads(self._finished(words))
+
+    def _finished(self, words):
+        """What a command writes to standard output."""
+        pipe = subprocess.PIPE
         try:
-            done = subprocess.run(words, capture_output=True, text=True, timeout=self.limit, preexec_fn=self._bounded)
-        except subprocess.TimeoutExpired:
-            raise Failed(f"more than {self.limit:g} s") from None
+            process = subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, preexec_fn=self._bounded)
         except OSError as failure:
             raise Failed(str(failure)) from None
-        if done.returncode != 0:
-            lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        try:
+            said, complaints = process.communicate(timeout=self.limit)
+        except subprocess.TimeoutExpired:
+            # So that it removes what it was writing.
+            process.terminate()
+            process.communicate()
+            raise Failed(f"more than {self.limit:g} s") from None
+        if process.returncode != 0:
+            lines = complaints.strip().splitlines() or [f"status {process.returncode}"]
             raise Failed(next((line for line in lines if line.startswith("error")), lines[0]))
-        return json.loads(done.stdout)
+        return said
 
     def _bounded(self):
         """Results that would fill the machine are refused instead of computed."""
@@ -130,10 +140,7 @@ class Siskin:
         import sparse
 
         listed = path.with_suffix(".coo.npz")
-        words = [self.command, "convert", str(path), f"{listed}:coo"]
-        done = subprocess.run(words, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise Failed(first_line(done.stderr))
+        self._finished([self.command, "convert", str(path), f"{listed}:coo"])
         return sparse.load_npz(listed)
 
 
@@ -262,7 +269,6 @@ class Group:
         try:
             _, path, dense = self.siskin.run(statement)
             ours = entries(self.siskin.read(path, statement.output), fill)
-            path.unlink()
         except Failed as refused:
             failure = first_line(refused)
         failures = [failure] * len(peers)
@@ -291,6 +297,8 @@ class Group:
                     failures = [f or failure for f in failures]
             for k in working:
                 samples[k] += milliseconds(peers[k].call)
+        for result in self.folder.glob("result*"):
+            result.unlink()
         for peer, theirs, failed in zip(peers, samples, failures):
             self.row(measurement, statement, peer, times, theirs, failed, dense)
 

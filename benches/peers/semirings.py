@@ -89,7 +89,8 @@ def vectors(group, name, a, share):
     walls = (*INFINITE, "--fill", "M=inf")
     row("min-plus, x full", Statement(text, given | {"x": files["weights"]}, None, walls),
         semiring.min_plus, real, Vector.from_dense(weights), np.inf)
-    row("min-plus, x sparse", Statement(text, given | {"x": f"{files['far']}:sparse"}, None, (*walls, "--fill", "x=inf")),
+    walls = (*walls, "--fill", "x=inf")
+    row("min-plus, x sparse", Statement(text, given | {"x": f"{files['far']}:sparse"}, None, walls),
         semiring.min_plus, real, Vector.from_coo(present, weights[present], size=n), np.inf)
     text = "y[i] min= select(M[i], A[i,j] + x[j], inf)"
     given = {"A": real_file, "M": f"{files['mask']}:sparse", "x": files["weights"]}

@@ -9,7 +9,7 @@ use crate::check::{has_one_coordinate, stores_coordinates_once};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::layout::{DefaultFor, Layout};
-use crate::loops::{Assembled, Gather, Statement, assembling, build};
+use crate::loops::{Assembled, Gather, Statement, assembling, joined};
 use crate::packing::{Appending, Plan};
 use crate::prover::Prover;
 use crate::synth::{Gathered, cheapest_workspace, workspaces};
@@ -54,7 +54,7 @@ pub(super) fn assembled(
     let space = &statements[0].space;
     let output = space.output();
     let forced = forced_workspace(request)?;
-    let loops = build(statements, None);
+    let loops = joined(statements, true);
     let mut refused = None;
     let workspace = |around: &[Name], rest: &[usize]| {
         let chosen = match &forced {

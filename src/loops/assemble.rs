@@ -18,16 +18,17 @@
 
 use super::statement::Statement;
 use super::tree::{Among, Assemble, Block, Gather, Loops, Node, updates};
-use crate::formula::{Affine, Name};
+use crate::formula::{Affine, Arith, Name};
 use crate::iterspace::{Keyed, in_order};
 use crate::prover::Prover;
+use crate::scan::{Bind, Nest};
 
 /// Where and how a result is assembled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assembling {
     /// The coordinates in the order of the entries, most significant first.
     pub order: Vec<usize>,
-    /// The dimensions of the loops around it.
+    /// The loops around it, as the tree calls them.
     pub around: Vec<Name>,
     /// So many coordinates of the order are known there.
     pub prefix: usize,
@@ -36,6 +37,7 @@ pub struct Assembling {
 
 /// A place down the tree.
 struct Candidate {
+    /// The loops and searches around it.
     around: Vec<Name>,
     /// Nothing but one update happens there.
     once: bool,
@@ -52,15 +54,14 @@ pub fn assembling(
 ) -> Assembling {
     let mut candidates = Vec::new();
     descend(loops, &loops.body, &mut Vec::new(), &mut candidates);
-    let mut best: Option<(Candidate, usize)> = None;
+    let mut best = (Candidate { around: Vec::new(), once: false }, 0);
     for candidate in candidates.into_iter().rev() {
-        let prefix = prefix(statements, order, &candidate.around);
-        if is_in_order(statements, &order[..prefix], &candidate.around, prover) {
-            best = Some((candidate, prefix));
+        if let Some(prefix) = in_order_by(statements, order, candidate.around.len(), prover) {
+            best = (candidate, prefix);
             break;
         }
     }
-    let (candidate, prefix) = best.unwrap_or((Candidate { around: Vec::new(), once: false }, 0));
+    let (candidate, prefix) = best;
     let gather = match (prefix == order.len(), candidate.once) {
         (true, true) => Gather::Nothing,
         (true, false) => Gather::Element,
@@ -69,16 +70,11 @@ pub fn assembling(
     Assembling { order: order.to_vec(), around: candidate.around, prefix, gather }
 }
 
-/// The only node with updates, and what is bound before it.
-fn only<'b>(block: &'b Block, around: &mut Vec<Name>) -> Option<(usize, &'b Node)> {
+/// The only node with updates, if there is one.
+fn only(block: &Block) -> Option<usize> {
     let first = block.iter().position(has_updates)?;
-    for node in &block[..first] {
-        if let Node::Let { var, .. } = node {
-            around.push(var.clone());
-        }
-    }
     let alone = !block[first + 1..].iter().any(has_updates);
-    alone.then_some((first, &block[first]))
+    alone.then_some(first)
 }
 
 fn has_updates(node: &Node) -> bool {
@@ -86,76 +82,78 @@ fn has_updates(node: &Node) -> bool {
 }
 
 fn descend(loops: &Loops, block: &Block, around: &mut Vec<Name>, out: &mut Vec<Candidate>) {
-    let inner = only(block, around);
-    let once = matches!(inner, Some((_, Node::Update(_))));
+    let inner = only(block).map(|k| &block[k]);
+    let once = matches!(inner, Some(Node::Update(_)));
     out.push(Candidate { around: around.clone(), once });
-    let Some((_, node)) = inner else { return };
-    match node {
-        Node::For(l) if l.parallel.is_none() => {
+    match inner {
+        Some(Node::For(l)) if l.parallel.is_none() => {
             around.push(l.var.clone());
             descend(loops, &l.body, around, out);
         }
         // Several matches come in the order in which a template finds them.
-        Node::Search(s) if matches!(s.among, Among::One(_)) || !loops.find(s.id).plan.many => {
+        Some(Node::Search(s))
+            if matches!(s.among, Among::One(_)) || !loops.find(s.id).plan.many =>
+        {
             around.push(s.var.clone());
             descend(loops, &s.found, around, out);
         }
-        Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body) => {
+        Some(Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body)) => {
             descend(loops, body, around, out);
         }
         _ => {}
     }
 }
 
-/// The coordinates of the output's elements.
+/// The coordinates of the output's elements in the order, over the loops of the nest alone.
 fn place(statement: &Statement, order: &[usize]) -> Vec<Affine> {
     let output = &statement.space.output().subscripts;
-    order.iter().map(|&d| output[d].clone()).collect()
+    order.iter().map(|&d| over_loops(&statement.nest, &output[d])).collect()
 }
 
-/// How many coordinates of the order the dimensions decide in every statement.
-fn prefix(statements: &[Statement], order: &[usize], around: &[Name]) -> usize {
-    let decided = |s: &Statement, a: &Affine| {
-        let mut all = true;
-        let dims = s.space.dimensions();
-        a.visit_vars(&mut |n| all &= around.contains(n) || !dims.contains(n));
-        all
-    };
-    let of = |s: &Statement| place(s, order).iter().take_while(|a| decided(s, a)).count();
-    statements.iter().map(of).min().unwrap_or(0)
+/// A form with what is computed from loops replaced by that.
+fn over_loops(nest: &Nest, a: &Affine) -> Affine {
+    let mut out = a.clone();
+    for level in nest.levels.iter().rev() {
+        if let Bind::Let(value) = &level.bind {
+            out = out.substitute(&|n| (*n == level.var).then(|| value.clone()));
+        }
+    }
+    out
 }
 
-fn is_in_order(
+/// The outermost loops of a nest.
+fn outermost(statement: &Statement, n: usize) -> Vec<Name> {
+    let loops = statement.nest.levels.iter().filter(|level| !matches!(level.bind, Bind::Let(_)));
+    loops.take(n).map(|level| level.var.clone()).collect()
+}
+
+/// How many coordinates of the order the first `n` loops decide in every statement, if entries come in
+/// order by them.
+fn in_order_by(
     statements: &[Statement],
     order: &[usize],
-    around: &[Name],
+    n: usize,
     prover: &mut dyn Prover,
-) -> bool {
-    if around.is_empty() {
-        return true;
+) -> Option<usize> {
+    if n == 0 {
+        return Some(0);
     }
-    let visited: Vec<Vec<Name>> = statements.iter().map(|s| own(s, around)).collect();
-    // The loops around are those of every statement, and the first of each.
-    let first = |s: &Statement, dims: &[Name]| {
-        let nest = s.nest.levels.iter().map(|level| &level.var);
-        nest.take(dims.len()).all(|var| dims.contains(var))
+    let mut keyed: Vec<Keyed<'_>> = statements
+        .iter()
+        .map(|s| Keyed { space: &s.space, loops: outermost(s, n), key: place(s, order) })
+        .collect();
+    let decided = |k: &Keyed<'_>, a: &Affine| {
+        let mut all = true;
+        let dims = k.space.dimensions();
+        a.visit_vars(&mut |n| all &= k.loops.contains(n) || !dims.contains(n));
+        all
     };
-    if !statements.iter().zip(&visited).all(|(s, dims)| *dims == visited[0] && first(s, dims)) {
-        return false;
-    }
-    let dims: Vec<Name> = statements
-        .first()
-        .map(|s| s.nest.levels.iter().take(visited[0].len()).map(|l| l.var.clone()).collect())
-        .unwrap_or_default();
-    let keyed: Vec<Keyed<'_>> =
-        statements.iter().map(|s| Keyed { space: &s.space, key: place(s, order) }).collect();
-    keyed.iter().all(|a| keyed.iter().all(|b| in_order(a, b, &dims, prover)))
-}
-
-/// Those names that are dimensions of the statement, in the order of its nest.
-fn own(statement: &Statement, around: &[Name]) -> Vec<Name> {
-    let levels = statement.nest.levels.iter().map(|level| level.var.clone());
-    levels.filter(|var| around.contains(var)).collect()
+    let count = |k: &Keyed<'_>| k.key.iter().take_while(|a| decided(k, a)).count();
+    let prefix = keyed.iter().map(count).min().unwrap_or(0);
+    keyed.iter_mut().for_each(|k| k.key.truncate(prefix));
+    let all = keyed.iter().all(|k| k.loops.len() == n);
+    let in_order = all && keyed.iter().all(|a| keyed.iter().all(|b| in_order(a, b, prover)));
+    in_order.then_some(prefix)
 }
 
 /// Puts the node into the tree that `assembling` chose the place in.
@@ -166,7 +164,7 @@ pub(super) fn assemble(loops: &mut Loops, assembling: &Assembling) {
 }
 
 fn wrap(loops: &mut Loops, block: &mut Block, around: &mut Vec<Name>, how: &Assembling) {
-    let inner = only(block, around).map(|(k, _)| k);
+    let inner = only(block);
     let deeper = inner.is_some_and(|k| goes_deeper(&block[k], around, how));
     if let (Some(k), true) = (inner, deeper) {
         match &mut block[k] {
@@ -190,7 +188,9 @@ fn wrap(loops: &mut Loops, block: &mut Block, around: &mut Vec<Name>, how: &Asse
     let Some(target) = updates(&body).first().map(|u| u.target.clone()) else { return };
     let known = &how.order[..how.prefix];
     let at = target.index.iter().enumerate();
-    let key = at.map(|(d, e)| known.contains(&d).then(|| e.clone())).collect();
+    // What is computed inside is computed here, too.
+    let here = |e: &Arith| lets(&body).iter().rev().fold(e.clone(), substituted);
+    let key = at.map(|(d, e)| known.contains(&d).then(|| here(e))).collect();
     if how.gather != Gather::Nothing {
         // What is gathered is emptied here, so that no search may jump over it.
         stay(loops, &mut body);
@@ -208,6 +208,30 @@ fn goes_deeper(node: &Node, around: &[Name], how: &Assembling) -> bool {
         _ => false,
     };
     missing || tests
+}
+
+/// What is computed on the way to the first update, outside first.
+fn lets(block: &Block) -> Vec<(Name, Affine)> {
+    let mut out = Vec::new();
+    for node in block {
+        match node {
+            Node::Let { var, value } => out.push((var.clone(), value.clone())),
+            node if has_updates(node) => {
+                let inner = node.blocks().into_iter().find(|b| b.iter().any(has_updates));
+                out.extend(inner.map(lets).unwrap_or_default());
+                break;
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+fn substituted(e: Arith, (var, value): &(Name, Affine)) -> Arith {
+    match e.to_affine() {
+        Ok(a) => Arith::from_affine(&a.substitute(&|n| (n == var).then(|| value.clone()))),
+        Err(_) => e,
+    }
 }
 
 /// Searches whose loop is outside the block go on when they find nothing more.

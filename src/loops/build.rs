@@ -18,6 +18,15 @@ use crate::synth::{self, Placement, Plan};
 /// The tree of all statements; those that run over the same positions share their loops. A result of
 /// unknown structure is assembled where it was decided.
 pub fn build(statements: &[Statement], assembling: Option<&Assembling>) -> Loops {
+    let mut loops = joined(statements, assembling.is_some());
+    if let Some(assembling) = assembling {
+        assemble::assemble(&mut loops, assembling);
+    }
+    loops
+}
+
+/// The tree of all statements; with `alike`, loops over one range are shared.
+pub fn joined(statements: &[Statement], alike: bool) -> Loops {
     let mut loops = Loops { body: Vec::new(), finds: Vec::new() };
     let mut pieces = Vec::new();
     for s in statements {
@@ -29,10 +38,7 @@ pub fn build(statements: &[Statement], assembling: Option<&Assembling>) -> Loops
         };
         pieces.push(builder.piece());
     }
-    join::join(&mut loops, pieces, statements);
-    if let Some(assembling) = assembling {
-        assemble::assemble(&mut loops, assembling);
-    }
+    join::join(&mut loops, pieces, statements, alike);
     loops
 }
 

@@ -13,8 +13,9 @@ use super::tree::{
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
 use crate::scan::Range;
 
-/// Makes the tree of `pieces`, one for each statement.
-pub(super) fn join(loops: &mut Loops, pieces: Vec<Block>, statements: &[Statement]) {
+/// Makes the tree of `pieces`, one for each statement. Loops over one range are `alike` whatever they are
+/// called, if that is of use: then entries of several pieces come together.
+pub(super) fn join(loops: &mut Loops, pieces: Vec<Block>, statements: &[Statement], alike: bool) {
     let several = pieces.len() > 1;
     let mut taken: FxHashSet<Name> = FxHashSet::default();
     for s in statements {
@@ -30,7 +31,7 @@ pub(super) fn join(loops: &mut Loops, pieces: Vec<Block>, statements: &[Statemen
         let finds = loops.finds.clone();
         let both = joined.last().cloned().and_then(|before| {
             let apart = told_apart(loops, &before, &piece, k + 1, &mut taken);
-            joint(loops, &before, &apart, (Vec::new(), Vec::new()))
+            joint(loops, &before, &apart, (Vec::new(), Vec::new()), alike)
         });
         match (both, joined.last_mut()) {
             (Some(both), Some(last)) => *last = both,
@@ -148,9 +149,14 @@ fn joint(
     a: &Block,
     b: &Block,
     tests: (Vec<Constraint>, Vec<Constraint>),
+    by_range: bool,
 ) -> Option<Block> {
-    let (a, b) = (as_loop(loops, a), as_loop(loops, b));
+    let (a, mut b) = (as_loop(loops, a), as_loop(loops, b));
     let (before_a, loop_a) = ending(&a)?;
+    let (_, other) = ending(&b)?;
+    if by_range && loop_a.var != other.var && loop_a.range == other.range {
+        b = renamed_block(loops, &b, &[(other.var.clone(), loop_a.var.clone())]);
+    }
     let (before_b, loop_b) = ending(&b)?;
     let alike = loop_a.var == loop_b.var
         && loop_a.skip.is_none()
@@ -168,7 +174,8 @@ fn joint(
         tests_a.extend(within(&loop_a.range, &loop_b.range, &loop_a.var)?);
         loop_b.range.clone()
     };
-    let inner = joint(loops, &loop_a.body, &loop_b.body, (tests_a.clone(), tests_b.clone()));
+    let tests = (tests_a.clone(), tests_b.clone());
+    let inner = joint(loops, &loop_a.body, &loop_b.body, tests, by_range);
     let mut body = match inner {
         Some(both) => both,
         None => vec![piece(tests_a, loop_a.body.clone()), piece(tests_b, loop_b.body.clone())],

@@ -54,7 +54,7 @@ mod tree;
 
 pub use assemble::{Assembling, assembling};
 pub use assembled::Assembled;
-pub use build::build;
+pub use build::{build, joined};
 pub use outline::{Outline, Sought};
 pub use statement::{Looked, Parallelism, Statement};
 pub use tree::{
