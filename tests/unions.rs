@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use siskin::diagnostic::{Code, Diagnostic};
-use siskin::iterspace::Union;
+use siskin::iterspace::{Source, Union};
 use siskin::packing::{PackOptions, pack};
 use siskin::tensor::Entries;
 use siskin::{Kernel, Layout, Tensor};
@@ -155,4 +155,81 @@ fn positions_are_shared_only_where_something_is_stored_whenever_something_is_com
     let e = refused(&shared("C[i,j] = A[i,j] + B[i,j]"));
     assert_eq!(e.code, Code::Space);
     assert!(e.message.contains("where `A` stores nothing"), "{e:?}");
+}
+
+/// Equal bits, but for those of NaN.
+fn same(a: &[f64], b: &[f64]) -> bool {
+    let one = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+    a.len() == b.len() && a.iter().zip(b).all(one)
+}
+
+#[test]
+fn what_is_missing_annihilates_infinities_in_both_ways_to_unite() {
+    let inf = f64::INFINITY;
+    let a = [(&[0, 0][..], inf), (&[0, 1], 2.0), (&[1, 1], f64::NAN), (&[2, 2], -inf)];
+    let b = [(&[0, 1][..], 3.0), (&[1, 0], inf), (&[2, 0], -1.0), (&[2, 2], 0.0)];
+    let d = [(&[0, 0][..], 4.0), (&[0, 2], f64::NAN), (&[1, 0], inf), (&[2, 0], 7.0)];
+    let mut x: Vec<f64> = vec![f64::NAN, inf, 2.0];
+    x.extend([inf, 1.0, f64::NAN, -inf, inf, 3.0]);
+    let x: Vec<(Vec<usize>, f64)> =
+        x.into_iter().enumerate().map(|(k, v)| (vec![k / 3, k % 3], v)).collect();
+    let x: Vec<(&[usize], f64)> = x.iter().map(|(at, v)| (&**at, *v)).collect();
+    let tensors = [("A", "csr", &a[..]), ("B", "hash", &b), ("D", "dcsr", &d), ("X", "dense", &x)];
+    let fill = |value: f64| siskin::operators::Value::F64(value);
+    let mut asked = 0;
+    for (expression, fills) in [
+        ("C[i,j] = A[i,j] + B[i,j] * X[i,j]", [0.0; 3]),
+        ("C[i,j] = A[i,j] * X[i,j] - B[i,j] / D[i,j]", [0.0; 3]),
+        ("C[i,j] += A[i,j] * (X[i,j] - 2) + mul(X[i,j], D[i,j], 3)", [0.0; 3]),
+        ("C[i,j] = 1 + A[i,j] / B[i,j]", [0.0; 3]),
+        ("C[i,j] min= min(A[i,j] + B[i,j], D[i,j])", [inf; 3]),
+        ("C[i,j] max= max(A[i,j] + X[i,j], max(B[i,j], D[i,j]))", [-inf; 3]),
+    ] {
+        let mut results = Vec::new();
+        for union in Union::ALL {
+            let mut kernel = Kernel::new(expression).union(union);
+            let used = tensors.iter().zip(fills.into_iter().chain([0.0]));
+            let used: Vec<_> = used.filter(|((name, ..), _)| expression.contains(*name)).collect();
+            for ((name, layout, _), f) in &used {
+                kernel = kernel.layout(name, layout).fill(name, fill(*f));
+            }
+            let planned = kernel.plan().unwrap();
+            asked += planned.statements().iter().flat_map(|s| s.space().value.regions()).count();
+            let tensors = used.iter().map(|((name, layout, points), f)| {
+                let layout = Arc::new(Layout::named_for_rank(layout, 2).unwrap());
+                let points: Vec<_> = points.iter().filter(|(_, v)| v != f).copied().collect();
+                let entries = Entries::from_points(&[3, 3], &points).unwrap();
+                (*name, pack(&layout, &entries, &PackOptions::default()).unwrap())
+            });
+            let tensors: Vec<(&str, Tensor)> = tensors.collect();
+            let result = kernel.compile().unwrap().run(tensors.iter().map(|(n, t)| (*n, t)));
+            results.push(result.unwrap().values().as_slice::<f64>().unwrap().to_vec());
+        }
+        assert!(same(&results[0], &results[1]), "{expression}: {results:?}");
+        assert!(results[0].iter().any(|v| v.is_finite()), "{expression}: {results:?}");
+    }
+    assert!(asked >= 5, "{asked}");
+}
+
+#[test]
+fn a_value_asks_once_what_it_has_to_know() {
+    let asked = |expression: &str| {
+        let planned = passes(expression).plan().unwrap();
+        let values = planned.statements().iter().map(|s| {
+            let space = s.space();
+            let label = |source: &Source| match source {
+                Source::Operand(k) => space.operands[*k].label.clone(),
+                Source::Index(i) => i.to_string(),
+            };
+            space.value.map(&label).to_string()
+        });
+        values.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        asked("C[i,j] = A[i,j] + exp(B[i,j]) * D[i,j]"),
+        ["A + if(D, exp(B) * D, 0.0)", "exp(B) * D"],
+        "what is walked is there"
+    );
+    assert_eq!(asked("C[i,j] = (A[i,j] + B[i,j]) * D[i,j]"), ["(A + B) * D"], "one of them is");
+    assert_eq!(asked("C[i,j] = 2 * A[i,j] + 3 * B[i,j]"), ["2.0 * A + 3.0 * B", "3.0 * B"]);
 }

@@ -13,7 +13,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 const MAX_MAGNITUDE: u64 = 1 << 60;
 
 /// `a + b | a - b | a * b | a / b (floor) | a mod b | f(a, …) | x | 7`
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Arith {
     Int(i64),
     Var(Name),

@@ -22,6 +22,7 @@ mod compose;
 mod dependence;
 mod empty;
 mod in_order;
+mod missing;
 mod names;
 mod operand;
 mod passes;

@@ -4,16 +4,18 @@
 //! A + B * x      →  A; B and x                     distributed, where the statement adds
 //!                →  A, looking up B and x; B and x without A         by passes
 //! ```
+//! Where `A` is stored and `B` is not, the value is `A + if(B, B * x, 0.0)`: see `missing.rs`.
 
 use std::sync::Arc;
 
 use super::Operand;
 use super::cases::cases;
-use super::region::{Leaves, Value, region, without};
-use super::source::{Source, operands};
+use super::missing::{asking, in_case};
+use super::region::{Leaves, Value, region};
+use super::source::{Source, asked, operands};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::operators::symbols::is_prefix;
-use crate::operators::{Apply, Operator, Operators, Region, Tree, promote};
+use crate::operators::{self, Apply, Operator, Operators, Region, Tree, promote};
 use crate::program::Program;
 use crate::tensor::ValueType;
 
@@ -54,6 +56,7 @@ impl Pass {
     /// The operands that are looked up; `stored` are those that are not.
     pub fn lookups(&self, stored: &[usize]) -> Vec<usize> {
         let mut out: Vec<usize> = operands(&self.value);
+        out.extend(asked(&self.value));
         out.extend(self.rest.operands());
         out.retain(|k| !stored.contains(k));
         out.sort_unstable();
@@ -83,8 +86,9 @@ pub(super) fn passes(
     };
     let mut out = Vec::new();
     for value in values {
+        let asking = asking(&value, leaves)?;
         for case in cases(&region(&value, op, leaves)?) {
-            let value = without(&value, &|k| case.missed.contains(&k), leaves)?;
+            let value = in_case(&asking, &case, leaves)?;
             refuse_repeated(program, op, leaves, &case.stored, &value)?;
             let missed = case.missed.iter().map(|k| Region::Stored(*k).complement());
             let rest = Region::all_of(std::iter::once(case.rest).chain(missed));
@@ -93,7 +97,7 @@ pub(super) fn passes(
     }
     if out.is_empty() {
         // Nothing is ever combined; of the output's type all the same.
-        let zero = crate::operators::Value::zero(leaves.operands[0].value_type);
+        let zero = operators::Value::zero(leaves.operands[0].value_type);
         let value = Tree::Number(zero);
         out.push(Pass { stored: Vec::new(), rest: Region::Nothing, value });
     }
@@ -173,6 +177,12 @@ fn is_factor(value: &Value, k: usize, leaves: Leaves<'_>) -> bool {
     match value {
         Tree::Leaf(source) => *source == Source::Operand(k),
         Tree::Number(_) => false,
+        // Nothing is a sum over no elements.
+        Tree::If(choice) => {
+            let zero = operators::Value::zero(choice.otherwise.value_type());
+            let asks = choice.region.operands().contains(&Source::Operand(k));
+            !asks && choice.otherwise.same(zero) && is_factor(&choice.then, k, leaves)
+        }
         Tree::Cast(to, inner) => {
             let from = inner.value_type(&|source| leaves.value_type(source));
             let widens = |from| from != ValueType::Bool && promote(from, *to) == *to;

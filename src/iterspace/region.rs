@@ -1,19 +1,19 @@
-//! Where a statement has something to compute (Array §5), and what it computes where operands are missing.
+//! Where a statement has something to compute (Array §5).
 //!
 //! In: a value over operands, of which some are stored everywhere. Out: by the algebra of its operators, the
-//! points at which it may do something, and simpler values for parts of them.
+//! points at which it may do something.
 //!
 //! ```text
 //! a * b          →  a and b
 //! a + b          →  a or b
-//! (a + b) * c    →  (a or b) and c; where a is missing, b * c
+//! (a + b) * c    →  (a or b) and c
 //! ```
 
 use super::Operand;
-use super::source::{Source, operands};
+use super::source::Source;
 use crate::diagnostic::Result;
 use crate::operators::algebra::{Derived, derive, region_for};
-use crate::operators::{Apply, Given, Operator, Region, Simplified, Tree, simplify};
+use crate::operators::{Operator, Region, Tree};
 use crate::tensor::ValueType;
 
 /// A value over operands.
@@ -35,7 +35,7 @@ impl Leaves<'_> {
         }
     }
 
-    fn derived(self, source: &Source) -> Derived {
+    pub fn derived(self, source: &Source) -> Derived {
         match source {
             Source::Operand(k) if !(self.is_total)(*k) => {
                 Derived::operand(*k, self.operands[*k].fill)
@@ -59,7 +59,7 @@ pub(super) fn region(value: &Value, op: &Operator, leaves: Leaves<'_>) -> Result
 }
 
 /// The region in terms of what is found. An entry that holds the fill is found, and yet may be in `not A`.
-fn by_presence(region: &Region) -> Region {
+pub(super) fn by_presence(region: &Region) -> Region {
     match region {
         Region::Not(_) => Region::All,
         Region::All | Region::Nothing | Region::Stored(_) => region.clone(),
@@ -68,56 +68,8 @@ fn by_presence(region: &Region) -> Region {
     }
 }
 
-/// The value where the operands for which `missing` holds have their fills.
-///
-/// # Errors
-/// As [`region`].
-pub(super) fn without(
-    value: &Value,
-    missing: &impl Fn(usize) -> bool,
-    leaves: Leaves<'_>,
-) -> Result<Value> {
-    let Apply { op, args } = match value {
-        Tree::Leaf(Source::Operand(k)) if missing(*k) => {
-            return Ok(Tree::Number(leaves.operands[*k].fill));
-        }
-        Tree::Leaf(_) | Tree::Number(_) => return Ok(value.clone()),
-        Tree::Cast(ty, inner) => {
-            let from = inner.value_type(&|source| leaves.value_type(source))?;
-            return Ok(without(inner, missing, leaves)?.converted(from, *ty));
-        }
-        Tree::Apply(apply) => apply,
-    };
-    // As it is written, where nothing is missing.
-    if !operands(value).into_iter().any(missing) {
-        return Ok(value.clone());
-    }
-    let args: Vec<Value> =
-        args.iter().map(|arg| without(arg, missing, leaves)).collect::<Result<_>>()?;
-    let types: Vec<ValueType> = args
-        .iter()
-        .map(|arg| arg.value_type(&|source| leaves.value_type(source)))
-        .collect::<Result<_>>()?;
-    let given: Vec<Given> = args
-        .iter()
-        .map(|arg| match arg {
-            Tree::Number(number) => Given::Known(*number),
-            // Equal expressions have equal values.
-            arg => Given::Unknown(args.iter().position(|other| other == arg).unwrap_or_default()),
-        })
-        .collect();
-    Ok(match simplify(op, &types, &given, true) {
-        Simplified::Constant(number) => Tree::Number(number),
-        Simplified::Argument(k) => {
-            let result = op.signature(&types)?.result;
-            args[k].clone().converted(types[k], result)
-        }
-        Simplified::Nothing => Tree::apply(op, args),
-    })
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::sync::Arc;
 
     use indexmap::IndexMap;
@@ -129,10 +81,10 @@ mod tests {
     use crate::operators::Operators;
     use crate::program::{Expr, Program, typed};
 
-    const NAMES: [&str; 5] = ["y", "a", "b", "c", "d"];
+    pub const NAMES: [&str; 5] = ["y", "a", "b", "c", "d"];
 
     /// Operands of vectors, of which `d` is dense; the output is the first.
-    fn operands_of(ty: ValueType) -> Vec<Operand> {
+    pub fn operands_of(ty: ValueType) -> Vec<Operand> {
         let program = Program::parse("y[i] = a[i] * b[i] * c[i] * d[i]").unwrap();
         let layout = |name: &str| {
             let layout = if "abc".contains(name) { "sparse" } else { "dense" };
@@ -147,7 +99,7 @@ mod tests {
         operands
     }
 
-    fn value(text: &str, ty: ValueType) -> Value {
+    pub fn value(text: &str, ty: ValueType) -> Value {
         let program = Program::parse(&format!("y[i] = {text}")).unwrap();
         let mut leaf = |leaf: &Expr| {
             let k = NAMES.iter().position(|n| leaf.to_string().starts_with(n)).unwrap();
@@ -191,29 +143,5 @@ mod tests {
         // Zeros change products, and may be the least.
         assert_eq!(shown("a[i]", ValueType::F64, "min"), "everywhere");
         assert_eq!(shown("a[i]", ValueType::U8, "max"), "a");
-    }
-
-    #[test]
-    fn what_is_missing_leaves_the_rest() {
-        let operands = operands_of(ValueType::F64);
-        let leaves = Leaves { operands: &operands, is_total: &|k| k == 4 };
-        let left = |text: &str, gone: &[&str]| {
-            let value = value(text, ValueType::F64);
-            let value = without(&value, &|k| gone.contains(&NAMES[k]), leaves).unwrap();
-            value
-                .map(&|source| match source {
-                    Source::Operand(k) => NAMES[*k].to_string(),
-                    Source::Index(i) => i.to_string(),
-                })
-                .to_string()
-        };
-        assert_eq!(left("a[i] + b[i] * c[i]", &["a"]), "b * c");
-        assert_eq!(left("a[i] + b[i] * c[i]", &["c"]), "a");
-        assert_eq!(left("a[i] - b[i]", &["b"]), "a");
-        assert_eq!(left("min(a[i], b[i]) * c[i]", &["a"]), "min(0.0, b) * c");
-        assert_eq!(left("min(a[i], b[i], 0) + c[i]", &["a", "b"]), "c");
-        assert_eq!(left("(a[i] - b[i]) / c[i]", &["a", "b"]), "0.0");
-        assert_eq!(left("a[i] / b[i]", &["b"]), "a / 0.0");
-        assert_eq!(left("0 * a[i] + b[i]", &["b"]), "0.0 * a", "what is written stays");
     }
 }

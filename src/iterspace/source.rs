@@ -3,10 +3,10 @@
 use std::fmt;
 
 use crate::formula::Name;
-use crate::operators::Tree;
+use crate::operators::{Region, Tree};
 
 /// A leaf of a value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// The operand with this number in its space.
     Operand(usize),
@@ -21,6 +21,16 @@ pub fn operands(value: &Tree<Source>) -> Vec<usize> {
         Source::Index(_) => None,
     };
     value.leaves().into_iter().filter_map(operand).collect()
+}
+
+/// The numbers of the operands of which a value asks whether they are stored.
+pub fn asked(value: &Tree<Source>) -> Vec<usize> {
+    let sources = value.regions().into_iter().flat_map(Region::operands);
+    let operand = |source: Source| match source {
+        Source::Operand(k) => Some(k),
+        Source::Index(_) => None,
+    };
+    sources.filter_map(operand).collect()
 }
 
 impl fmt::Display for Source {

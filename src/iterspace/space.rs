@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::source::{Source, operands};
+use super::source::{Source, asked, operands};
 use super::{Names, Operand, Points};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Call, Constraint, Formula, Name};
@@ -75,6 +75,11 @@ impl Space {
 
     pub fn inputs(&self) -> &[Operand] {
         &self.operands[1..]
+    }
+
+    /// Whether it matters if an operand is stored at a point.
+    pub fn asks(&self, operand: usize) -> bool {
+        self.rest.operands().contains(&operand) || asked(&self.value).contains(&operand)
     }
 
     /// The output and what is stored at every point.
@@ -183,7 +188,8 @@ impl Space {
         if let Some((_, twice)) = dims.iter().enumerate().find(|(k, d)| dims[..*k].contains(d)) {
             return Err(format!("`{twice}` is there twice"));
         }
-        let read = operands(&self.value).into_iter().chain(self.rest.operands());
+        let asked = self.rest.operands().into_iter().chain(asked(&self.value));
+        let read = operands(&self.value).into_iter().chain(asked);
         let known = |k: usize| self.stored.contains(&k) || self.lookups.contains(&k);
         if let Some(k) = read.into_iter().find(|&k| k == 0 || !known(k)) {
             return Err(format!("operand {k} is not read"));

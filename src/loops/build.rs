@@ -148,7 +148,6 @@ impl<'a> Builder<'a> {
     /// The lookups that need just the levels before `d`.
     fn lookups(&mut self, d: usize) -> Block {
         let s = self.statement;
-        let asked = s.space.rest.operands();
         let mut out = Vec::new();
         for looked in s.lookups.iter().filter(|l| l.depth == d) {
             let name = self.lookup_name(looked.operand);
@@ -179,7 +178,7 @@ impl<'a> Builder<'a> {
                     _ => body.push(Node::Piece(inner)),
                 }
             }
-            let asked = asked.contains(&looked.operand);
+            let asked = s.space.asks(looked.operand);
             let read = s.space.reads(looked.operand);
             let fill = s.space.operands[looked.operand].fill;
             out.push(Node::Lookup(Box::new(Lookup { name, fill, read, asked, body })));

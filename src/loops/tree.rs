@@ -148,7 +148,7 @@ pub struct Take {
 }
 
 /// A leaf of what is computed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Term {
     Element(Place),
     /// What the lookup of that name has found.
@@ -164,7 +164,7 @@ pub enum Among {
 }
 
 /// An element of a value array.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub array: Name,
     pub index: Vec<Arith>,
@@ -186,6 +186,16 @@ impl Update {
             Term::Element(place) => Some(place),
             Term::Found(_) | Term::Index(_) => None,
         })
+    }
+}
+
+impl Term {
+    /// The lookup that may find nothing.
+    pub fn lookup(&self) -> Option<&Name> {
+        match self {
+            Term::Found(name) => Some(name),
+            Term::Element(_) | Term::Index(_) => None,
+        }
     }
 }
 
@@ -349,6 +359,11 @@ impl Loops {
                 }
                 Node::Update(u) => {
                     place_known(bound, &u.target)?;
+                    let asked = u.value.regions().into_iter().flat_map(Region::operands);
+                    asked.into_iter().try_for_each(|term| match term.lookup() {
+                        Some(name) => found_known(bound, name),
+                        None => Err(format!("nothing looks `{term}` up")),
+                    })?;
                     u.value.leaves().into_iter().try_for_each(|term| match term {
                         Term::Element(place) => place_known(bound, place),
                         Term::Found(name) => found_known(bound, name),

@@ -17,7 +17,7 @@
 //! A special case that IEEE arithmetic does not grant (0 * inf) is applied to the fills of operands;
 //! to a literal only with fast math.
 
-use super::operator::{Operator, Points, SpecialResult};
+use super::operator::{Operator, Points, Signature, Special, SpecialResult};
 use super::region::Region;
 use super::tree::{Apply, Tree};
 use super::value::Value;
@@ -62,6 +62,28 @@ impl Derived {
             operand: false,
         }
     }
+
+    /// Of its conversion to a type.
+    #[must_use]
+    pub fn converted(self, ty: ValueType) -> Derived {
+        Derived {
+            value_type: ty,
+            fill: self.fill.map(|fill| fill.cast(ty)),
+            operand: self.operand && self.value_type == ty,
+            region: self.region,
+        }
+    }
+}
+
+/// A constant that a use of an operator is, where arguments that decide it have their fills.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Constant {
+    /// The result outside of `region`.
+    pub value: Value,
+    /// Where none of these arguments has its fill.
+    pub region: Region,
+    /// Arithmetic gives the value there, too, whatever the other arguments are.
+    pub granted: bool,
 }
 
 /// The fill and the region of an expression; `leaf` says what is known of leaves.
@@ -72,19 +94,12 @@ pub fn derive<L>(tree: &Tree<L>, leaf: &dyn Fn(&L) -> Derived, fast_math: bool) 
     match tree {
         Tree::Leaf(l) => Ok(leaf(l)),
         Tree::Number(value) => Ok(Derived::constant(*value)),
-        Tree::Cast(ty, inner) => {
-            let inner = derive(inner, leaf, fast_math)?;
-            Ok(Derived {
-                value_type: *ty,
-                fill: inner.fill.map(|fill| fill.cast(*ty)),
-                operand: inner.operand && inner.value_type == *ty,
-                region: inner.region,
-            })
-        }
+        Tree::Cast(ty, inner) => Ok(derive(inner, leaf, fast_math)?.converted(*ty)),
+        Tree::If(choice) => Ok(Derived::unknown(choice.otherwise.value_type())),
         Tree::Apply(Apply { op, args }) => {
             let args: Vec<Derived> =
                 args.iter().map(|a| derive(a, leaf, fast_math)).collect::<Result<_>>()?;
-            combined(op, args, fast_math)
+            applied(op, args, fast_math)
         }
     }
 }
@@ -99,10 +114,13 @@ pub fn region_for(derived: &Derived, fill: Value) -> Region {
 }
 
 /// A use of an operator. More arguments than it has are taken two at a time.
-fn combined(op: &Operator, mut arguments: Vec<Derived>, fast_math: bool) -> Result<Derived> {
-    let types: Vec<ValueType> = arguments.iter().map(|a| a.value_type).collect();
-    let signature = op.signature(&types)?;
+///
+/// # Errors
+/// If the operator does not exist for the types of its arguments.
+pub fn applied(op: &Operator, mut arguments: Vec<Derived>, fast_math: bool) -> Result<Derived> {
     if arguments.len() > op.arity() {
+        let types: Vec<ValueType> = arguments.iter().map(|a| a.value_type).collect();
+        let signature = op.signature(&types)?;
         // All meet in one type first: true + true + 1 is 3, though true + true is true.
         for (a, t) in arguments.iter_mut().zip(&signature.arguments) {
             a.operand &= a.value_type == *t;
@@ -110,65 +128,122 @@ fn combined(op: &Operator, mut arguments: Vec<Derived>, fast_math: bool) -> Resu
             a.value_type = *t;
         }
         let rest = arguments.split_off(op.arity());
-        let first = combined(op, arguments, fast_math)?;
+        let first = applied(op, arguments, fast_math)?;
         return rest
             .into_iter()
-            .try_fold(first, |all, next| combined(op, vec![all, next], fast_math));
+            .try_fold(first, |all, next| applied(op, vec![all, next], fast_math));
     }
-    let fills: Vec<Option<Value>> = arguments
-        .iter()
-        .zip(&signature.arguments)
-        .map(|(a, t)| a.fill.map(|fill| fill.cast(*t)))
-        .collect();
-    let known: Option<Vec<Value>> = fills.iter().copied().collect();
-    let evaluated = known.as_ref().and_then(|fills| op.eval(fills));
+    let used = Use::new(op, &arguments)?;
     let derived = |fill, region| {
-        Ok(Derived { value_type: signature.result, fill: Some(fill), region, operand: false })
+        let value_type = used.signature.result;
+        Ok(Derived { value_type, fill: Some(fill), region, operand: false })
     };
-
-    if let (Some(fills), Some(value)) = (&known, evaluated)
-        && let Some(points) = op.iteration(fills)
-    {
-        let declared = Declared { arguments: &arguments, types: &signature.arguments };
+    if let Some((value, points)) = used.declared() {
+        let types = &used.signature.arguments;
+        let declared = Declared { arguments: &arguments, types };
         return derived(value, declared.region(points, true));
     }
-    let specials = op.specials(signature.generic).into_iter().filter(|s| {
-        // What is the same everywhere is no missing entry.
-        let literal = arguments[s.argument].region == Region::Nothing;
-        fills[s.argument].is_some_and(|fill| fill.same(s.value))
-            && (s.ieee || fast_math || !literal)
-    });
-    let specials: Vec<_> = specials.collect();
-    let constants = || {
-        specials.iter().filter_map(|s| match s.result {
-            SpecialResult::Value(value) => Some((s.argument, value)),
-            SpecialResult::Argument(_) => None,
-        })
-    };
-    if let Some((_, constant)) = constants().next() {
-        let region = constants()
-            .filter(|(_, value)| value.identical(constant))
-            .fold(Region::All, |all, (k, _)| all.both(arguments[k].region.clone()));
-        // They may differ in the sign of a zero.
-        let exact = evaluated.filter(|value| value.same(constant)).unwrap_or(constant);
-        return derived(exact, region);
+    let specials = used.specials(fast_math);
+    if let Some(first) = used.constants(&specials).into_iter().next() {
+        return derived(first.value, first.region);
     }
     let kept = specials.iter().find_map(|s| match s.result {
-        SpecialResult::Argument(m) => Some((s.argument, m, fills[m]?)),
+        SpecialResult::Argument(m) => Some((s.argument, m, used.fills[m]?)),
         SpecialResult::Value(_) => None,
     });
     if let Some((k, m, fill)) = kept
         && op.arity() > 2
     {
         let region = arguments[k].region.clone().either(arguments[m].region.clone());
-        return derived(fill.cast(signature.result), region);
+        return derived(fill.cast(used.signature.result), region);
     }
-    match evaluated {
+    match used.evaluated {
         Some(value) => {
-            let union = arguments.into_iter().fold(Region::Nothing, |all, a| all.either(a.region));
-            derived(value, union)
+            let regions = arguments.iter().map(|a| a.region.clone());
+            derived(value, Region::any_of(regions))
         }
-        None => Ok(Derived::unknown(signature.result)),
+        None => Ok(Derived::unknown(used.signature.result)),
+    }
+}
+
+/// The constants that a use of an operator is where something is missing, in the order in which they
+/// apply. It has as many arguments as the operator.
+///
+/// # Errors
+/// If the operator does not exist for the types of its arguments.
+pub fn constants(op: &Operator, arguments: &[Derived], fast_math: bool) -> Result<Vec<Constant>> {
+    let used = Use::new(op, arguments)?;
+    match used.declared() {
+        // It is tested to be what arithmetic gives.
+        Some(_) => Ok(Vec::new()),
+        None => Ok(used.constants(&used.specials(fast_math))),
+    }
+}
+
+/// A use of an operator, with what is known of its arguments.
+struct Use<'a> {
+    op: &'a Operator,
+    arguments: &'a [Derived],
+    signature: Signature,
+    fills: Vec<Option<Value>>,
+    /// What arithmetic gives for the fills, if all are known.
+    evaluated: Option<Value>,
+}
+
+impl<'a> Use<'a> {
+    fn new(op: &'a Operator, arguments: &'a [Derived]) -> Result<Use<'a>> {
+        let types: Vec<ValueType> = arguments.iter().map(|a| a.value_type).collect();
+        let signature = op.signature(&types)?;
+        let fills: Vec<Option<Value>> = arguments
+            .iter()
+            .zip(&signature.arguments)
+            .map(|(a, t)| a.fill.map(|fill| fill.cast(*t)))
+            .collect();
+        let known: Option<Vec<Value>> = fills.iter().copied().collect();
+        let evaluated = known.and_then(|fills| op.eval(&fills));
+        Ok(Use { op, arguments, signature, fills, evaluated })
+    }
+
+    /// What a declared algebra says.
+    fn declared(&self) -> Option<(Value, &'a Points)> {
+        let fills: Vec<Value> = self.fills.iter().copied().collect::<Option<_>>()?;
+        Some((self.evaluated?, self.op.iteration(&fills)?))
+    }
+
+    /// The special cases that apply to the fills.
+    fn specials(&self, fast_math: bool) -> Vec<Special> {
+        let mut all = self.op.specials(self.signature.generic);
+        all.retain(|s| {
+            // What is the same everywhere is no missing entry.
+            let literal = self.arguments[s.argument].region == Region::Nothing;
+            self.fills[s.argument].is_some_and(|fill| fill.same(s.value))
+                && (s.ieee || fast_math || !literal)
+        });
+        all
+    }
+
+    /// Those of them that give a constant, with the points of all arguments that give the same.
+    fn constants(&self, specials: &[Special]) -> Vec<Constant> {
+        let mut out: Vec<Constant> = Vec::new();
+        // Nothing is left open if all arguments but one are the same everywhere.
+        let open = self.arguments.iter().filter(|a| a.region != Region::Nothing).count();
+        for s in specials {
+            let SpecialResult::Value(value) = s.result else { continue };
+            // They may differ in the sign of a zero.
+            let exact = self.evaluated.filter(|e| e.same(value));
+            let granted = s.ieee || (open <= 1 && exact.is_some());
+            let value = exact.unwrap_or(value);
+            let region = self.arguments[s.argument].region.clone();
+            match out.iter_mut().find(|c| c.value.identical(value)) {
+                Some(constant) => {
+                    constant.region =
+                        std::mem::replace(&mut constant.region, Region::All).both(region);
+                    constant.granted &= granted;
+                }
+                None => out.push(Constant { value, region, granted }),
+            }
+        }
+        out
     }
 }
 

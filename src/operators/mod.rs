@@ -55,5 +55,5 @@ pub use self::print::rust;
 pub use self::read::read;
 pub use self::region::{Presence, Region};
 pub use self::simplify::{Given, Simplified, simplify};
-pub use self::tree::{Apply, Tree};
+pub use self::tree::{Apply, If, Tree};
 pub use self::value::{Value, promote};

@@ -3,10 +3,12 @@
 //! ```text
 //! tree := leaf | number | type '(' tree ')' | '-' tree | name '(' tree, … ')'
 //!       | tree ('+' | '-' | '*' | '/') tree | tree ('==' | '!=' | '<' | '<=' | '>' | '>=') tree
+//!       | 'if(' region ',' tree ',' number ')'
 //! ```
 //! `A[i] + f64(n[i]) * 2.0`: the arguments of an operator have the types that it wants, and a number
 //! has a type: `2.0` is an `f64`, `2_i64` says its own. What a leaf is, a stage of the compiler says: an
-//! access, an operand, an element of an array. A tree is printed with as few parentheses as index
+//! access, an operand, an element of an array. `if(B, B[i] * x[i], 0.0)` is 0 where `B`, a leaf, stores
+//! nothing, whatever `x[i]` is. A tree is printed with as few parentheses as index
 //! notation needs, and read back.
 
 use std::fmt;
@@ -14,6 +16,7 @@ use std::sync::Arc;
 
 use super::library::Operators;
 use super::operator::Operator;
+use super::region::Region;
 use super::symbols::{is_prefix, print_applied, strength};
 use super::value::Value;
 use crate::diagnostic::Result;
@@ -31,6 +34,19 @@ pub enum Tree<L> {
     Cast(ValueType, Box<Tree<L>>),
     /// A use of an operator.
     Apply(Apply<L>),
+    /// A tree at certain points.
+    If(Box<If<L>>),
+}
+
+/// A tree at the points of a region, and a number elsewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct If<L> {
+    /// By what leaves store there.
+    pub region: Region<L>,
+    /// The value in it.
+    pub then: Tree<L>,
+    /// The value outside.
+    pub otherwise: Value,
 }
 
 /// An operator with its operands, which have the types that it wants.
@@ -58,7 +74,29 @@ impl<L> Tree<L> {
         }
     }
 
-    /// The leaves, from left to right.
+    /// The tree at the points of `region` only.
+    #[must_use]
+    pub fn within(self, region: Region<L>, otherwise: Value) -> Tree<L> {
+        match (region, self) {
+            (Region::All, tree) => tree,
+            (Region::Nothing, _) => Tree::Number(otherwise),
+            (_, Tree::Number(number)) if number.identical(otherwise) => Tree::Number(number),
+            (region, then) => Tree::If(Box::new(If { region, then, otherwise })),
+        }
+    }
+
+    /// The regions on which something in it depends.
+    pub fn regions(&self) -> Vec<&Region<L>> {
+        let mut out = Vec::new();
+        self.visit(&mut |tree| {
+            if let Tree::If(choice) = tree {
+                out.push(&choice.region);
+            }
+        });
+        out
+    }
+
+    /// The leaves that are read, from left to right.
     pub fn leaves(&self) -> Vec<&L> {
         let mut out = Vec::new();
         self.visit(&mut |tree| {
@@ -75,11 +113,15 @@ impl<L> Tree<L> {
             Tree::Leaf(_) | Tree::Number(_) => {}
             Tree::Cast(_, inner) => inner.visit(f),
             Tree::Apply(apply) => apply.args.iter().for_each(|arg| arg.visit(f)),
+            Tree::If(choice) => choice.then.visit(f),
         }
     }
 
     /// The same expression over other leaves.
-    pub fn map<M>(&self, f: &impl Fn(&L) -> M) -> Tree<M> {
+    pub fn map<M: Clone + Ord>(&self, f: &impl Fn(&L) -> M) -> Tree<M>
+    where
+        L: Clone + Ord,
+    {
         match self {
             Tree::Leaf(leaf) => Tree::Leaf(f(leaf)),
             Tree::Number(number) => Tree::Number(*number),
@@ -87,6 +129,11 @@ impl<L> Tree<L> {
             Tree::Apply(Apply { op, args }) => {
                 Tree::apply(op, args.iter().map(|arg| arg.map(f)).collect())
             }
+            Tree::If(choice) => Tree::If(Box::new(If {
+                region: choice.region.map(f),
+                then: choice.then.map(f),
+                otherwise: choice.otherwise,
+            })),
         }
     }
 
@@ -103,6 +150,7 @@ impl<L> Tree<L> {
                 let types = args.iter().map(|arg| arg.value_type(leaf)).collect::<Result<Vec<_>>>();
                 op.signature(&types?)?.result
             }
+            Tree::If(choice) => choice.otherwise.value_type(),
         })
     }
 
@@ -111,7 +159,10 @@ impl<L> Tree<L> {
         text: &str,
         operators: &Operators,
         leaf: &impl Fn(&str) -> Option<L>,
-    ) -> Option<Tree<L>> {
+    ) -> Option<Tree<L>>
+    where
+        L: Clone + Ord,
+    {
         let read = |text: &str| Tree::parse(text, operators, leaf);
         if let Some((left, symbol, right)) = weakest(text) {
             let op = operators.infix(symbol)?;
@@ -129,6 +180,11 @@ impl<L> Tree<L> {
         if let Some((name, rest)) = text.split_once('(')
             && let Some(inner) = rest.strip_suffix(')')
         {
+            if name == "if" {
+                let [region, then, otherwise] = split(inner, ", ")[..] else { return None };
+                let (region, otherwise) = (Region::parse(region, leaf)?, number(otherwise)?);
+                return Some(Tree::If(Box::new(If { region, then: read(then)?, otherwise })));
+            }
             if let Ok(ty) = name.parse() {
                 return Some(Tree::Cast(ty, Box::new(read(inner)?)));
             }
@@ -208,6 +264,13 @@ impl<L: fmt::Display> Tree<L> {
                 inner.print(f, 0)?;
                 f.write_str(")")
             }
+            Tree::If(choice) => {
+                write!(f, "if({}, ", choice.region)?;
+                choice.then.print(f, 0)?;
+                f.write_str(", ")?;
+                print_number(choice.otherwise, f)?;
+                f.write_str(")")
+            }
             // A number has its own minus.
             Tree::Apply(Apply { op, args }) => match args.as_slice() {
                 [arg @ Tree::Number(_)] if is_prefix(op) => {
@@ -252,11 +315,13 @@ mod tests {
             "(a < b) == (c < d)",
             "a + (b < c)",
             "shl(a[x - 1], i32(u8(b)))",
+            "if(c and (a or b), (a + b) * c, -0.0) * 2.0",
+            "1_i32 + if(a[i, j], if(b, a[i, j] + b, inf_f32), 0_i32)",
         ] {
             let tree = Tree::parse(text, operators, &leaf).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(tree.to_string(), text);
         }
-        for text in ["a +", "+ a", "a b c", "min(a", "2.5.1"] {
+        for text in ["a +", "+ a", "a b c", "min(a", "2.5.1", "if(a, b)", "if(a, b, c)"] {
             let simple =
                 |text: &str| text.chars().all(|c| c.is_alphanumeric()).then(|| text.to_string());
             assert_eq!(Tree::parse(text, operators, &simple), None, "{text}");

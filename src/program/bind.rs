@@ -245,6 +245,7 @@ impl<'a> Binder<'a> {
             Tree::Cast(ty, inner) => {
                 (BoundExpr::Cast(*ty, Box::new(self.bound(inner, reads)?.0)), *ty)
             }
+            Tree::If(_) => return Err(Diagnostic::defect("a program asks what is stored")),
             Tree::Apply(Apply { op, args }) => {
                 let mut bound = Vec::new();
                 let mut types = Vec::new();

@@ -40,20 +40,20 @@ pub struct Assign {
 }
 
 /// A leaf of a value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Read {
     Access(Access),
     Index(Name),
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Access {
     pub tensor: Name,
     pub subscripts: Vec<(Affine, Protocol)>,
 }
 
 /// How a subscript takes part in the loops around it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protocol {
     /// The stored positions give it its values.
     Walk,

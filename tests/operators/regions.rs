@@ -42,6 +42,7 @@ fn value_at(e: &Expression, held: &[Option<Value>], odd: &mut bool) -> Option<Kn
             let (value, missing) = value_at(inner, held, odd)?;
             (value.cast(*ty), missing)
         }
+        Tree::If(_) => unreachable!("these expressions ask nothing"),
         Tree::Leaf(Leaf::Unknown(t)) => (samples(*t)[2 % samples(*t).len()], false),
         Tree::Apply(Apply { op, args }) => {
             let parts: Vec<Known> =
@@ -154,6 +155,7 @@ fn text(e: &Expression) -> String {
         Tree::Leaf(Leaf::Unknown(_)) => "?".to_string(),
         Tree::Number(value) => value.to_string(),
         Tree::Cast(ty, inner) => format!("{ty}({})", text(inner)),
+        Tree::If(choice) => format!("if({}, {})", text(&choice.then), choice.otherwise),
         Tree::Apply(Apply { op, args }) => {
             let parts: Vec<String> = args.iter().map(text).collect();
             format!("{}({})", op.name(), parts.join(", "))

@@ -8,6 +8,11 @@ use crate::formula::{Affine, Arith, Atom, Constraint, Formula, Name};
 use crate::loops::{self, Among, Loop, Node, Place, Skip, Update, updates};
 use crate::scan::Range;
 
+/// A lookup has its own name.
+fn itself(name: &Name) -> Option<&Name> {
+    Some(name)
+}
+
 impl Realiser<'_, '_> {
     /// The code of a block; what it binds and establishes ends with it.
     pub(super) fn block(&mut self, nodes: &[Node]) -> Result<Block> {
@@ -63,7 +68,7 @@ impl Realiser<'_, '_> {
             Node::Lookup(l) => self.lookup(l, out)?,
             Node::Take(take) => self.take(take, out),
             Node::When { region, body } => {
-                let condition = self.region(region);
+                let condition = self.region(region, itself);
                 let inner = self.block(body)?;
                 out.extend(guarded(vec![condition], inner));
             }

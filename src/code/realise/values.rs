@@ -44,6 +44,17 @@ impl Realiser<'_, '_> {
             }
             Tree::Number(number) => Expr::Number(*number),
             Tree::Cast(to, inner) => Expr::Cast { to: *to, value: Box::new(self.computed(inner)?) },
+            Tree::If(choice) => {
+                let then = self.computed(&choice.then)?;
+                match self.region(&choice.region, Term::lookup) {
+                    Expr::Bool(true) => then,
+                    condition => Expr::Choose {
+                        condition: Box::new(condition),
+                        then: Box::new(then),
+                        otherwise: Box::new(Expr::Number(choice.otherwise)),
+                    },
+                }
+            }
             Tree::Apply(Apply { op, args }) => {
                 let args =
                     args.iter().map(|arg| self.computed(arg)).collect::<Result<Vec<Expr>>>()?;
@@ -112,18 +123,22 @@ impl Realiser<'_, '_> {
         out.extend(found.asked.map(|var| Stmt::Assign { var, op: Assign::Set, value: is_there }));
     }
 
-    /// Whether lookups have found what the region asks for.
-    pub(super) fn region(&self, region: &Region<Name>) -> Expr {
+    /// Whether lookups have found what the region asks for; `lookup` is the one for an operand.
+    pub(super) fn region<K>(
+        &self,
+        region: &Region<K>,
+        lookup: impl Fn(&K) -> Option<&Name> + Copy,
+    ) -> Expr {
         match region {
             Region::All => Expr::Bool(true),
             Region::Nothing => Expr::Bool(false),
-            Region::Stored(name) => match self.lookups[name].asked {
+            Region::Stored(k) => match lookup(k).and_then(|name| self.lookups[name].asked) {
                 Some(var) => Expr::Var(var),
                 None => Expr::Bool(true),
             },
-            Region::Not(inner) => self.region(inner).negated(),
-            Region::Both(parts) => Expr::and(parts.iter().map(|p| self.region(p))),
-            Region::Either(parts) => Expr::or(parts.iter().map(|p| self.region(p))),
+            Region::Not(inner) => self.region(inner, lookup).negated(),
+            Region::Both(parts) => Expr::and(parts.iter().map(|p| self.region(p, lookup))),
+            Region::Either(parts) => Expr::or(parts.iter().map(|p| self.region(p, lookup))),
         }
     }
 
