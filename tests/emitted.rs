@@ -12,6 +12,7 @@ use std::sync::{Mutex, OnceLock};
 
 use siskin::Kernel;
 use siskin::code::IndexWidth;
+use siskin::iterspace::Union;
 use siskin::kernel::Planned;
 use siskin::layout::{Layout, shipped};
 use siskin::tensor::ValueType;
@@ -185,6 +186,16 @@ impl Modules {
             mixed("y[i] or= and(A[i,j], not(B[i,j]))", "bool", "f64").typed("y", ValueType::Bool),
             mixed("y[i] and= A[(2:4)(i),(0:3)(j)] == B[i,j]", "f64", "bool")
                 .typed("y", ValueType::Bool),
+            of(
+                "C[i,j] = A[i,j] + B[i,j] * x[j] - D[i,j] / 2",
+                &[("A", "csr"), ("B", "csr"), ("D", "coo")],
+            )
+            .union(Union::Passes),
+            mixed("r[i] or= and(A[i,j], B[i,j])", "bool", "bool").typed("r", ValueType::Bool),
+            mixed("s[] and= not(and(A[i,j], B[i,j]))", "bool", "bool").typed("s", ValueType::Bool),
+            mixed("m[i] max= A[i,j] * B[i,j]", "u8", "u8").typed("m", ValueType::U8),
+            mixed("p[i] *= min(A[i,j], B[i,j]) - 1", "i32", "i32").typed("p", ValueType::I32),
+            mixed("m[] min= A[i,j] + B[i,j]", "f64", "f32"),
         ];
         for (k, kernel) in kernels.iter().enumerate() {
             self.add(&format!("kernel {k} of its own"), kernel);

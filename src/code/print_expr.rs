@@ -145,6 +145,17 @@ impl Printer<'_> {
     }
 
     fn binary(&mut self, op: BinaryOp, left: &Expr, right: &Expr) -> Spelled {
+        if let (BinaryOp::Eq | BinaryOp::Ne, Expr::Number(Value::Bool(truth)), false) =
+            (op, right, self.notation)
+        {
+            return match *truth == (op == BinaryOp::Eq) {
+                true => self.spell(left),
+                false => {
+                    let inner = self.within(left, level::PREFIX);
+                    spelled(Doc::prefix("!", inner), level::PREFIX)
+                }
+            };
+        }
         let ty = self.body.type_of(left);
         let value = match ty {
             Ok(Type::Value(t)) => Some(t),

@@ -35,12 +35,10 @@ impl Body {
                     BinaryOp::Div => (is_integer(ty) || is_float(ty), ty),
                     BinaryOp::Rem => (is_integer(ty), ty),
                     BinaryOp::SaturatingSub => (ty == Type::Unsigned, ty),
-                    BinaryOp::Eq
-                    | BinaryOp::Ne
-                    | BinaryOp::Lt
-                    | BinaryOp::Le
-                    | BinaryOp::Gt
-                    | BinaryOp::Ge => (is_integer(ty), Type::Bool),
+                    BinaryOp::Eq | BinaryOp::Ne => (is_number(ty), Type::Bool),
+                    BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
+                        (is_integer(ty), Type::Bool)
+                    }
                     BinaryOp::And | BinaryOp::Or | BinaryOp::BitOr => (ty == Type::Bool, ty),
                 };
                 if !fits {

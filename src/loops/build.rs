@@ -95,7 +95,7 @@ impl<'a> Builder<'a> {
             return out;
         };
         let parallel = s.parallel.filter(|p| p.level == d && levels.lookup.is_none());
-        let is_ours = |plan: &Plan| parallel.is_none() || is_shared(plan);
+        let is_ours = |plan: &Plan| parallel.is_none() || plan.is_shared();
         out.extend(self.states_before(levels, d, is_ours));
         let (first, last) = levels.finds;
         if let Some(k) = (first..last).find(|&k| s.finds[k].problem.level == d) {
@@ -128,7 +128,7 @@ impl<'a> Builder<'a> {
                     // Each thread meets its iterations in order: what holds between any two of
                     // them, earlier and later, holds between its own, so its state may live as long
                     // as it does.
-                    Some(_) => self.states_before(levels, d, |plan| !is_shared(plan)),
+                    Some(_) => self.states_before(levels, d, |plan| !plan.is_shared()),
                 };
                 let inner = self.level(levels, d + 1);
                 let body = self.tested(level, inner);
@@ -220,7 +220,7 @@ impl<'a> Builder<'a> {
                 None => find.problem.level > level,
             };
             let place = match s.parallel {
-                Some(p) if !is_shared(plan) && inside(p.level) => place.max(p.level),
+                Some(p) if !plan.is_shared() && inside(p.level) => place.max(p.level),
                 _ => place,
             };
             let (first, last) = levels.finds;
@@ -284,11 +284,6 @@ fn guarded(tests: &[Constraint], restrictions: &[Formula], inner: Block) -> Bloc
         return inner;
     }
     vec![Node::If { tests: tests.to_vec(), restrictions: restrictions.to_vec(), body: inner }]
-}
-
-/// State that no query changes may be shared between threads.
-fn is_shared(plan: &Plan) -> bool {
-    plan.template.shared && matches!(plan.placement, Some(Placement::Prefix { .. }))
 }
 
 /// True if the innermost loop around the find does nothing but query it, and all its queries share

@@ -60,6 +60,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Whether no query changes its state: then threads may share it.
+    pub fn is_shared(&self) -> bool {
+        self.template.shared && matches!(self.placement, Some(Placement::Prefix { .. }))
+    }
+
     /// The arguments in words: `up, while crd_x(px) < j, resume after a match, state {pA0}`.
     pub fn arguments(&self) -> String {
         let mut out = Vec::new();

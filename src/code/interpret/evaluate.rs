@@ -210,6 +210,8 @@ impl<'b> Machine<'b, '_> {
                 BinaryOp::Max => Some(Value::Signed(*a.max(b))),
                 _ => compared(a.cmp(b)),
             },
+            (Value::Number(a), Value::Number(b)) if op == BinaryOp::Eq => Some(Value::Bool(a == b)),
+            (Value::Number(a), Value::Number(b)) if op == BinaryOp::Ne => Some(Value::Bool(a != b)),
             (Value::Number(a), Value::Number(b)) => arithmetic(op, *a, *b).map(Value::Number),
             (Value::Bool(a), Value::Bool(b)) if op == BinaryOp::BitOr => Some(Value::Bool(a | b)),
             _ => None,

@@ -15,6 +15,7 @@
 mod assemble;
 mod finds;
 mod integers;
+mod leave;
 mod nodes;
 mod state;
 mod values;
@@ -183,6 +184,7 @@ pub fn realise(
         sums: Vec::new(),
         lookups: FxHashMap::default(),
         hoisted: Vec::new(),
+        fresh: Vec::new(),
         ranges: FxHashMap::default(),
         states: FxHashMap::default(),
         assembly: None,
@@ -220,6 +222,8 @@ pub(super) struct Realiser<'a, 'p> {
     lookups: FxHashMap<Name, Found>,
     /// Elements that were loaded before a loop.
     hoisted: Vec<(Place, VarId)>,
+    /// States that the block at hand has set up.
+    fresh: Vec<SearchId>,
     /// Ranges of finds that a state bound to variables.
     ranges: FxHashMap<SearchId, (Expr, Expr)>,
     states: FxHashMap<SearchId, state::State>,

@@ -18,10 +18,12 @@ impl Realiser<'_, '_> {
     pub(super) fn block(&mut self, nodes: &[Node]) -> Result<Block> {
         let env = self.env.clone();
         let (depth, loaded, hoisted) = (self.path.depth(), self.loaded.len(), self.hoisted.len());
+        let fresh = std::mem::take(&mut self.fresh);
         let mut out = Vec::new();
         for node in nodes {
             self.node(node, &mut out)?;
         }
+        self.fresh = fresh;
         self.path.leave_to(depth);
         self.loaded.truncate(loaded);
         self.hoisted.truncate(hoisted);
@@ -60,6 +62,7 @@ impl Realiser<'_, '_> {
             Node::State(id) => {
                 let state = self.set_up(*id)?;
                 out.extend(state);
+                self.fresh.push(*id);
             }
             Node::Search(s) => {
                 let search = self.search(s)?;
@@ -161,6 +164,8 @@ impl Realiser<'_, '_> {
         for node in &l.setup {
             self.node(node, &mut setup)?;
         }
+        // A thread keeps its states from chunk to chunk.
+        self.fresh.clear();
         let targets = updates(&l.body);
         let Some(first) = targets.first() else { return Ok(()) };
         let output = self.array_of(&first.target.array);
@@ -273,6 +278,7 @@ impl Realiser<'_, '_> {
             guard.push(Stmt::If { condition, then: body, otherwise: Vec::new() });
             body = guard;
         }
+        body.extend(self.early_exit(l));
         self.path.leave();
         self.env = env;
         out.push(Stmt::For { var, lo, hi, body });
@@ -378,7 +384,7 @@ impl Realiser<'_, '_> {
     }
 
     /// The values and the update of a block that has nothing else.
-    fn plain(&self, block: &loops::Block) -> Option<(Vec<(Name, Affine)>, Update)> {
+    pub(super) fn plain(&self, block: &loops::Block) -> Option<(Vec<(Name, Affine)>, Update)> {
         let mut lets = Vec::new();
         let mut nodes = block.iter();
         while let Some(node) = nodes.next() {
