@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import re
 import resource
 import subprocess
@@ -24,7 +25,10 @@ MULTIPLIED = 100_000_000
 # A sum that cancels is as exact as its terms: differences below this share of the largest value are rounding.
 ROUNDING = 1e-14
 
-WIDTHS = (40, 24, 10, 10, 8, 7)
+# What `run` says to the allocator is for peers.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+
+WIDTHS = (40, 20, 10, 8, 8, 8, 7)
 
 
 class Failed(Exception):
@@ -45,11 +49,9 @@ class Statement:
     options: tuple[str, ...] = ()
     temporaries: tuple[str, ...] = ()
 
-    def layouts(self):
-        """Options that make results dense which are to be."""
-        last = self.text.split(";")[-1].split("[")[0].strip()
-        dense = [*self.temporaries, *([] if self.output else [last])]
-        return [word for name in dense for word in ("-f", f"{name}=dense")]
+    def result(self):
+        """The name of the last result."""
+        return self.text.split(";")[-1].split("[")[0].strip()
 
 
 @dataclass
@@ -85,6 +87,9 @@ class Siskin:
         asked = ["-o", output]
         for name in statement.temporaries:
             asked += ["-o", f"{name}={self.folder / f'{name}.npy'}"]
+        # Unasked, Siskin chooses.
+        for name in [*statement.temporaries, *([] if statement.output else [statement.result()])]:
+            asked += ["-f", f"{name}=dense"]
         said = self._json("run", statement, asked)
         steps = said.get("statements", [said])
         stored = steps[-1]["output"]["stored"]
@@ -94,15 +99,14 @@ class Siskin:
         dense = bool(statement.output and layout and layout[1] == "dense")
         return 1e3 * sum(step["seconds"]["kernel"] for step in steps), result, dense
 
-    def sample(self, statement):
-        """Kernel times of one more process: several where `siskin bench` can repeat the statement, else one."""
-        if statement.output or statement.temporaries:
-            return [self.run(statement)[0]]
-        said = self._json("bench", statement, ["--strategies", "auto", "--samples", "5"])
+    def warm(self, statement):
+        """Kernel times of some runs in one more process, behind one that is not timed."""
+        asked = ["-f", f"{statement.result()}={statement.output or 'dense'}", "--strategies", "auto", "--samples", "5"]
+        said = self._json("bench", statement, asked)
         return [1e3 * seconds for seconds in said["rows"][0]["seconds"]]
 
     def _json(self, command, statement, asked):
-        words = [self.command, command, statement.text, "--json", *statement.options, *statement.layouts(), *asked]
+        words = [self.command, command, statement.text, "--json", *statement.options, *asked]
         for name, place in statement.tensors.items():
             words += ["-t", f"{name}={place}"]
         return json.loads(self._finished(words))
@@ -111,7 +115,8 @@ class Siskin:
         """What a command writes to standard output."""
         pipe = subprocess.PIPE
         try:
-            process = subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, preexec_fn=self._bounded)
+            process = subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, env=ENVIRONMENT,
+                                       preexec_fn=self._bounded)
         except OSError as failure:
             raise Failed(str(failure)) from None
         try:
@@ -284,14 +289,19 @@ class Group:
             except Exception as refused:
                 failures[k] = f"{peer.name}: {first_line(refused)}"
         del ours
-        times, samples = [], [[] for _ in peers]
+        # Several statements, and conversions behind a kernel, are not repeated within one process.
+        repeats = not statement.temporaries and not dense
+        warm, cold, samples = [], [], [[] for _ in peers]
         start = time.perf_counter()
         for done in range(self.options.samples):
             if done >= 3 and time.perf_counter() - start > self.options.limit:
                 break
             if failure is None:
                 try:
-                    times += self.siskin.sample(statement)
+                    if statement.output or not repeats:
+                        cold.append(self.siskin.run(statement)[0])
+                    if repeats:
+                        warm += self.siskin.warm(statement)
                 except Failed as refused:
                     failure = first_line(refused)
                     failures = [f or failure for f in failures]
@@ -300,24 +310,24 @@ class Group:
         for result in self.folder.glob("result*"):
             result.unlink()
         for peer, theirs, failed in zip(peers, samples, failures):
-            self.row(measurement, statement, peer, times, theirs, failed, dense)
+            self.row(measurement, statement, peer, warm or cold, cold, theirs, failed, dense)
 
-    def row(self, measurement, statement, peer, ours, theirs, failed, dense):
+    def row(self, measurement, statement, peer, ours, cold, theirs, failed, dense):
         """Keeps and prints one row; times in milliseconds."""
         ratio = median(theirs) / median(ours) if ours and theirs and not failed else None
         met = None if peer.target is None else bool(ratio is not None and ratio >= peer.target)
         self.rows.append({
             "group": self.name, "measurement": measurement, "peer": peer.name, "statement": statement.text,
-            "siskin_ms": summary(ours), "peer_ms": summary(theirs), "ratio": ratio, "target": peer.target,
-            "met": met, "failed": failed, "dense_result": dense,
+            "siskin_ms": summary(ours), "cold_ms": summary(cold), "peer_ms": summary(theirs),
+            "ratio": ratio, "target": peer.target, "met": met, "failed": failed, "dense_result": dense,
         })
         last = f"failed: {failed}" if failed else {None: "", True: "yes", False: "no"}[met]
-        self.line(measurement, peer.name, shown(ours) + ("*" if dense else ""), shown(theirs),
+        self.line(measurement, peer.name, shown(ours) + ("*" if dense else ""), shown(cold), shown(theirs),
                   shown([ratio] if ratio else []), "-" if peer.target is None else f"{peer.target:g}", last)
 
     def heading(self, title):
         self.note(f"{self.name}: {title}")
-        self.line("measurement", "peer", "siskin ms", "peer ms", "ratio", "target", "met")
+        self.line("measurement", "peer", "siskin ms", "cold ms", "peer ms", "ratio", "target", "met")
 
     def line(self, *cells):
         texts = [c.ljust(w) if k < 2 else c.rjust(w) for k, (c, w) in enumerate(zip(cells, WIDTHS))]

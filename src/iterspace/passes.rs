@@ -27,17 +27,20 @@ pub enum Union {
     Distribute,
     /// One pass for each operand, looking up the others.
     Passes,
+    /// Each term by itself, all of them at once in the order of their coordinates.
+    Merge,
 }
 
 impl Union {
     /// Every one.
-    pub const ALL: [Union; 2] = [Union::Distribute, Union::Passes];
+    pub const ALL: [Union; 3] = [Union::Distribute, Union::Passes, Union::Merge];
 
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
             Union::Distribute => "distribute",
             Union::Passes => "passes",
+            Union::Merge => "merge",
         }
     }
 }
@@ -77,7 +80,7 @@ pub(super) fn passes(
     union: Union,
 ) -> Result<Vec<Pass>> {
     let values = match union {
-        Union::Distribute if op.is_reduction() => {
+        Union::Distribute | Union::Merge if op.is_reduction() => {
             let mut all = Vec::new();
             terms(&value, op, false, &mut all);
             all.into_iter().map(|term| signed(term, leaves)).collect::<Result<Vec<_>>>()?

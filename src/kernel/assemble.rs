@@ -8,9 +8,11 @@ use super::plan::Request;
 use crate::check::{has_one_coordinate, stores_coordinates_once};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
+use crate::iterspace::Union;
 use crate::layout::{DefaultFor, Layout};
 use crate::loops::{Assembled, Gather, Statement, assembling, joined};
 use crate::packing::{Appending, Plan};
+use crate::program::Program;
 use crate::prover::Prover;
 use crate::synth::{Gathered, cheapest_workspace, workspaces};
 
@@ -46,6 +48,7 @@ pub(super) fn appended_layout(wanted: &Arc<Layout>) -> Result<(Arc<Layout>, Appe
 /// [`Code::Find`] if the workspace that is asked for does not exist.
 pub(super) fn assembled(
     request: &Request,
+    program: &Program,
     statements: &[Statement],
     wanted: &Arc<Layout>,
     prover: &mut dyn Prover,
@@ -72,7 +75,16 @@ pub(super) fn assembled(
         let sorted = appending.ordered + rest.len() > appending.order.len();
         Gather::Workspace { template, sorted }
     };
-    let assembling = assembling(&loops, statements, &appending.order, workspace, prover);
+    // A workspace or a way to unite that is asked for is taken.
+    let may_merge = match request.union {
+        None => forced.is_none(),
+        Some(union) => union == Union::Merge,
+    };
+    let order = &appending.order;
+    let assembling = assembling(&loops, statements, order, may_merge, workspace, prover);
+    if request.union == Some(Union::Merge) && assembling.gather != Gather::Merge {
+        return Err(no_merge(program, "its terms are not walks in the order of the result"));
+    }
     if let Some(refused) = refused {
         return Err(refused);
     }
@@ -115,6 +127,13 @@ pub(super) fn sparse_result(
     }
     let name = DefaultFor::Entries.layout()?;
     Layout::named_for_rank(&name, operand.extents.len()).map(|layout| Some(Arc::new(layout)))
+}
+
+/// Why terms cannot be merged.
+pub(super) fn no_merge(program: &Program, why: &str) -> Box<Diagnostic> {
+    Diagnostic::new(Code::Space, format!("the terms of this statement cannot be merged: {why}"))
+        .within("<expression>", &program.text)
+        .help("leave `--union merge` out, or give the result a sparse layout in the order of its terms")
 }
 
 /// The workspace that the user forces.

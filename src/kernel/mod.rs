@@ -192,7 +192,7 @@ impl Kernel {
     /// How the points of a sum are visited.
     #[must_use]
     pub fn union(mut self, union: Union) -> Kernel {
-        self.request.union = union;
+        self.request.union = Some(union);
         self
     }
 

@@ -49,7 +49,7 @@ pub struct Request {
     /// More than one: the outermost loop runs in parallel.
     pub threads: usize,
     /// How the points of a sum are visited.
-    pub union: Union,
+    pub union: Option<Union>,
     /// Where a result of unknown structure is gathered.
     pub workspace: Option<String>,
     /// A result that would be mostly fill is assembled.
@@ -76,7 +76,7 @@ impl Request {
             index_width: IndexWidth::U32,
             sizes: Sizes::default(),
             threads: 1,
-            union: Union::default(),
+            union: None,
             workspace: None,
             sparse_result: false,
             tiles: Vec::new(),
@@ -101,7 +101,7 @@ impl Request {
     pub(super) fn wanted(&self, program: &Program) -> Result<Wanted> {
         Ok(Wanted {
             shares: shares(self, &program.output()?.tensor),
-            union: self.union,
+            union: self.union.unwrap_or_default(),
             types: self.types.clone(),
             fills: self.fills.clone(),
         })
@@ -129,8 +129,8 @@ impl Request {
         for (tensor, fill) in &self.fills {
             out.push_str(&format!(" --fill {tensor}={fill}"));
         }
-        if self.union != Union::default() {
-            out.push_str(&format!(" --union {}", self.union.word()));
+        if let Some(union) = self.union {
+            out.push_str(&format!(" --union {}", union.word()));
         }
         if let Some(workspace) = &self.workspace {
             out.push_str(&format!(" --workspace {workspace}"));
@@ -262,8 +262,11 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
         None if request.sparse_result => sparse_result(request, &output, &statements)?,
         result => result,
     };
+    if result.is_none() && request.union == Some(Union::Merge) {
+        return Err(super::assemble::no_merge(&program, "its result is dense"));
+    }
     if let Some(result) = result {
-        let how = super::assemble::assembled(request, &statements, &result, prover)?;
+        let how = super::assemble::assembled(request, &program, &statements, &result, prover)?;
         layouts.insert(output.clone(), result);
         assembled = Some(Rc::new(how));
     }

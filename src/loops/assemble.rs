@@ -18,6 +18,7 @@
 
 use super::statement::Statement;
 use super::tree::{Among, Assemble, Block, Gather, Loops, Node, updates};
+use super::walkers::walkers;
 use crate::formula::{Affine, Arith, Name};
 use crate::iterspace::{Keyed, in_order};
 use crate::prover::Prover;
@@ -41,20 +42,23 @@ struct Candidate {
     around: Vec<Name>,
     /// Nothing but one update happens there.
     once: bool,
+    /// Several walks happen there, one after the other.
+    walks: bool,
 }
 
-/// The innermost place at which entries come in order. `workspace` chooses one between the loops around
+/// The innermost place at which entries come in order. If walks may be merged, they are; `workspace` chooses one between the loops around
 /// it and the coordinates that it gathers.
 pub fn assembling(
     loops: &Loops,
     statements: &[Statement],
     order: &[usize],
+    may_merge: bool,
     workspace: impl FnOnce(&[Name], &[usize]) -> Gather,
     prover: &mut dyn Prover,
 ) -> Assembling {
     let mut candidates = Vec::new();
     descend(loops, &loops.body, &mut Vec::new(), &mut candidates);
-    let mut best = (Candidate { around: Vec::new(), once: false }, 0);
+    let mut best = (Candidate { around: Vec::new(), once: false, walks: false }, 0);
     for candidate in candidates.into_iter().rev() {
         if let Some(prefix) = in_order_by(statements, order, candidate.around.len(), prover) {
             best = (candidate, prefix);
@@ -62,9 +66,15 @@ pub fn assembling(
         }
     }
     let (candidate, prefix) = best;
+    // Each walk by itself must be in order, one loop further in.
+    let n = candidate.around.len() + 1;
+    let mut each = statements.iter().map(std::slice::from_ref);
+    let mut merges =
+        || candidate.walks && each.all(|s| in_order_by(s, order, n, prover) == Some(order.len()));
     let gather = match (prefix == order.len(), candidate.once) {
         (true, true) => Gather::Nothing,
         (true, false) => Gather::Element,
+        (false, _) if may_merge && merges() => Gather::Merge,
         (false, _) => workspace(&candidate.around, &order[prefix..]),
     };
     Assembling { order: order.to_vec(), around: candidate.around, prefix, gather }
@@ -84,7 +94,8 @@ fn has_updates(node: &Node) -> bool {
 fn descend(loops: &Loops, block: &Block, around: &mut Vec<Name>, out: &mut Vec<Candidate>) {
     let inner = only(block).map(|k| &block[k]);
     let once = matches!(inner, Some(Node::Update(_)));
-    out.push(Candidate { around: around.clone(), once });
+    let walks = block.iter().position(has_updates).is_some_and(|k| walkers(&block[k..]).is_some());
+    out.push(Candidate { around: around.clone(), once, walks });
     match inner {
         Some(Node::For(l)) if l.parallel.is_none() => {
             around.push(l.var.clone());
@@ -191,7 +202,7 @@ fn wrap(loops: &mut Loops, block: &mut Block, around: &mut Vec<Name>, how: &Asse
     // What is computed inside is computed here, too.
     let here = |e: &Arith| lets(&body).iter().rev().fold(e.clone(), substituted);
     let key = at.map(|(d, e)| known.contains(&d).then(|| here(e))).collect();
-    if how.gather != Gather::Nothing {
+    if !matches!(how.gather, Gather::Nothing | Gather::Merge) {
         // What is gathered is emptied here, so that no search may jump over it.
         stay(loops, &mut body);
     }

@@ -119,6 +119,7 @@ impl fmt::Display for Assemble {
         match &self.gather {
             Gather::Nothing => Ok(()),
             Gather::Element => f.write_str(" through one element"),
+            Gather::Merge => f.write_str(" by merging"),
             Gather::Workspace { template, sorted: true } => write!(f, " through {template}"),
             Gather::Workspace { template, sorted: false } => {
                 write!(f, " through {template} in any order")

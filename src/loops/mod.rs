@@ -18,8 +18,9 @@
 //!         | 'when' region block                            by what lookups have found
 //!         | a[e, …] op '=' value                           combined by that operator
 //!         | 'piece' block
-//!         | 'assemble' a[(e | '_'), …] ['through' ('one element' | workspace ['in any order'])] block
+//!         | 'assemble' a[(e | '_'), …] [how] block
 //!                                                          what is written inside is appended after it
+//! how    := 'through' ('one element' | workspace ['in any order']) | 'by merging'
 //! range  := end..end                                       the upper end exclusive
 //! value  := a tree of operators over elements a[e, …], lookups, indices and numbers
 //! end    := e | 'max(' e (',' e)* ')' | 'min(' e (',' e)* ')'
@@ -51,6 +52,7 @@ mod outline;
 mod parse;
 mod statement;
 mod tree;
+mod walkers;
 
 pub use assemble::{Assembling, assembling};
 pub use assembled::Assembled;
@@ -61,3 +63,4 @@ pub use tree::{
     Among, Assemble, Block, Find, Gather, Lookup, Loop, Loops, Node, Place, Search, SearchId, Skip,
     Take, Term, Update, updates,
 };
+pub use walkers::{Walker, walkers};

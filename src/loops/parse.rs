@@ -147,7 +147,9 @@ impl<'a> Reader<'a> {
 
     /// `val_C[i, _] through dense`
     fn assemble(&mut self, rest: &str, depth: usize) -> Result<Option<Node>> {
+        let merged = rest.strip_suffix(" by merging");
         let (place, gather) = match rest.split_once(" through ") {
+            None if merged.is_some() => (merged.unwrap_or_default(), Gather::Merge),
             None => (rest, Gather::Nothing),
             Some((place, "one element")) => (place, Gather::Element),
             Some((place, how)) => {

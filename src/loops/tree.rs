@@ -123,6 +123,8 @@ pub enum Gather {
     Element,
     /// In a workspace, by the name of its template, which is emptied in order if entries are to rise.
     Workspace { template: Name, sorted: bool },
+    /// Nowhere: the pieces inside are walked at once, each in the order of its coordinates.
+    Merge,
 }
 
 /// A value that starts at the fill of a tensor, and that what is found replaces.

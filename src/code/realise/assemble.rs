@@ -27,7 +27,7 @@ use super::{Realiser, size};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Name};
 use crate::layout::checks::admits_negative;
-use crate::loops::{Assemble, Assembled, Gather, Place};
+use crate::loops::{Assemble, Assembled, Gather, Place, walkers};
 use crate::operators::Operator;
 use crate::packing::Group;
 use crate::tensor::ValueType;
@@ -217,6 +217,7 @@ impl Realiser<'_, '_> {
                 Gathering::Element { value, some }
             }
             Gather::Workspace { .. } => Gathering::Workspace(rest.clone()),
+            Gather::Merge => Gathering::Nothing,
         };
         let known: Vec<Option<Expr>> = a
             .key
@@ -226,6 +227,14 @@ impl Realiser<'_, '_> {
                 Some(self.arith(&e))
             })
             .collect();
+        if a.gather == Gather::Merge
+            && let Some(walkers) = walkers(&a.body)
+        {
+            let begin = identity(&op, ty)?;
+            self.merge(&walkers, &known, &rest, &begin, out)?;
+            self.end_behind(&known, out);
+            return Ok(());
+        }
         self.set_gathering(Some(gathering.clone()));
         let inner = self.block(&a.body)?;
         self.set_gathering(None);
@@ -275,10 +284,27 @@ impl Realiser<'_, '_> {
             });
         }
         // Segments that belong to what is known end once, behind the loop.
-        let mut within = |group: &[usize]| group.iter().any(|d| known[*d].is_none());
-        let body = self.append(&coordinates, Expr::Var(value), &mut within);
+        let body = self.append_within(known, &coordinates, Expr::Var(value));
         out.push(Stmt::Drain(Box::new(Drain { workspace, key, value, by, sorted, body })));
+        self.end_behind(known, out);
+    }
+
+    /// What is pushed for an entry; segments that belong to what is known end later.
+    pub(super) fn append_within(
+        &mut self,
+        known: &[Option<Expr>],
+        coordinates: &[Expr],
+        value: Expr,
+    ) -> Block {
+        let mut within = |group: &[usize]| group.iter().any(|d| known[*d].is_none());
+        self.append(coordinates, value, &mut within)
+    }
+
+    /// Segments that belong to what is known end here.
+    fn end_behind(&mut self, known: &[Option<Expr>], out: &mut Block) {
         let Some(result) = &self.assembly else { return };
+        let coordinates: Vec<Expr> =
+            known.iter().map(|e| e.clone().unwrap_or(Expr::int(0))).collect();
         let mut behind = |group: &[usize]| group.iter().all(|d| known[*d].is_some());
         for k in 0..result.levels.len() {
             out.extend(result.ended(k, &coordinates, &mut behind));
@@ -329,7 +355,7 @@ impl Realiser<'_, '_> {
         }
     }
 
-    fn place_of(&mut self, target: &Place) -> Vec<Expr> {
+    pub(super) fn place_of(&mut self, target: &Place) -> Vec<Expr> {
         let index: Vec<Arith> = target.index.iter().map(|e| self.here_arith(e)).collect();
         index.iter().map(|e| self.arith(e)).collect()
     }
@@ -381,6 +407,10 @@ impl Realiser<'_, '_> {
 impl Assembly {
     pub(super) fn element_type(&self) -> ValueType {
         self.ty
+    }
+
+    pub(super) fn operator(&self) -> &Arc<Operator> {
+        &self.op
     }
 
     /// The coordinates of a new position.

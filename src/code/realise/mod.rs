@@ -16,6 +16,7 @@ mod assemble;
 mod finds;
 mod integers;
 mod leave;
+mod merge;
 mod nodes;
 mod state;
 mod values;

@@ -107,7 +107,7 @@ impl Realiser<'_, '_> {
     }
 
     /// A variable with one value, and what follows from that.
-    fn bind_let(&mut self, var: &Name, value: &Affine) -> (VarId, Expr) {
+    pub(super) fn bind_let(&mut self, var: &Name, value: &Affine) -> (VarId, Expr) {
         let e = self.here(value);
         let value = self.value(&e);
         let ty = if self.is_signed(&value) { Type::Signed } else { Type::Unsigned };

@@ -1,0 +1,251 @@
+//! A merge: several ranges in the order of their coordinates are walked at once.
+//!
+//! Before → after, for two of them:
+//!
+//! ```text
+//! assemble val_C[i, _] by merging            let mut pA1 = pos_A[pA0]; let pA1_end = …; let mut pB1 = …
+//!   piece                                    while pA1 < pA1_end && pB1 < pB1_end {
+//!     for pA1 in pos_A(pA0)..pos_A(pA0 + 1)      let j = crd_A[pA1]; let j_2 = crd_B[pB1];
+//!       let j = crd_A(pA1)                       let least = min(j, j_2);
+//!       val_C[i, j] += val_A[pA1]        →       let value = … both, where they are at the least;
+//!   piece                                        crd_C.push(least); val_C.push(value);
+//!     for pB1 in …                               pA1 += j == least; pB1 += j_2 == least;
+//!                                            }
+//!                                            while pA1 < pA1_end { … } while pB1 < pB1_end { … }
+//! ```
+//! With more than two, or with keys of several coordinates, one loop runs until all ranges have ended,
+//! so that the code grows with their number and no faster.
+
+use super::super::ir::{Assign, BinaryOp, Block, Expr, Stmt, Type, VarId};
+use super::Realiser;
+use super::values::applied;
+use crate::diagnostic::Result;
+use crate::loops::Walker;
+
+/// Where a walker is.
+struct At {
+    position: VarId,
+    end: VarId,
+}
+
+impl At {
+    fn goes_on(&self) -> Expr {
+        Expr::binary(BinaryOp::Lt, Expr::Var(self.position), Expr::Var(self.end))
+    }
+
+    fn advance(&self, by: Expr) -> Stmt {
+        Stmt::Assign { var: self.position, op: Assign::Add, value: by }
+    }
+}
+
+impl Realiser<'_, '_> {
+    /// Appends what the walkers give, by rising `rest` of the coordinates; the others are `known`.
+    pub(super) fn merge(
+        &mut self,
+        walkers: &[Walker<'_>],
+        known: &[Option<Expr>],
+        rest: &[usize],
+        begin: &Expr,
+        out: &mut Block,
+    ) -> Result<()> {
+        let mut ats = Vec::new();
+        for w in walkers {
+            for (var, value) in &w.before {
+                let (var, value) = self.bind_let(var, value);
+                out.push(Stmt::Let { var, mutable: false, value });
+            }
+            let (lo, hi) = self.range(&w.walk.range, false);
+            let position = self.body.variable(&w.walk.var, Type::Unsigned);
+            let end = self.body.variable(&format!("{}_end", w.walk.var), Type::Unsigned);
+            out.push(Stmt::Let { var: position, mutable: true, value: lo });
+            out.push(Stmt::Let { var: end, mutable: false, value: hi });
+            ats.push(At { position, end });
+        }
+        match (walkers, rest) {
+            ([_, _], [_]) => self.two(walkers, &ats, known, rest, begin, out)?,
+            _ => self.several(walkers, &ats, known, rest, begin, out)?,
+        }
+        Ok(())
+    }
+
+    /// What is computed at the position of a walker: the coordinates, and the value. What is known there
+    /// is known until `leave`.
+    fn here_at(&mut self, w: &Walker<'_>, at: &At, out: &mut Block) -> Result<(Vec<Expr>, Expr)> {
+        self.env.insert(w.walk.var.clone(), at.position);
+        let facts = self.range_facts(&w.walk.range, at.position);
+        self.enter(&facts);
+        for (var, value) in &w.within {
+            let (var, value) = self.bind_let(var, value);
+            out.push(Stmt::Let { var, mutable: false, value });
+        }
+        let coordinates = self.place_of(&w.update.target);
+        Ok((coordinates, self.computed(&w.update.value)?))
+    }
+
+    /// `f` with what it learns forgotten afterwards.
+    fn apart<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let (env, depth, loaded) = (self.env.clone(), self.path.depth(), self.loaded.len());
+        let result = f(self);
+        self.path.leave_to(depth);
+        self.loaded.truncate(loaded);
+        self.env = env;
+        result
+    }
+
+    fn joined(known: &[Option<Expr>], rest: &[usize], key: &[Expr]) -> Vec<Expr> {
+        let mut out = Vec::new();
+        for (d, e) in known.iter().enumerate() {
+            let gathered = rest.iter().position(|other| *other == d).map(|k| key[k].clone());
+            out.push(e.clone().or(gathered).unwrap_or(Expr::int(0)));
+        }
+        out
+    }
+
+    /// Two ranges and one coordinate: no branch depends on which comes first.
+    fn two(
+        &mut self,
+        walkers: &[Walker<'_>],
+        ats: &[At],
+        known: &[Option<Expr>],
+        rest: &[usize],
+        begin: &Expr,
+        out: &mut Block,
+    ) -> Result<()> {
+        let d = rest[0];
+        let body = self.apart(|this| {
+            let mut body = Vec::new();
+            let mut here = Vec::new();
+            for (w, at) in walkers.iter().zip(ats) {
+                let (coordinates, value) = this.here_at(w, at, &mut body)?;
+                here.push((coordinates[d].clone(), value));
+            }
+            let least = this.body.variable("least", Type::Unsigned);
+            let value = Expr::binary(BinaryOp::Min, here[0].0.clone(), here[1].0.clone());
+            body.push(Stmt::Let { var: least, mutable: false, value });
+            let mut total = begin.clone();
+            let mut steps = Vec::new();
+            for ((coordinate, value), at) in here.into_iter().zip(ats) {
+                let is_least = Expr::binary(BinaryOp::Eq, coordinate, Expr::Var(least));
+                let taken = this.body.variable("taken", Type::Bool);
+                body.push(Stmt::Let { var: taken, mutable: false, value: is_least });
+                let sum = this.body.variable("value", this.result_element());
+                let value = Expr::Choose {
+                    condition: Box::new(Expr::Var(taken)),
+                    then: Box::new(this.combined_result(total.clone(), value)),
+                    otherwise: Box::new(total),
+                };
+                body.push(Stmt::Let { var: sum, mutable: false, value });
+                total = Expr::Var(sum);
+                steps.push(at.advance(Expr::FromBool(Box::new(Expr::Var(taken)))));
+            }
+            let coordinates = Self::joined(known, rest, &[Expr::Var(least)]);
+            body.extend(this.append_within(known, &coordinates, total));
+            body.extend(steps);
+            Ok(body)
+        })?;
+        let condition = Expr::and(ats.iter().map(At::goes_on));
+        out.push(Stmt::While { condition, invariants: Vec::new(), body });
+        for (w, at) in walkers.iter().zip(ats) {
+            let body = self.apart(|this| {
+                let mut body = Vec::new();
+                let (coordinates, value) = this.here_at(w, at, &mut body)?;
+                let value = this.combined_result(begin.clone(), value);
+                let coordinates = Self::joined(known, rest, &[coordinates[d].clone()]);
+                body.extend(this.append_within(known, &coordinates, value));
+                body.push(at.advance(Expr::int(1)));
+                Ok(body)
+            })?;
+            let condition = at.goes_on();
+            out.push(Stmt::While { condition, invariants: Vec::new(), body });
+        }
+        Ok(())
+    }
+
+    /// Any number of ranges; one that has ended has no coordinates.
+    fn several(
+        &mut self,
+        walkers: &[Walker<'_>],
+        ats: &[At],
+        known: &[Option<Expr>],
+        rest: &[usize],
+        begin: &Expr,
+        out: &mut Block,
+    ) -> Result<()> {
+        let mut body = Vec::new();
+        let mut keys: Vec<Vec<VarId>> = Vec::new();
+        for (w, at) in walkers.iter().zip(ats) {
+            let key: Vec<VarId> =
+                rest.iter().map(|_| self.body.variable("key", Type::Unsigned)).collect();
+            let unset = |var: &VarId| Stmt::Let { var: *var, mutable: true, value: Expr::Unset };
+            body.extend(key.iter().map(unset));
+            let then = self.apart(|this| {
+                let mut then = Vec::new();
+                let (coordinates, _) = this.here_at(w, at, &mut then)?;
+                for (var, d) in key.iter().zip(rest) {
+                    let value = coordinates[*d].clone();
+                    then.push(Stmt::Assign { var: *var, op: Assign::Set, value });
+                }
+                Ok(then)
+            })?;
+            body.push(Stmt::If { condition: at.goes_on(), then, otherwise: Vec::new() });
+            keys.push(key);
+        }
+        let least: Vec<VarId> =
+            rest.iter().map(|_| self.body.variable("least", Type::Unsigned)).collect();
+        for (var, first) in least.iter().zip(&keys[0]) {
+            body.push(Stmt::Let { var: *var, mutable: true, value: Expr::Var(*first) });
+        }
+        for key in &keys[1..] {
+            let set = least.iter().zip(key).map(|(var, part)| Stmt::Assign {
+                var: *var,
+                op: Assign::Set,
+                value: Expr::Var(*part),
+            });
+            let (condition, then) = (before(key, &least), set.collect());
+            body.push(Stmt::If { condition, then, otherwise: Vec::new() });
+        }
+        let total = self.body.variable("value", self.result_element());
+        body.push(Stmt::Let { var: total, mutable: true, value: begin.clone() });
+        for ((w, at), key) in walkers.iter().zip(ats).zip(&keys) {
+            let then = self.apart(|this| {
+                let mut then = Vec::new();
+                let (_, value) = this.here_at(w, at, &mut then)?;
+                let value = this.combined_result(Expr::Var(total), value);
+                then.push(Stmt::Assign { var: total, op: Assign::Set, value });
+                then.push(at.advance(Expr::int(1)));
+                Ok(then)
+            })?;
+            let same = key.iter().zip(&least);
+            let same = same.map(|(a, b)| Expr::binary(BinaryOp::Eq, Expr::Var(*a), Expr::Var(*b)));
+            let condition = Expr::and(std::iter::once(at.goes_on()).chain(same));
+            body.push(Stmt::If { condition, then, otherwise: Vec::new() });
+        }
+        let key: Vec<Expr> = least.iter().map(|var| Expr::Var(*var)).collect();
+        let coordinates = Self::joined(known, rest, &key);
+        body.extend(self.append_within(known, &coordinates, Expr::Var(total)));
+        let condition = Expr::or(ats.iter().map(At::goes_on));
+        out.push(Stmt::While { condition, invariants: Vec::new(), body });
+        Ok(())
+    }
+
+    fn combined_result(&self, before: Expr, value: Expr) -> Expr {
+        match &self.assembly {
+            Some(result) => applied(result.operator(), result.element_type(), vec![before, value]),
+            None => value,
+        }
+    }
+
+    fn result_element(&self) -> Type {
+        let ty = self.assembly.as_ref().map(|result| result.element_type());
+        Type::Value(ty.unwrap_or(crate::tensor::ValueType::F64))
+    }
+}
+
+/// Whether `a` comes before `b`, lexicographically.
+fn before(a: &[VarId], b: &[VarId]) -> Expr {
+    let compare = |op, k: usize| Expr::binary(op, Expr::Var(a[k]), Expr::Var(b[k]));
+    Expr::or((0..a.len()).map(|k| {
+        let equal = (0..k).map(|n| compare(BinaryOp::Eq, n));
+        Expr::and(equal.chain([compare(BinaryOp::Lt, k)]))
+    }))
+}
