@@ -34,13 +34,17 @@ pub struct KernelOptions {
     #[arg(long, value_name = "pX0,pX1,…")]
     pub fuse: Vec<String>,
     /// How sums are computed: each term by itself (distribute), or in one pass for each tensor, looking up
-    /// the others (passes) [default: distribute where the statement adds]
-    #[arg(long, value_name = "distribute|passes")]
+    /// the others (passes), or all at once in the order of their coordinates (merge, into sparse results)
+    /// [default: distribute where the statement adds, merge where that assembles a result]
+    #[arg(long, value_name = "distribute|passes|merge")]
     pub union: Option<String>,
     /// Where a result of unknown structure is gathered before its entries are appended in order: dense,
     /// hash or sort [default: the cheapest]
     #[arg(long, value_name = "NAME")]
     pub workspace: Option<String>,
+    /// Take 0 * inf and 0 * nan for 0, also of values that are stored
+    #[arg(long)]
+    pub fast_math: bool,
     /// Run the outermost loop on several threads; refused unless it is proved to be safe
     #[arg(long, value_name = "N")]
     pub threads: Option<String>,
@@ -156,6 +160,9 @@ impl KernelOptions {
                     .help(format!("the ways are {known}")));
             };
             kernel = kernel.union(union);
+        }
+        if self.fast_math {
+            kernel = kernel.fast_math();
         }
         for text in &self.fuse {
             let positions: Vec<&str> =

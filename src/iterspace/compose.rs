@@ -84,7 +84,7 @@ pub fn compose_by(
         let is_given = |c: &Constraint| c.as_bool() == Some(true) || inside.contains(c);
         o.is_direct() && o.pieces.len() == 1 && o.pieces[0].iter().all(is_given)
     };
-    let leaves = Leaves { operands: &operands, is_total: &is_total };
+    let leaves = Leaves { operands: &operands, is_total: &is_total, fast_math: wanted.fast_math };
     let parts = passes(program, &op, value, leaves, wanted.union)?;
     if let Some(tensor) = shares {
         refuse_elsewhere(program, &operands, tensor, &parts)?;
@@ -124,6 +124,7 @@ pub fn compose_by(
                 properties: properties.clone(),
                 theory: theory.clone(),
                 op: op.clone(),
+                fast_math: wanted.fast_math,
                 assigns: assignment.op == AssignOp::Assign,
                 value: value.clone(),
                 pieces,

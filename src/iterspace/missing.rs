@@ -42,14 +42,14 @@ fn asked(value: &Value, leaves: Leaves<'_>) -> Result<(Value, Derived)> {
             // More arguments than the operator has are taken two at a time.
             let mut args = args.into_iter();
             let first: Vec<(Value, Derived)> = args.by_ref().take(op.arity()).collect();
-            let (mut all, mut asks) = question(op, first)?;
+            let (mut all, mut asks) = question(op, first, leaves.fast_math)?;
             for next in args {
-                let (outer, also) = question(op, vec![all, next])?;
+                let (outer, also) = question(op, vec![all, next], leaves.fast_math)?;
                 (all, asks) = (outer, asks || also);
             }
             match asks {
                 true => all,
-                false => (Tree::apply(op, values), applied(op, derived, false)?),
+                false => (Tree::apply(op, values), applied(op, derived, leaves.fast_math)?),
             }
         }
     })
@@ -59,9 +59,10 @@ fn asked(value: &Value, leaves: Leaves<'_>) -> Result<(Value, Derived)> {
 fn question(
     op: &std::sync::Arc<Operator>,
     args: Vec<(Value, Derived)>,
+    fast_math: bool,
 ) -> Result<((Value, Derived), bool)> {
     let (values, derived): (Vec<Value>, Vec<Derived>) = args.into_iter().unzip();
-    let mut deciding = constants(op, &derived, false)?;
+    let mut deciding = constants(op, &derived, fast_math)?;
     // What arithmetic gives anyway need not be asked for, but before what it does not give.
     let needed = deciding.iter().rposition(|c| !c.granted);
     deciding.truncate(needed.map_or(0, |last| last + 1));
@@ -69,7 +70,7 @@ fn question(
     let out = deciding.into_iter().rev().fold(Tree::apply(op, values), |out, constant| {
         out.within(of_operands(&by_presence(&constant.region)), constant.value)
     });
-    Ok(((out, applied(op, derived, false)?), asks))
+    Ok(((out, applied(op, derived, fast_math)?), asks))
 }
 
 /// The value at the points of a case. It asks for what the case leaves open.
@@ -185,9 +186,9 @@ mod tests {
     use super::*;
 
     /// The value without some operands; of those that are `open` it is not known.
-    fn left(text: &str, gone: &[&str], open: &[&str]) -> String {
+    fn left(text: &str, gone: &[&str], open: &[&str], fast_math: bool) -> String {
         let operands = operands_of(ValueType::F64);
-        let leaves = Leaves { operands: &operands, is_total: &|k| k == 4 };
+        let leaves = Leaves { operands: &operands, is_total: &|k| k == 4, fast_math };
         let named = |names: &[&str]| -> Vec<usize> {
             (1..NAMES.len()).filter(|k| names.contains(&NAMES[*k])).collect()
         };
@@ -217,7 +218,7 @@ mod tests {
             ("0 * a[i] + b[i]", &["b"], "0.0 * a"),
             ("mul(a[i], d[i], c[i]) + b[i]", &["a"], "b"),
         ] {
-            assert_eq!(left(text, gone, &[]), expected, "{text} without {gone:?}");
+            assert_eq!(left(text, gone, &[], false), expected, "{text} without {gone:?}");
         }
     }
 
@@ -234,7 +235,20 @@ mod tests {
             ("2 * a[i] + min(a[i], d[i]) - b[i]", &["a", "b"], "2.0 * a + min(a, d) - b"),
             ("-2 * a[i]", &["a"], "-2.0 * a"),
         ] {
-            assert_eq!(left(text, &[], open), expected, "{text}, {open:?}");
+            assert_eq!(left(text, &[], open, false), expected, "{text}, {open:?}");
+        }
+    }
+
+    #[test]
+    fn zeros_of_the_text_annihilate_with_fast_math() {
+        for (text, expected) in [
+            ("0 * a[i]", "0.0"),
+            ("b[i] + d[i] * 0", "b + 0.0"),
+            ("0 / d[i]", "0.0"),
+            ("max(a[i], 0) * min(d[i], inf)", "max(a, 0.0) * min(d, inf)"),
+        ] {
+            assert_eq!(left(text, &[], &[], true), expected, "{text}");
+            assert_ne!(left(text, &[], &[], false), "0.0", "{text}");
         }
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Leaves<'a> {
     pub operands: &'a [Operand],
     /// Whether an operand is stored everywhere.
     pub is_total: &'a dyn Fn(usize) -> bool,
+    /// What annihilates finite floats annihilates all.
+    pub fast_math: bool,
 }
 
 impl Leaves<'_> {
@@ -51,7 +53,7 @@ impl Leaves<'_> {
 /// # Errors
 /// If an operator does not exist for the types of its arguments.
 pub(super) fn region(value: &Value, op: &Operator, leaves: Leaves<'_>) -> Result<Region> {
-    let derived = derive(value, &|source| leaves.derived(source), false)?;
+    let derived = derive(value, &|source| leaves.derived(source), leaves.fast_math)?;
     Ok(match op.identity(derived.value_type, 1) {
         Some(identity) => by_presence(&region_for(&derived, identity)),
         None => Region::All,
@@ -110,7 +112,7 @@ pub(super) mod tests {
 
     fn shown(text: &str, ty: ValueType, op: &str) -> String {
         let operands = operands_of(ty);
-        let leaves = Leaves { operands: &operands, is_total: &|k| k == 4 };
+        let leaves = Leaves { operands: &operands, is_total: &|k| k == 4, fast_math: false };
         let op = Operators::shipped().unwrap().named(op).unwrap();
         let region = region(&value(text, ty), op, leaves).unwrap();
         region.map(&|k: &usize| NAMES[*k]).to_string()

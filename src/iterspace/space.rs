@@ -49,6 +49,8 @@ pub struct Space {
     pub theory: Arc<Theory>,
     /// How values are combined into the output.
     pub op: Arc<Operator>,
+    /// What annihilates finite floats annihilates all.
+    pub fast_math: bool,
     /// The output begins anew: `=` in index notation.
     pub assigns: bool,
     /// What is combined into the output.

@@ -16,6 +16,8 @@ pub struct Wanted {
     pub shares: Option<Name>,
     /// How the points of a sum are visited.
     pub union: Union,
+    /// What annihilates finite floats is taken to annihilate infinities and NaN, too: 0 * inf is 0.
+    pub fast_math: bool,
     /// The types of the tensors.
     pub types: Types,
     /// What tensors hold where they store nothing, unless it is zero; of any type that holds it.
@@ -27,6 +29,7 @@ impl Default for Wanted {
         Wanted {
             shares: None,
             union: Union::default(),
+            fast_math: false,
             types: Types::all(ValueType::F64),
             fills: IndexMap::new(),
         }

@@ -196,6 +196,14 @@ impl Kernel {
         self
     }
 
+    /// Takes what annihilates finite floats to annihilate infinities and NaN, too: 0 * inf is 0, also where
+    /// both are stored.
+    #[must_use]
+    pub fn fast_math(mut self) -> Kernel {
+        self.request.fast_math = true;
+        self
+    }
+
     /// Runs the outermost loop on several threads.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Kernel {

@@ -54,6 +54,8 @@ pub struct Request {
     pub workspace: Option<String>,
     /// A result that would be mostly fill is assembled.
     pub sparse_result: bool,
+    /// What annihilates finite floats annihilates infinities and NaN, too.
+    pub fast_math: bool,
     /// `(index or position, size)`.
     pub tiles: Vec<(Name, i64)>,
     /// Groups of consecutive positions to visit as one loop.
@@ -79,6 +81,7 @@ impl Request {
             union: None,
             workspace: None,
             sparse_result: false,
+            fast_math: false,
             tiles: Vec::new(),
             fused: Vec::new(),
         }
@@ -102,6 +105,7 @@ impl Request {
         Ok(Wanted {
             shares: shares(self, &program.output()?.tensor),
             union: self.union.unwrap_or_default(),
+            fast_math: self.fast_math,
             types: self.types.clone(),
             fills: self.fills.clone(),
         })
@@ -134,6 +138,9 @@ impl Request {
         }
         if let Some(workspace) = &self.workspace {
             out.push_str(&format!(" --workspace {workspace}"));
+        }
+        if self.fast_math {
+            out.push_str(" --fast-math");
         }
         for (of, size) in &self.tiles {
             out.push_str(&format!(" --tile {of}={size}"));

@@ -27,7 +27,8 @@ pub fn build(statements: &[Statement], assembling: Option<&Assembling>) -> Loops
 
 /// The tree of all statements; with `alike`, loops over one range are shared.
 pub fn joined(statements: &[Statement], alike: bool) -> Loops {
-    let mut loops = Loops { body: Vec::new(), finds: Vec::new() };
+    let fast_math = statements.iter().any(|s| s.space.fast_math);
+    let mut loops = Loops { body: Vec::new(), finds: Vec::new(), fast_math };
     let mut pieces = Vec::new();
     for s in statements {
         let mut builder = Builder {

@@ -23,6 +23,8 @@ pub struct Loops {
     pub body: Block,
     /// What each search is: the find that was proved, and the plan that was chosen.
     pub finds: Vec<Find>,
+    /// What annihilates finite floats annihilates all: loops may end for it.
+    pub fast_math: bool,
 }
 
 /// A find with the plan that implements it.

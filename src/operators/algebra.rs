@@ -225,13 +225,13 @@ impl<'a> Use<'a> {
     /// Those of them that give a constant, with the points of all arguments that give the same.
     fn constants(&self, specials: &[Special]) -> Vec<Constant> {
         let mut out: Vec<Constant> = Vec::new();
-        // Nothing is left open if all arguments but one are the same everywhere.
-        let open = self.arguments.iter().filter(|a| a.region != Region::Nothing).count();
         for s in specials {
             let SpecialResult::Value(value) = s.result else { continue };
             // They may differ in the sign of a zero.
             let exact = self.evaluated.filter(|e| e.same(value));
-            let granted = s.ieee || (open <= 1 && exact.is_some());
+            let others = self.arguments.iter().enumerate().filter(|(k, _)| *k != s.argument);
+            let known = others.into_iter().all(|(_, a)| a.region == Region::Nothing);
+            let granted = s.ieee || (known && exact.is_some());
             let value = exact.unwrap_or(value);
             let region = self.arguments[s.argument].region.clone();
             match out.iter_mut().find(|c| c.value.identical(value)) {

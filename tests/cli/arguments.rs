@@ -134,6 +134,24 @@ fn a_layout_is_given_with_the_file_or_apart_but_not_two() {
 }
 
 #[test]
+fn fast_math_is_asked_for_alike_in_every_command() {
+    let sandbox = Sandbox::new();
+    let statement = "p[] *= max(A[i,j], x[j])";
+    let data = ["-t", "A=m.mtx:csr", "-t", "x=x.mtx:dense"];
+    let stated = ["-f", "A=csr", "-f", "x=dense"];
+    let emitted = |more: &[&str]| sandbox.done(&[&["emit", statement], &stated[..], more].concat());
+    assert!(!emitted(&[]).contains("if combined == 0.0"));
+    let fast = emitted(&["--fast-math"]);
+    assert!(fast.contains("if combined == 0.0"), "{fast}");
+    let explain = ["explain", statement, "--stage", "rust", "--fast-math"];
+    assert_eq!(sandbox.done(&[&explain[..], &stated].concat()), fast);
+    let json = sandbox.json(&[&["run", statement, "--json", "--fast-math"], &data[..]].concat());
+    assert_eq!(json["output"]["sum"], 0.0, "{json}");
+    let bench = ["bench", statement, "--samples", "1", "--fast-math"];
+    sandbox.done(&[&bench[..], &data].concat());
+}
+
+#[test]
 fn what_is_not_supported_is_refused_before_data_are_asked_for() {
     let sandbox = Sandbox::new();
     for command in ["run", "bench", "emit", "explain"] {

@@ -10,7 +10,8 @@
 //!                                    }
 //! ```
 //! The rest of the loop would change nothing: it only combines into the same element. The loop around it
-//! ends, too, as long as the element stays the same.
+//! ends, too, as long as the element stays the same. Products of floats end with fast math only, sums of
+//! floats never: infinity plus its opposite is NaN.
 
 use super::super::ir::{BinaryOp, Expr, Stmt};
 use super::Realiser;
@@ -35,7 +36,7 @@ impl Realiser<'_, '_> {
             SpecialResult::Value(value)
                 if s.kind == CaseKind::Annihilator
                     && s.argument == 0
-                    && s.ieee
+                    && (s.ieee || (self.loops.fast_math && !first.op.is_sum()))
                     && value.value_type() == ty =>
             {
                 Some(value)
