@@ -11,6 +11,7 @@ use siskin::files::{self, Loaded};
 use siskin::formula::{Affine, Name};
 use siskin::kernel::{CompiledKernel, Kernel};
 use siskin::layout::Layout;
+use siskin::operators::Value as Number;
 use siskin::packing::{self, PackOptions};
 use siskin::program::Program;
 use siskin::tensor::{Tensor, Values};
@@ -54,10 +55,17 @@ impl Run {
         let steps = sequence::steps(&all)?;
         let mut computed: IndexMap<Name, Tensor> = IndexMap::new();
         let mut said = Vec::new();
-        for step in &steps {
+        // What temporaries hold where they store nothing.
+        let mut fills: Vec<String> = Vec::new();
+        for mut step in steps {
+            let read = |text: &&String| step.reads(text.split('=').next().unwrap_or_default());
+            let known: Vec<String> = fills.iter().filter(read).cloned().collect();
+            step.wish.options.fill.extend(known);
+            let step = &step;
             let (text, result) = run_one(step, &computed)?;
-            if let Some(result) = result {
+            if let Some((result, fill)) = result {
                 computed.insert(step.output.clone(), result);
+                fills.extend(fill.map(|fill| format!("{}={fill}", step.output)));
             }
             if !step.temporary || !step.wish.output.is_empty() {
                 said.push(text);
@@ -71,7 +79,10 @@ impl Run {
 }
 
 /// One statement, on files and on what others have computed; the result itself if it is kept.
-fn run_one(step: &Step, computed: &IndexMap<Name, Tensor>) -> Result<(String, Option<Tensor>)> {
+fn run_one(
+    step: &Step,
+    computed: &IndexMap<Name, Tensor>,
+) -> Result<(String, Option<(Tensor, Option<Number>)>)> {
     let asked = &step.wish;
     let begin = Instant::now();
     let kernel = asked.options.kernel(&asked.expression)?;
@@ -112,7 +123,9 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Tensor>) -> Result<(String, Op
     let seconds = progress::during("running the kernel", || call.run());
     tracing::info!("ran the kernel in {}", time(seconds));
     let mut result = call.into_output()?;
-    let kept = step.temporary.then(|| result.clone());
+    let fill = Some(compiled.planned().result_fill());
+    let fill = fill.filter(|fill| !fill.same(Number::zero(fill.value_type())));
+    let kept = step.temporary.then(|| (result.clone(), fill));
     if let Some(input) = sharable().filter(|_| wasteful(&result, &inputs.tensors)) {
         output::hint(&format!(
             "`-o {0}=shares({input})` stores only the elements of `{0}` that can be nonzero",
@@ -121,9 +134,15 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Tensor>) -> Result<(String, Op
     }
     let start = Instant::now();
     if let Some(target) = &target {
-        result = target.convert(result)?;
+        result = target.convert(result, fill)?;
     }
-    let about = Summary::of(&result);
+    let about = Summary::of(&result, fill);
+    if let (Some(fill), Some(target)) = (fill, &target) {
+        output::hint(&format!(
+            "what `{output}` does not store is {fill}, which `{}` does not say: read it with `--fill {output}={fill}`",
+            target.destination.name
+        ));
+    }
     // What is shown is taken before the result is given away: it may be half of the memory.
     let whole = if target.is_none() { whole(&result)? } else { String::new() };
     let mut times = Times { kernel: seconds, write: None, total: Duration::ZERO };
@@ -189,6 +208,7 @@ fn as_json(
             "layout": about.layout,
             "dims": about.dims,
             "stored": about.stored,
+            "fill": about.fill.map_or("0".to_string(), |fill| fill.to_string()),
             "nonzero": about.nonzero,
             "sum": about.sum,
             "norm": about.norm,
@@ -243,8 +263,12 @@ fn summary(
     out.push_str(&format!(", total {}\n", time(times.total)));
     let name = k.planned().output();
     out.push_str(&format!(
-        "{name}: {}, {} nonzero, sum {}, norm {}\n",
-        about.shape, about.nonzero, about.sum, about.norm
+        "{name}: {}{}, {} nonzero, sum {}, norm {}\n",
+        about.shape,
+        about.fill.map_or(String::new(), |fill| format!(", else {fill}")),
+        about.nonzero,
+        about.sum,
+        about.norm
     ));
     match written {
         Some(file) => out.push_str(&format!("written to {file}\n")),
@@ -349,10 +373,10 @@ impl Target {
     }
 
     /// The result in the target's layout.
-    fn convert(&self, result: Tensor) -> Result<Tensor> {
+    fn convert(&self, result: Tensor, fill: Option<Number>) -> Result<Tensor> {
         match &self.layout {
             OutputLayout::Asked(layout) if layout != result.layout() => {
-                packing::convert(&result, layout, &PackOptions::default())
+                packing::convert(&result, layout, &PackOptions { fill, ..PackOptions::default() })
             }
             _ => Ok(result),
         }
@@ -383,6 +407,8 @@ struct Summary {
     shape: String,
     layout: String,
     dims: Vec<usize>,
+    /// What elements are that are not stored, unless it is zero.
+    fill: Option<Number>,
     stored: usize,
     nonzero: usize,
     sum: f64,
@@ -390,7 +416,7 @@ struct Summary {
 }
 
 impl Summary {
-    fn of(t: &Tensor) -> Summary {
+    fn of(t: &Tensor, fill: Option<Number>) -> Summary {
         let (nonzero, sum, squares) = match t.values() {
             Values::F64(v) => sums(v, |x| x),
             Values::F32(v) => sums(v, f64::from),
@@ -403,6 +429,7 @@ impl Summary {
             shape: shape(t),
             layout: t.layout().name.clone(),
             dims: t.dims().to_vec(),
+            fill,
             stored: t.stored(),
             nonzero,
             sum,

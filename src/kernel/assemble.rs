@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::plan::Request;
+use super::request::Request;
 use crate::check::{has_one_coordinate, stores_coordinates_once};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;

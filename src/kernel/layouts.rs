@@ -5,7 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::assemble::is_written_in_place;
-use super::plan::{Request, names};
+use super::request::{Request, names, shares};
 use crate::check::{has_one_coordinate, refuse_unsound, stores_coordinates_once};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
@@ -84,13 +84,6 @@ fn refuse_output(program: &Program, layout: &Layout, shared: bool) -> Result<()>
     .at(output.span.clone(), "this output")
     .within("<expression>", &program.text)
     .help("compute it in a dense layout, and convert the result"))
-}
-
-/// The input named by an output layout of the form `shares(A)`.
-pub(super) fn shares(request: &Request, output: &Name) -> Option<Name> {
-    let text = request.layouts.get(output)?;
-    let name = text.trim().strip_prefix("shares(")?.strip_suffix(')')?;
-    Some(Name::from(name.trim()))
 }
 
 /// The layout of an output with the sparsity of `input`.

@@ -38,11 +38,13 @@ mod compile;
 mod layouts;
 mod measure;
 mod plan;
+mod request;
 mod run;
 
 pub use compile::CompiledKernel;
 pub use measure::index_width;
-pub use plan::{Planned, Request};
+pub use plan::Planned;
+pub use request::Request;
 pub use run::{Call, fill_initially};
 
 use std::sync::Arc;

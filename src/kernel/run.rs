@@ -413,7 +413,10 @@ impl Call<'_> {
         let wanted = &planned.layouts()[name];
         match assembled.layout.same_as(wanted) {
             true => Ok(result),
-            false => convert(&result, wanted, &PackOptions::default()),
+            false => {
+                let fill = Some(planned.result_fill());
+                convert(&result, wanted, &PackOptions { fill, ..PackOptions::default() })
+            }
         }
     }
 }

@@ -17,7 +17,7 @@
 //! ```
 
 use super::statement::Statement;
-use super::tree::{Among, Assemble, Block, Gather, Loops, Node, updates};
+use super::tree::{Among, Assemble, Block, Gather, Loops, Node, Search, updates};
 use super::walkers::walkers;
 use crate::formula::{Affine, Arith, Name};
 use crate::iterspace::{Keyed, in_order};
@@ -101,10 +101,9 @@ fn descend(loops: &Loops, block: &Block, around: &mut Vec<Name>, out: &mut Vec<C
             around.push(l.var.clone());
             descend(loops, &l.body, around, out);
         }
+        Some(Node::Search(s)) if is_one(s) => descend(loops, &s.found, around, out),
         // Several matches come in the order in which a template finds them.
-        Some(Node::Search(s))
-            if matches!(s.among, Among::One(_)) || !loops.find(s.id).plan.many =>
-        {
+        Some(Node::Search(s)) if !loops.find(s.id).plan.many => {
             around.push(s.var.clone());
             descend(loops, &s.found, around, out);
         }
@@ -113,6 +112,11 @@ fn descend(loops: &Loops, block: &Block, around: &mut Vec<Name>, out: &mut Vec<C
         }
         _ => {}
     }
+}
+
+/// Whether there is nothing to search for: the position is known.
+fn is_one(s: &Search) -> bool {
+    matches!(s.among, Among::One(_))
 }
 
 /// The coordinates of the output's elements in the order, over the loops of the nest alone.
@@ -184,7 +188,9 @@ fn wrap(loops: &mut Loops, block: &mut Block, around: &mut Vec<Name>, how: &Asse
                 wrap(loops, &mut l.body, around, how);
             }
             Node::Search(s) => {
-                around.push(s.var.clone());
+                if !is_one(s) {
+                    around.push(s.var.clone());
+                }
                 wrap(loops, &mut s.found, around, how);
             }
             Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body) => {
@@ -210,12 +216,12 @@ fn wrap(loops: &mut Loops, block: &mut Block, around: &mut Vec<Name>, how: &Asse
     block.push(Node::Assemble(Box::new(Assemble { array, key, gather, body })));
 }
 
-/// Whether the place is inside the node: what is bound around it is not bound yet, or the node only
-/// tests.
+/// Whether the place is inside the node: not all loops are around it yet, or the node only tests.
 fn goes_deeper(node: &Node, around: &[Name], how: &Assembling) -> bool {
     let missing = how.around.iter().any(|n| !around.contains(n));
     let tests = match node {
-        Node::If { .. } | Node::When { .. } | Node::Piece(_) => how.gather == Gather::Nothing,
+        Node::If { .. } | Node::When { .. } | Node::Piece(_) => true,
+        Node::Search(s) => is_one(s),
         _ => false,
     };
     missing || tests
@@ -228,6 +234,11 @@ fn lets(block: &Block) -> Vec<(Name, Affine)> {
         match node {
             Node::Let { var, value } => out.push((var.clone(), value.clone())),
             node if has_updates(node) => {
+                if let Node::Search(s) = node
+                    && let Among::One(value) = &s.among
+                {
+                    out.push((s.var.clone(), value.clone()));
+                }
                 let inner = node.blocks().into_iter().find(|b| b.iter().any(has_updates));
                 out.extend(inner.map(lets).unwrap_or_default());
                 break;

@@ -16,14 +16,22 @@ pub struct Walker<'a> {
 
 /// The walkers that a block consists of; `None` if there is anything else in it, or only one.
 pub fn walkers(block: &[Node]) -> Option<Vec<Walker<'_>>> {
-    let all: Option<Vec<Walker<'_>>> = block
-        .iter()
-        .map(|node| match node {
-            Node::Piece(body) => walker(body),
-            _ => None,
-        })
-        .collect();
-    all.filter(|all| all.len() > 1)
+    let mut all = Vec::new();
+    pieces(block, &mut all)?;
+    (all.len() > 1).then_some(all)
+}
+
+/// The walkers of pieces, which may be in pieces themselves.
+fn pieces<'a>(block: &'a [Node], out: &mut Vec<Walker<'a>>) -> Option<()> {
+    for node in block {
+        let Node::Piece(body) = node else { return None };
+        match walker(body) {
+            Some(walker) => out.push(walker),
+            None if !body.is_empty() => pieces(body, out)?,
+            None => {}
+        }
+    }
+    Some(())
 }
 
 fn walker(block: &Block) -> Option<Walker<'_>> {

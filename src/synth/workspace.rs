@@ -20,7 +20,7 @@ pub struct WorkspaceTemplate {
     pub name: String,
     pub summary: String,
     pub source: String,
-    /// Expression over `extent`, `entries`, `updates`, `drains`; in nanoseconds.
+    /// Expression over `extent`, `elements`, `updates`, `drains`; in nanoseconds.
     pub cost: String,
     /// The same, in bytes.
     pub memory: String,
@@ -56,10 +56,10 @@ const MOST_MEMORY: f64 = 2e9;
 impl WorkspaceTemplate {
     fn sizes(gathered: &Gathered) -> [(&'static str, f64); 4] {
         let Gathered { extent, updates, drains } = *gathered;
-        let entries = (updates / drains.max(1.0)).min(extent);
+        let elements = (updates / drains.max(1.0)).min(extent);
         [
             ("extent", extent),
-            ("entries", entries),
+            ("elements", elements),
             ("updates", updates),
             ("drains", drains.max(1.0)),
         ]

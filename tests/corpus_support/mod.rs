@@ -50,6 +50,9 @@ pub struct Case {
     /// Sums are computed in one pass for each tensor.
     #[serde(default)]
     pub passes: bool,
+    /// How the result is gathered, besides the choice of the cost model: `dense`, `sort`, `merge`.
+    #[serde(default)]
+    pub gathered: Vec<String>,
     /// The type of all tensors; without it and `types`, kernels take turns with types.
     #[serde(rename = "type")]
     pub value_type: Option<String>,
@@ -130,6 +133,7 @@ impl Case {
             orders: Vec::new(),
             finds: Vec::new(),
             passes: false,
+            gathered: Vec::new(),
             value_type: None,
             types: BTreeMap::new(),
             fills: BTreeMap::new(),
@@ -231,12 +235,19 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
     .cycle();
     for combination in case.combinations()?.into_iter().skip(part).step_by(case.parts) {
         let shown: Vec<String> = combination.iter().map(|(t, l)| format!("{t}={l}")).collect();
-        for order in std::iter::once("").chain(case.orders.iter().map(String::as_str)) {
+        let orders = std::iter::once("").chain(case.orders.iter().map(String::as_str));
+        let gathered = case.gathered.iter().map(|how| ("", how.as_str()));
+        for (order, how) in orders.map(|order| (order, "")).chain(gathered) {
             let order: Vec<&str> = order.split(',').filter(|n| !n.is_empty()).collect();
-            let label = format!("{} order {}", shown.join(" "), order.join(","));
+            let label = format!("{} order {} {how}", shown.join(" "), order.join(","));
             let mut kernel = Kernel::new(&case.expression).order(&order);
             for (tensor, layout) in &combination {
                 kernel = kernel.layout(tensor, &layout_text(layout));
+            }
+            match how {
+                "" => {}
+                "merge" => kernel = kernel.union(Union::Merge),
+                workspace => kernel = kernel.workspace(workspace),
             }
             if case.passes {
                 kernel = kernel.union(Union::Passes);

@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use siskin::Kernel;
 use siskin::diagnostic::{Code, Diagnostic};
 use siskin::formula::Name;
-use siskin::iterspace::{Wanted, compose_by};
+use siskin::iterspace::{Union, Wanted, compose_by};
 use siskin::kernel::Planned;
 use siskin::layout::Layout;
 use siskin::operators::Value;
@@ -190,6 +190,14 @@ fn go(
     }
     let mut plan = |wishes: &Wishes| {
         let planned = wishes.of(kernel.clone()).plan_with(&mut Remembering::new(memory));
+        let planned = match planned {
+            // Few sums can be merged.
+            Err(e) if e.message.contains("cannot be merged") => {
+                let kernel = kernel.clone().union(Union::Distribute);
+                wishes.of(kernel).plan_with(&mut Remembering::new(memory))
+            }
+            planned => planned,
+        };
         match planned {
             Err(e) if e.code == Code::Internal => {
                 let tiles: Vec<_> = wishes.tile.iter().cloned().collect();

@@ -19,88 +19,18 @@
 use std::sync::Arc;
 
 use super::super::ir::{
-    Access, Array, ArrayId, Assign, BinaryOp, Block, Body, Combination, Combine, Drain, Element,
-    Expr, IndexWidth, Load, Origin, Stmt, Type, VarId, Workspace,
+    Access, ArrayId, Assign, BinaryOp, Block, Combination, Combine, Drain, Element, Expr, Load,
+    Stmt, Type, Workspace,
 };
+use super::result::{Assembly, Gathering, Level};
 use super::values::applied;
 use super::{Realiser, size};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Name};
-use crate::layout::checks::admits_negative;
 use crate::loops::{Assemble, Assembled, Gather, Place, walkers};
 use crate::operators::Operator;
 use crate::packing::Group;
 use crate::tensor::ValueType;
-
-/// The arrays of a result, and what is known of its last entry.
-pub(super) struct Assembly {
-    levels: Vec<Level>,
-    values: ArrayId,
-    ty: ValueType,
-    op: Arc<Operator>,
-    order: Vec<usize>,
-    extents: Vec<Expr>,
-    /// What the layout calls the coordinates.
-    names: Vec<Name>,
-    /// The last entry's coordinates, in the order, as far as outer levels are told apart by them.
-    last: Vec<VarId>,
-    workspace: Option<VarId>,
-    gathering: Option<Gathering>,
-}
-
-/// The arrays of a level.
-struct Level {
-    prefix: usize,
-    coordinates: Vec<(ArrayId, usize)>,
-    segments: Vec<(ArrayId, Group)>,
-}
-
-/// Where updates go.
-#[derive(Clone)]
-enum Gathering {
-    Nothing,
-    Element {
-        value: VarId,
-        some: VarId,
-    },
-    /// By these coordinates.
-    Workspace(Vec<usize>),
-}
-
-/// Declares the arrays of an assembled result.
-pub(super) fn declare(body: &mut Body, assembled: &Assembled, ty: ValueType, width: IndexWidth) {
-    let layout = &assembled.layout;
-    for (array, name) in layout.arrays.values().zip(assembled.arrays.values()) {
-        let segments = assembled.appending.levels.iter().flat_map(|l| &l.segments);
-        let fixed = segments.clone().any(|(segment, group)| {
-            *segment == array.name && matches!(group, Group::Coordinates(_))
-        });
-        let extents = layout.extents();
-        let renamed = |n: &Name| {
-            let at = extents.iter().position(|e| e == n)?;
-            assembled.extents.get(at).cloned()
-        };
-        let shape = match fixed {
-            true => vec![size(body, &array.len.rename(&renamed))],
-            false => Vec::new(),
-        };
-        let element = Element::Index { signed: admits_negative(array), width };
-        body.array(grown(name, element, shape));
-    }
-    body.array(grown(&assembled.values, Element::Value(ty), Vec::new()));
-}
-
-fn grown(name: &Name, element: Element, shape: Vec<Expr>) -> Array {
-    Array {
-        name: name.clone(),
-        element,
-        origin: Origin::Grown,
-        shape,
-        args: Vec::new(),
-        domain: Vec::new(),
-        range: Vec::new(),
-    }
-}
 
 impl Realiser<'_, '_> {
     /// Sets up the arrays of the result and the workspace.
@@ -401,66 +331,6 @@ impl Realiser<'_, '_> {
         out.push(Stmt::Push { array: result.values, value });
         out.extend(result.ended(result.levels.len() - 1, coordinates, ends));
         out
-    }
-}
-
-impl Assembly {
-    pub(super) fn element_type(&self) -> ValueType {
-        self.ty
-    }
-
-    pub(super) fn operator(&self) -> &Arc<Operator> {
-        &self.op
-    }
-
-    /// The coordinates of a new position.
-    fn pushed(&self, level: &Level, coordinates: &[Expr]) -> Block {
-        let push = |(array, d): &(ArrayId, usize)| Stmt::Push {
-            array: *array,
-            value: coordinates[*d].clone(),
-        };
-        level.coordinates.iter().map(push).collect()
-    }
-
-    /// Segments of level `k` that belong to coordinates end behind its last position.
-    fn ended(
-        &self,
-        k: usize,
-        coordinates: &[Expr],
-        ends: &mut dyn FnMut(&[usize]) -> bool,
-    ) -> Block {
-        let mut out = Vec::new();
-        for (array, group) in &self.levels[k].segments {
-            if let Group::Coordinates(group) = group
-                && ends(group)
-            {
-                out.push(self.segment_end(*array, group, coordinates, k));
-            }
-        }
-        out
-    }
-
-    /// `pos[i*J + j + 1] = n`, where the segment of these coordinates ends.
-    fn segment_end(&self, array: ArrayId, group: &[usize], coordinates: &[Expr], k: usize) -> Stmt {
-        let row = |place: Expr, d: &usize| {
-            place.mul(self.extents[*d].clone()).add(coordinates[*d].clone())
-        };
-        let place = group.iter().fold(Expr::int(0), |place, d| match place {
-            Expr::Int { .. } => coordinates[*d].clone(),
-            place => row(place, d),
-        });
-        let subscripts = vec![place.add(Expr::int(1))];
-        let place = Load { array, subscripts, access: Access::Checked };
-        Stmt::Store { place, op: Assign::Set, value: self.length(k) }
-    }
-
-    /// The number of positions of level `k`.
-    fn length(&self, k: usize) -> Expr {
-        let last = k + 1 == self.levels.len();
-        match self.levels[k].coordinates.first() {
-            Some((array, _)) if !last => Expr::Len(*array),
-            _ => Expr::Len(self.values),
-        }
     }
 }
 
