@@ -7,6 +7,8 @@ mod sandbox;
 mod archives;
 #[path = "cli/arguments.rs"]
 mod arguments;
+#[path = "cli/assembled.rs"]
+mod assembled;
 #[path = "cli/header.rs"]
 mod header;
 #[path = "cli/help.rs"]

@@ -155,7 +155,7 @@ impl KernelOptions {
         }
         if let Some(text) = &self.union {
             let Some(union) = Union::ALL.into_iter().find(|u| u.word() == text.trim()) else {
-                let known = Union::ALL.map(Union::word).join(" and ");
+                let known = Union::ALL.map(Union::word).join(", ");
                 return Err(wrong("--union", text, 0, format!("`{text}` is no way to unite"))
                     .help(format!("the ways are {known}")));
             };

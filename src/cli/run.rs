@@ -120,6 +120,9 @@ fn run_one(
         )),
         _ => e,
     })?;
+    if compiled.planned().assembled().is_some() && asked.options.threads.is_some() {
+        output::hint(&format!("`{}` is assembled on one thread", written.tensor));
+    }
     let seconds = progress::during("running the kernel", || call.run());
     tracing::info!("ran the kernel in {}", time(seconds));
     let mut result = call.into_output()?;

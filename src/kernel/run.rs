@@ -22,6 +22,8 @@ use crate::tensor::{IndexData, IndexType, Tensor, Values, room};
 pub struct Call<'a> {
     kernel: &'a CompiledKernel,
     output: Output,
+    /// What the output holds before the first run; what its operator begins with if nothing is given.
+    initial: Option<Values>,
     arguments: Arguments,
     // What `arguments` points to besides `output`.
     _inputs: Vec<Input<'a>>,
@@ -200,7 +202,11 @@ impl CompiledKernel {
         // Anything else would be read as garbage on the other side.
         assert_eq!(arguments.arity(), signature.arity(), "the entry takes other arguments");
         let inputs = inputs.into_values().collect();
-        Ok(Call { kernel: self, output, arguments, _inputs: inputs })
+        let initial = match (&output, initial) {
+            (Output::Elements(output), Some(_)) => Some(output.values().clone()),
+            _ => None,
+        };
+        Ok(Call { kernel: self, output, initial, arguments, _inputs: inputs })
     }
 
     /// Empty arrays for a result that the kernel assembles.
@@ -366,6 +372,22 @@ impl Call<'_> {
         // SAFETY: `CompiledKernel::call` checked what the entry relies on.
         unsafe { self.kernel.built.library.run(&self.arguments) };
         start.elapsed()
+    }
+
+    /// Gives the output the values that it had before the first run.
+    pub fn reset(&mut self) {
+        let Output::Elements(output) = &mut self.output else { return };
+        match &self.initial {
+            Some(initial) => {
+                (0..initial.len()).for_each(|k| output.values_mut().set_from(k, initial, k))
+            }
+            None => {
+                let space = &self.kernel.planned.statements()[0].space;
+                let ty = output.value_type();
+                let begin = space.op.identity(ty, 0).unwrap_or(Value::zero(ty));
+                begin.fill(output.values_mut());
+            }
+        }
     }
 
     /// The result, if the kernel writes into a tensor that is there.

@@ -102,8 +102,8 @@ fn descend(loops: &Loops, block: &Block, around: &mut Vec<Name>, out: &mut Vec<C
             descend(loops, &l.body, around, out);
         }
         Some(Node::Search(s)) if is_one(s) => descend(loops, &s.found, around, out),
-        // Several matches come in the order in which a template finds them.
-        Some(Node::Search(s)) if !loops.find(s.id).plan.many => {
+        // Every template finds the matches of a query in their order.
+        Some(Node::Search(s)) => {
             around.push(s.var.clone());
             descend(loops, &s.found, around, out);
         }

@@ -1,0 +1,104 @@
+//! Results of unknown structure: `run -o FILE:LAYOUT`, `--workspace`, `--union merge`, fills.
+
+use crate::sandbox::Sandbox;
+
+const PRODUCT: &str = "C[i,j] += A[i,k] * A[k,j]";
+const SQUARE: &str =
+    "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 1\n1 3 2\n2 2 3\n3 1 4\n";
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file("a.mtx", SQUARE);
+    sandbox
+}
+
+#[test]
+fn a_product_is_assembled_in_every_layout_that_packs() {
+    let sandbox = sandbox();
+    for layout in ["csr", "csc", "dcsr", "coo", "csf", "bcsr(2,2)", "dia", "bitmap", "hash", "ell"]
+    {
+        let out = format!("C.npz:{layout}");
+        let json = sandbox.json(&["run", PRODUCT, "-t", "A=a.mtx:csr", "-o", &out, "--json"]);
+        let output = &json["output"];
+        assert_eq!(output["layout"], layout, "{output}");
+        // [[9, 0, 2], [0, 9, 0], [4, 0, 8]]
+        assert_eq!((&output["nonzero"], &output["sum"]), (&5.into(), &32.0.into()), "{layout}");
+        let dense = sandbox.json(&[
+            "run",
+            "s[] += C[i,j] * C[i,j]",
+            "-t",
+            &format!("C=C.npz:{layout}"),
+            "--json",
+        ]);
+        assert_eq!(dense["output"]["sum"], 246.0, "{layout}");
+    }
+}
+
+#[test]
+fn every_workspace_and_a_merge_give_the_same_file() {
+    let sandbox = sandbox();
+    let sum = "C[i,j] = A[i,j] + A[j,i]";
+    let mut files = Vec::new();
+    for workspace in ["dense", "hash", "sort"] {
+        let tensors = ["-t", "A=a.mtx:csr", "-o", "C.mtx:csr", "--workspace", workspace];
+        sandbox.done(&[&["run", sum], &tensors[..]].concat());
+        files.push(sandbox.read("C.mtx"));
+    }
+    assert!(files.windows(2).all(|pair| pair[0] == pair[1]), "{files:?}");
+    let twice = ["run", "C[i,j] = A[i,j] + B[i,j]", "-t", "A=a.mtx:csr", "-t", "B=a.mtx:csr"];
+    let merged = sandbox.done(&[&twice[..], &["-o", "D.mtx:csr", "--union", "merge"]].concat());
+    assert!(merged.contains("4 stored"), "{merged}");
+    let loops = sandbox.done(&[
+        "explain",
+        "C[i,j] = A[i,j] + B[i,j]",
+        "-f",
+        "A=csr",
+        "-f",
+        "B=csr",
+        "-f",
+        "C=csr",
+        "--stage",
+        "loops",
+    ]);
+    assert!(loops.contains("by merging"), "{loops}");
+}
+
+#[test]
+fn what_is_not_stored_is_reported_and_known_to_the_next_statement() {
+    let sandbox = sandbox();
+    let paths = "T[i,j] min= A[i,k] + A[k,j]; d[i] min= T[i,j]";
+    let tensors = ["-t", "A=a.mtx:csr", "--fill", "A=inf", "-f", "T=csr", "-o", "T=T.npz:csr"];
+    let json = sandbox.json(&[&["run", paths], &tensors[..], &["--json"]].concat());
+    let statements = json["statements"].as_array().unwrap();
+    assert_eq!(statements[0]["output"]["fill"], "inf");
+    // The least of two steps from each: 1 + 1, 3 + 3, 4 + 1.
+    assert_eq!(statements[1]["output"]["sum"], 13.0, "{}", statements[1]["output"]);
+    let said = sandbox.run(&[&["run", paths], &tensors[..]].concat()).stderr;
+    assert!(said.contains("--fill T=inf"), "{said}");
+}
+
+#[test]
+fn a_result_that_would_be_mostly_zero_is_a_list_of_entries() {
+    let sandbox = Sandbox::new();
+    let text = "%%MatrixMarket matrix coordinate real general\n5000 5000 2\n1 1 1\n4000 1 2\n";
+    sandbox.file("large.mtx", text);
+    let json = sandbox.json(&["run", PRODUCT, "-t", "A=large.mtx:csr", "--json"]);
+    assert_eq!((&json["output"]["layout"], &json["output"]["stored"]), (&"coo".into(), &2.into()));
+}
+
+#[test]
+fn what_cannot_be_gathered_so_is_refused_with_the_reason() {
+    let sandbox = sandbox();
+    let tensors = ["-t", "A=a.mtx:csr", "-o", "C.mtx:csr"];
+    let error = sandbox
+        .refused("S0401", &[&["run", PRODUCT], &tensors[..], &["--workspace", "no"]].concat());
+    assert!(error.contains("the workspaces are dense, hash, sort"), "{error}");
+    let error = sandbox
+        .refused("S0302", &[&["run", PRODUCT], &tensors[..], &["--union", "merge"]].concat());
+    assert!(error.contains("cannot be merged"), "{error}");
+    let error = sandbox.refused(
+        "S0202",
+        &["run", PRODUCT, "-t", "A=a.mtx:csr", "-t", "C=a.mtx:csr", "-f", "C=csr"],
+    );
+    assert!(error.contains("cannot begin with an initial value"), "{error}");
+}
