@@ -53,7 +53,7 @@ fn round_trip(name: &str, data: &Loaded) -> Loaded {
     let options = ReadOptions {
         dims: Some(data.dims().to_vec()),
         value_type: Some(data.value_type()),
-        progress: None,
+        ..ReadOptions::default()
     };
     read(&path, &options).unwrap().loaded
 }

@@ -111,7 +111,8 @@ fn the_code_of_a_merge_grows_by_the_number_of_terms() {
         planned.render().unwrap().body().to_string().lines().count()
     };
     let [three, six, nine] = [3, 6, 9].map(lines);
-    assert_eq!(nine - six, six - three);
+    // Long lines are broken.
+    assert!(nine - six <= six - three + 6, "{three} {six} {nine}");
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl Check {
 
     /// The entries of a file in the layout.
     fn packed(&self, path: &Path) -> Result<Tensor> {
-        let loaded = data::load(path, &path.display().to_string(), None, None)?;
+        let loaded = data::load(path, &path.display().to_string(), None, None, None)?;
         let spec = LayoutSpec::parse(&self.layout)?;
         let rank = spec.rank().or(self.rank).unwrap_or(loaded.dims().len());
         let layout = Arc::new(layouts::layout(&self.layout, Some(rank))?);

@@ -55,7 +55,7 @@ impl Convert {
             None => None,
         };
         let value_type = self.value_type.as_deref().map(str::parse).transpose()?;
-        let mut given = data::given(&from, dims, value_type)?;
+        let mut given = data::given(&from, dims, value_type, None)?;
         if let Some(layout) = &from.layout {
             given = Given::Stored(packed(given, layout)?);
         }

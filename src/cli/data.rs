@@ -13,6 +13,7 @@ use siskin::files::{self, Loaded, ReadOptions};
 use siskin::formula::Name;
 use siskin::kernel::index_width;
 use siskin::layout::{DefaultFor, Layout};
+use siskin::operators::Value as Number;
 use siskin::packing::{self, PackOptions, Plan};
 use siskin::program::Program;
 use siskin::tensor::{Tensor, ValueType};
@@ -111,7 +112,7 @@ pub fn some_inputs(
                 let made = wish.make(&dims, value_type, arguments.seed);
                 Given::Loaded(made.map_err(|e| e.note(format!("for tensor `{name}`")))?)
             }
-            _ => given(file, dims, Some(value_type))?,
+            _ => given(file, dims, Some(value_type), options.fill_of(name, value_type)?)?,
         };
         let found = found.with_rank(rank).map_err(|data| {
             Diagnostic::new(
@@ -311,15 +312,16 @@ pub fn given(
     file: &FileArgument,
     dims: Option<Vec<usize>>,
     value_type: Option<ValueType>,
+    fill: Option<Number>,
 ) -> Result<Given> {
     let standard = match &file.place {
-        Place::File(path) => return of_file(path, &file.name, dims, value_type),
+        Place::File(path) => return of_file(path, &file.name, dims, value_type, fill),
         Place::Standard(extension) => Standard::input(extension.as_deref())?,
         Place::Generated(_) => {
             return Err(Diagnostic::defect("what is made up is not read"));
         }
     };
-    of_file(standard.path(), "<stdin>", dims, value_type).map_err(|mut e| {
+    of_file(standard.path(), "<stdin>", dims, value_type, fill).map_err(|mut e| {
         // The name of the temporary file says nothing.
         let path = standard.path().display().to_string();
         let renamed = |text: &str| text.replace(&path, "<stdin>");
@@ -337,6 +339,7 @@ fn of_file(
     name: &str,
     dims: Option<Vec<usize>>,
     value_type: Option<ValueType>,
+    fill: Option<Number>,
 ) -> Result<Given> {
     let stored = match is_archive(path) {
         true => files::read_stored(path)?,
@@ -344,7 +347,7 @@ fn of_file(
     };
     let stated = |tensor: &Tensor| dims.as_ref().is_none_or(|dims| dims == tensor.dims());
     let Some(mut tensor) = stored.filter(stated) else {
-        return load(path, name, dims, value_type).map(Given::Loaded);
+        return load(path, name, dims, value_type, fill).map(Given::Loaded);
     };
     let about = |e: Box<Diagnostic>| e.note(format!("in `{name}`"));
     tensor.validate().map_err(about)?;
@@ -401,6 +404,7 @@ pub fn load(
     name: &str,
     dims: Option<Vec<usize>>,
     value_type: Option<ValueType>,
+    fill: Option<Number>,
 ) -> Result<Loaded> {
     let start = Instant::now();
     let bar: RefCell<Option<ProgressBar>> = RefCell::new(None);
@@ -418,7 +422,7 @@ pub fn load(
         });
         bar.set_position(done);
     };
-    let options = ReadOptions { dims, value_type, progress: Some(&progress) };
+    let options = ReadOptions { dims, value_type, fill, progress: Some(&progress) };
     let file = files::read(path, &options);
     if let Some(bar) = bar.borrow().as_ref() {
         bar.finish_and_clear();

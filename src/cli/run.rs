@@ -106,6 +106,8 @@ fn run_one(
         {
             kernel = kernel.declared(output, layout);
         }
+        // A file of all elements asks for all of them.
+        (Some(target), None) if target.is_dense() => {}
         _ if !inputs.tensors.contains_key(output) => kernel = kernel.sparse_result(),
         _ => {}
     }
@@ -120,7 +122,8 @@ fn run_one(
         )),
         _ => e,
     })?;
-    if compiled.planned().assembled().is_some() && asked.options.threads.is_some() {
+    let hints = !asked.options.json;
+    if hints && compiled.planned().assembled().is_some() && asked.options.threads.is_some() {
         output::hint(&format!("`{}` is assembled on one thread", written.tensor));
     }
     let seconds = progress::during("running the kernel", || call.run());
@@ -140,18 +143,18 @@ fn run_one(
         result = target.convert(result, fill)?;
     }
     let about = Summary::of(&result, fill);
-    if let (Some(fill), Some(target)) = (fill, &target) {
-        output::hint(&format!(
-            "what `{output}` does not store is {fill}, which `{}` does not say: read it with `--fill {output}={fill}`",
-            target.destination.name
-        ));
-    }
     // What is shown is taken before the result is given away: it may be half of the memory.
     let whole = if target.is_none() { whole(&result)? } else { String::new() };
     let mut times = Times { kernel: seconds, write: None, total: Duration::ZERO };
     if let Some(target) = &target {
         let name = &target.destination.name;
-        progress::during(&format!("writing {name}"), || target.write(result))?;
+        let write = || target.write(result, fill);
+        let says_fill = progress::during(&format!("writing {name}"), write)?;
+        if let (Some(fill), true, false) = (fill, hints, says_fill) {
+            output::hint(&format!(
+                "what `{output}` does not store is {fill}, which `{name}` does not say: read it with `--fill {output}={fill}`"
+            ));
+        }
         times.write = Some(start.elapsed());
         tracing::info!("wrote {name} in {}", time(start.elapsed()));
     }
@@ -367,11 +370,22 @@ impl Target {
         Ok(Target { destination, layout })
     }
 
+    /// Whether the file lists every element.
+    fn is_dense(&self) -> bool {
+        let name = self.destination.name.trim_end_matches(".gz");
+        name.ends_with(".npy")
+    }
+
     /// An archive holds the layout that was asked for; a result without one is entries.
-    fn write(&self, result: Tensor) -> Result<()> {
+    /// True if the file says what it does not store.
+    fn write(&self, result: Tensor, fill: Option<Number>) -> Result<bool> {
+        let path = self.destination.path();
         match self.layout {
-            OutputLayout::Default => files::write(self.destination.path(), &Loaded::of(result)?),
-            _ => files::write_tensor(self.destination.path(), result).map(|_| ()),
+            OutputLayout::Default => {
+                let all = result.layout().arrays.is_empty();
+                files::write(path, &Loaded::of(result)?).map(|()| all)
+            }
+            _ => files::write_filled(path, result, fill).map(|wrote| wrote.says_fill),
         }
     }
 

@@ -18,7 +18,7 @@ use super::replace::{check_place, replace};
 use super::written::{WriteFailure, Written};
 use super::{arrays_file, binsparse, mtx, npy, npz, pydata, scipy, tns};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::tensor::{Entries, Tensor};
+use crate::tensor::{Entries, Tensor, Value};
 
 /// The extensions that are understood; `.gz` may follow each.
 pub const EXTENSIONS: [&str; 4] = [".mtx", ".tns", ".npy", ".npz"];
@@ -122,9 +122,9 @@ fn read_archive(
         MultiGzDecoder::new(BufReader::new(counted))
             .read_to_end(&mut bytes)
             .map_err(|error| read_failed(name, &error))?;
-        npz::read(Cursor::new(bytes), name)?
+        npz::read(Cursor::new(bytes), name, options.fill)?
     } else {
-        npz::read(BufReader::new(counted), name)?
+        npz::read(BufReader::new(counted), name, options.fill)?
     };
     finish(Loaded::Entries(entries), Vec::new(), name, options)
 }
@@ -228,7 +228,7 @@ fn write_entries(out: &mut dyn Write, entries: &Entries) -> Written {
     check_archived_rank(entries.rank())?;
     match entries.rank() {
         2 => scipy::write_entries(out, entries),
-        _ => pydata::write_entries(out, entries),
+        _ => pydata::write_entries(out, entries, None),
     }
 }
 
@@ -239,34 +239,56 @@ fn write_entries(out: &mut dyn Write, entries: &Entries) -> Written {
 /// # Errors
 /// Those of [`write()`].
 pub fn write_tensor(path: &Path, tensor: Tensor) -> Result<String> {
+    write_filled(path, tensor, None).map(|wrote| wrote.what)
+}
+
+/// What a file of a tensor is.
+pub struct Wrote {
+    /// In words.
+    pub what: String,
+    /// It says what elements are that it does not store.
+    pub says_fill: bool,
+}
+
+/// [`write_tensor`] of a tensor that is `fill` where it stores nothing: PyData's files say so. The others do
+/// not, as the answer tells.
+///
+/// # Errors
+/// Those of [`write_tensor`].
+pub fn write_filled(path: &Path, tensor: Tensor, fill: Option<Value>) -> Result<Wrote> {
     let (format, compressed) = Format::of(path)?;
     if format != Format::Npz {
         let loaded = Loaded::of(tensor)?;
         write(path, &loaded)?;
-        return Ok(match loaded {
-            Loaded::Entries(_) => "its entries".to_string(),
-            Loaded::Dense(_) => "an array".to_string(),
-        });
+        let what = match loaded {
+            Loaded::Entries(_) => "its entries",
+            Loaded::Dense(_) => "an array",
+        };
+        return Ok(Wrote { what: what.to_string(), says_fill: false });
     }
     let layout = tensor.layout();
-    if let Some(known) = scipy::storage(&tensor)? {
+    if let (Some(known), None) = (scipy::storage(&tensor)?, fill) {
         put(path, compressed, |out| scipy::write(out, &tensor, &known))?;
-        return Ok(format!("SciPy's {}", known.format));
+        let what = format!("SciPy's {}", known.format);
+        return Ok(Wrote { what, says_fill: false });
     }
     if let Some((known, axes)) = pydata::storage(&tensor)? {
-        put(path, compressed, |out| pydata::write(out, &tensor, &known, &axes))?;
-        return Ok(format!("PyData's {}", known.format));
+        put(path, compressed, |out| pydata::write(out, &tensor, &known, &axes, fill))?;
+        let what = format!("PyData's {}", known.format);
+        return Ok(Wrote { what, says_fill: true });
     }
     if pydata::is_list(layout)? {
         let entries = tensor.entries()?;
-        put(path, compressed, |out| pydata::write_entries(out, &entries))?;
-        return Ok("a list of coordinates".to_string());
+        put(path, compressed, |out| pydata::write_entries(out, &entries, fill))?;
+        let what = "a list of coordinates".to_string();
+        return Ok(Wrote { what, says_fill: true });
     }
     put(path, compressed, |out| arrays_file::write(out, &tensor))?;
-    Ok(match binsparse::storage(layout)? {
+    let what = match binsparse::storage(layout)? {
         Some(known) => format!("Binsparse's {}, with its declaration", known.format),
         None => "the arrays of the layout, with its declaration".to_string(),
-    })
+    };
+    Ok(Wrote { what, says_fill: false })
 }
 
 /// A file that is complete, or the old one.

@@ -52,7 +52,7 @@ mod words;
 mod written;
 
 pub use arrays_file::{holds_arrays, read_stored};
-pub use file::{EXTENSIONS, File, check_writable, read, write, write_tensor};
+pub use file::{EXTENSIONS, File, Wrote, check_writable, read, write, write_filled, write_tensor};
 pub use loaded::Loaded;
 pub use options::ReadOptions;
 pub use replace::{check_place, replace};

@@ -11,7 +11,7 @@ use super::npy;
 use super::npy_header::bad;
 use super::pydata::Compressed;
 use crate::diagnostic::{Diagnostic, Result};
-use crate::tensor::{DenseArray, Entries, IndexData, Values};
+use crate::tensor::{DenseArray, Entries, IndexData, Value, Values};
 
 /// Reads a sparse array. Explicit zeros are kept, except in `bsr` and `dia`, where they are the
 /// padding of blocks and diagonals.
@@ -19,7 +19,7 @@ use crate::tensor::{DenseArray, Entries, IndexData, Values};
 /// # Errors
 /// [`Code::Data`] if a member is missing or malformed, or the members contradict each other; those
 /// of reading.
-pub(super) fn read<R: Read + Seek>(source: R, name: &str) -> Result<Entries> {
+pub(super) fn read<R: Read + Seek>(source: R, name: &str, fill: Option<Value>) -> Result<Entries> {
     let archive = NpzArchive::new(source).map_err(|error| {
         bad(name, format!("not a zip archive: {error}")).help(
             "an .npz file must be written by `scipy.sparse.save_npz`; a file of one dense array \
@@ -28,7 +28,7 @@ pub(super) fn read<R: Read + Seek>(source: R, name: &str) -> Result<Entries> {
     })?;
     let mut members = Members { archive, name };
     if members.has("fill_value") {
-        members.filled_with_zero()?;
+        members.filled_with(fill)?;
     }
     if members.has("compressed_axes") {
         return members.several_axes();
@@ -108,13 +108,19 @@ impl<R: Read + Seek> Members<'_, R> {
         self.archive.array_names().any(|found| found == key)
     }
 
-    /// Elements that are not stored are zero everywhere here.
-    fn filled_with_zero(&mut self) -> Result<()> {
-        let fill = self.array("fill_value")?;
-        match fill.values().len() == 1 && fill.values().is_zero(0) {
+    /// Elements that are not stored are what the reader takes them for.
+    fn filled_with(&mut self, wanted: Option<Value>) -> Result<()> {
+        let array = self.array("fill_value")?;
+        if array.values().len() != 1 {
+            return Err(bad(self.name, "`fill_value` is no number")
+                .help("write the file again with the library that made it"));
+        }
+        let fill = Value::element(array.values(), 0);
+        let wanted = wanted.map_or(Value::zero(fill.value_type()), |w| w.cast(fill.value_type()));
+        match fill.same(wanted) {
             true => Ok(()),
-            false => Err(bad(self.name, "elements that are not stored are not zero")
-                .help("only a `fill_value` of 0 is supported: subtract it before saving")),
+            false => Err(bad(self.name, format!("elements that are not stored are {fill}"))
+                .help(format!("say so where it is computed with: `siskin run … --fill NAME={fill}`"))),
         }
     }
 

@@ -21,7 +21,7 @@ use super::written::Written;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::layout::{Layout, LayoutSpec};
 use crate::packing::{PackOptions, pack};
-use crate::tensor::{Entries, IndexData, Tensor, Values, element_count};
+use crate::tensor::{Entries, IndexData, Tensor, Value, Values, element_count};
 
 /// What a compressed array consists of.
 pub(super) struct Compressed {
@@ -195,12 +195,13 @@ pub(super) fn write(
     tensor: &Tensor,
     known: &Known,
     axes: &[usize],
+    fill: Option<Value>,
 ) -> Written {
     let data = |member: &str| &tensor.arrays()[&known.names[member]];
     let numbers = |data: &IndexData| Values::I64(data.iter_i64().collect());
     let mut archive = StoredZip::new(out);
     archive.add("data.npy", &member(&[tensor.stored()], tensor.values())?)?;
-    shape_and_fill(&mut archive, tensor.dims(), tensor.values())?;
+    shape_and_fill(&mut archive, tensor.dims(), tensor.values(), fill)?;
     for name in ["indices", "indptr"] {
         archive.add(&format!("{name}.npy"), &member(&[data(name).len()], &numbers(data(name)))?)?;
     }
@@ -214,7 +215,11 @@ pub(super) fn write(
 ///
 /// # Errors
 /// Those of packing and writing.
-pub(super) fn write_entries(out: &mut dyn Write, entries: &Entries) -> Written {
+pub(super) fn write_entries(
+    out: &mut dyn Write,
+    entries: &Entries,
+    fill: Option<Value>,
+) -> Written {
     let rank = entries.rank();
     let model = LayoutSpec::from_toml("<storage>", &list(rank))?.instantiate(rank)?;
     let packed = pack(&Arc::new(model), entries, &PackOptions::default())?;
@@ -223,7 +228,7 @@ pub(super) fn write_entries(out: &mut dyn Write, entries: &Entries) -> Written {
     packed.arrays().values().for_each(|column| coords.extend(column.iter_i64()));
     let mut archive = StoredZip::new(out);
     archive.add("data.npy", &member(&[n], packed.values())?)?;
-    shape_and_fill(&mut archive, packed.dims(), packed.values())?;
+    shape_and_fill(&mut archive, packed.dims(), packed.values(), fill)?;
     archive.add("coords.npy", &member(&[rank, n], &Values::I64(coords))?)?;
     // What SciPy wants to know.
     archive.add("format.npy", &characters("coo")?)?;
@@ -238,9 +243,16 @@ fn characters(word: &str) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn shape_and_fill(archive: &mut StoredZip<'_>, dims: &[usize], values: &Values) -> Written {
+fn shape_and_fill(
+    archive: &mut StoredZip<'_>,
+    dims: &[usize],
+    values: &Values,
+    fill: Option<Value>,
+) -> Written {
     let shape = Values::I64(dims.iter().map(|&n| n as i64).collect());
     archive.add("shape.npy", &member(&[dims.len()], &shape)?)?;
-    archive.add("fill_value.npy", &member(&[], &Values::zeros(values.value_type(), 1))?)?;
+    let ty = values.value_type();
+    let fill = fill.map_or(Value::zero(ty), |fill| fill.cast(ty)).repeated(1);
+    archive.add("fill_value.npy", &member(&[], &fill)?)?;
     Ok(())
 }

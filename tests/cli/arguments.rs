@@ -163,11 +163,12 @@ fn what_is_not_supported_is_refused_before_data_are_asked_for() {
 #[test]
 fn a_dense_result_that_could_share_positions_gives_a_hint() {
     let sandbox = Sandbox::new();
-    let run = ["run", "C[i,j] = A[i,j] * x[j]", "-t", "x=ones", "--dims", "A=400,300"];
+    let run =
+        ["run", "C[i,j] = A[i,j] * x[j]", "-t", "x=ones", "--dims", "A=400,300", "-f", "C=dense"];
     let out = sandbox.run(&[&run[..], &["-t", "A=random:0.001:csr"]].concat());
     assert_eq!(out.status, 0, "{}", out.stderr);
     assert!(out.stderr.contains("`-o C=shares(A)`"), "{}", out.stderr);
-    let sharing = [&run[..], &["-t", "A=random:0.001:csr", "-o", "C=shares(A)"]].concat();
+    let sharing = [&run[..6], &["-t", "A=random:0.001:csr", "-o", "C=shares(A)"]].concat();
     sandbox.done(&sharing);
 }
 

@@ -59,7 +59,7 @@ fn a_dense_array_larger_than_memory_is_refused_with_both_figures() {
     arrow(&sandbox, 20_000);
     refused(&sandbox, &["convert", "arrow.mtx", "out.npy"], &["20000×20000 elements needs 3.2 GB"]);
     refused(&sandbox, &["convert", "arrow.mtx", "out.mtx:dense"], &["needs 3.2 GB"]);
-    let run = ["run", "C[i,j] += A[i,j]", "-t", "A=arrow.mtx:csr"];
+    let run = ["run", "C[i,j] += A[i,j]", "-t", "A=arrow.mtx:csr", "-f", "C=dense"];
     refused(&sandbox, &run, &["the output `C` in layout `dense` needs 3.2 GB"]);
 }
 

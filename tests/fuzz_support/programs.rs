@@ -218,6 +218,11 @@ impl Maker<'_> {
                 extent = Some(self.extents[&i]);
                 text = i;
             }
+            if let (Some(n), false) = (extent.filter(|n| *n > 0), again)
+                && self.random.chance(10)
+            {
+                (text, extent) = self.window(&text, n);
+            }
             let extent = extent.or(self.square).unwrap_or_else(|| {
                 let least = usize::from(text == "0");
                 self.random.pick(EXTENTS).max(&least).to_owned()
@@ -232,6 +237,19 @@ impl Maker<'_> {
             format!("[{}]", texts.join(","))
         };
         (tensor.clone(), format!("{tensor}{brackets}"))
+    }
+
+    /// A window with `n` places, and the extent of a dimension that has it.
+    fn window(&mut self, index: &str, n: usize) -> (String, Option<usize>) {
+        let (from, beyond) = (self.random.below(3), self.random.below(3));
+        let step = *self.random.pick(&[1, 1, 2, 3]);
+        let end = from + (n - 1) * step + 1;
+        let text = match (self.random.chance(30), step) {
+            (true, _) => format!("({}:{}:-{step})({index})", end - 1, from as i64 - 1),
+            (false, 1) => format!("({from}:{end})({index})"),
+            (false, _) => format!("({from}:{end}:{step})({index})"),
+        };
+        (text, Some(end + beyond))
     }
 
     fn output(&mut self, name: &str, taken: &mut Vec<String>) -> (usize, String) {
