@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use siskin::code::AccessProof;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::kernel::Planned;
-use siskin::loops::Statement;
+use siskin::loops::{Assembled, Gather, Statement};
 use siskin::module::Module;
 use siskin::operators::Region;
 use siskin::prover::Z3Prover;
@@ -177,6 +177,7 @@ fn summary(planned: &Planned, module: &Module) -> String {
         };
         out.push_str(&format!("loops over {}{looked}{only}\n", dims.join(", ")));
     }
+    out.extend(planned.assembled().map(|a| format!("{}\n", assembled(a))));
     let mut searches = 0;
     for (_, find, plan) in finds::chosen(planned) {
         searches += 1;
@@ -200,6 +201,25 @@ fn summary(planned: &Planned, module: &Module) -> String {
         accesses.len() - proved
     ));
     out
+}
+
+/// Where the entries of the result come in order, and how they are gathered.
+fn assembled(a: &Assembled) -> String {
+    let how = &a.assembling;
+    let by = match how.around.as_slice() {
+        [] => "all at once".to_string(),
+        around => {
+            format!("for each {}", around.iter().map(|n| &**n).collect::<Vec<_>>().join(", "))
+        }
+    };
+    let gathered = match &how.gather {
+        Gather::Nothing => "entry by entry".to_string(),
+        Gather::Element => "in one element".to_string(),
+        Gather::Merge => "by merging".to_string(),
+        Gather::Workspace { template, .. } => format!("in a workspace ({template})"),
+    };
+    let made = &a.layout.name;
+    format!("{} is assembled as {made} {by}, {gathered}: proved to come in order", a.tensor)
 }
 
 /// What `show` says of each statement, an empty line between two.

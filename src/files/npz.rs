@@ -119,8 +119,9 @@ impl<R: Read + Seek> Members<'_, R> {
         let wanted = wanted.map_or(Value::zero(fill.value_type()), |w| w.cast(fill.value_type()));
         match fill.same(wanted) {
             true => Ok(()),
-            false => Err(bad(self.name, format!("elements that are not stored are {fill}"))
-                .help(format!("say so where it is computed with: `siskin run … --fill NAME={fill}`"))),
+            false => Err(bad(self.name, format!("elements that are not stored are {fill}")).help(
+                format!("say so where it is computed with: `siskin run … --fill NAME={fill}`"),
+            )),
         }
     }
 

@@ -11,11 +11,12 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::exec::{Arguments, GrownArray};
 use crate::formula::{Arith, Name};
 use crate::layout::Layout;
-use crate::loops::Assembled;
+use crate::loops::{Assembled, Gather};
 use crate::module::{TensorSignature, index_type};
 use crate::operators::{Operator, Value};
-use crate::packing::{PackOptions, convert};
+use crate::packing::{Group, PackOptions, convert};
 use crate::program::{Extents, resolve};
+use crate::synth::{Gathered, workspaces};
 use crate::tensor::{IndexData, IndexType, Tensor, Values, room};
 
 /// A kernel with validated arguments, ready to run any number of times.
@@ -227,6 +228,7 @@ impl CompiledKernel {
         let dims = extents.tensors[name].clone();
         self.check_width(name, &dims, &IndexMap::new())?;
         let width = self.planned.index_width();
+        self.room_for(assembled, &dims)?;
         let mut indices = Vec::new();
         for array in assembled.layout.arrays.keys() {
             let ty: IndexType = index_type(&assembled.layout, array, width).parse()?;
@@ -234,6 +236,39 @@ impl CompiledKernel {
         }
         let values = GrownArray::values(self.planned.types().of(name));
         Ok(Output::Arrays { dims, indices, values })
+    }
+
+    /// Arrays whose length does not depend on the entries, and the workspace, fit memory.
+    fn room_for(&self, assembled: &Assembled, dims: &[usize]) -> Result<()> {
+        let name = self.planned.output();
+        let product = |of: &[usize]| of.iter().map(|d| dims[*d] as f64).product::<f64>();
+        let segments = assembled.appending.levels.iter().flat_map(|level| &level.segments);
+        let lengths = segments.map(|(_, group)| match group {
+            Group::Coordinates(of) => product(of) + 1.0,
+            Group::Whole | Group::Outer => 0.0,
+        });
+        let width = match self.planned.index_width() {
+            IndexWidth::U32 => 4.0,
+            IndexWidth::U64 => 8.0,
+        };
+        let what = || format!("the output `{name}` in layout `{}`", assembled.layout.name);
+        room(
+            (lengths.sum::<f64>() * width) as u64,
+            &what,
+            "use a layout that stores only rows with entries",
+        )?;
+        let how = &assembled.assembling;
+        let Gather::Workspace { template, .. } = &how.gather else { return Ok(()) };
+        let all = workspaces()?;
+        let Some(workspace) = all.iter().find(|w| w.name == **template) else { return Ok(()) };
+        let extent = product(&how.order[how.prefix..]);
+        let bytes = workspace.memory(&Gathered { extent, updates: 0.0, drains: 1.0 })?;
+        let what = || format!("the workspace `{template}` of `{name}`");
+        room(
+            bytes as u64,
+            &what,
+            "use another workspace, `--workspace hash`, or another loop order",
+        )
     }
 
     /// What the operator leaves as it is, or a copy of the initial value; the index arrays are those of `shared`.

@@ -67,14 +67,14 @@ fn every_workspace_and_a_merge_give_the_same_file() {
 fn what_is_not_stored_is_reported_and_known_to_the_next_statement() {
     let sandbox = sandbox();
     let paths = "T[i,j] min= A[i,k] + A[k,j]; d[i] min= T[i,j]";
-    let tensors = ["-t", "A=a.mtx:csr", "--fill", "A=inf", "-f", "T=csr", "-o", "T=T.npz:csr"];
+    let tensors = ["-t", "A=a.mtx:csr", "--fill", "A=inf", "-f", "T=csr", "-o", "T=T.npz:coo"];
     let json = sandbox.json(&[&["run", paths], &tensors[..], &["--json"]].concat());
     let statements = json["statements"].as_array().unwrap();
     assert_eq!(statements[0]["output"]["fill"], "inf");
     // The least of two steps from each: 1 + 1, 3 + 3, 4 + 1.
     assert_eq!(statements[1]["output"]["sum"], 13.0, "{}", statements[1]["output"]);
     // Of the files, PyData's say so; what is read again must be told what the file says.
-    let again = ["run", "d[i] min= T[i,j]", "-t", "T=T.npz:csr"];
+    let again = ["run", "d[i] min= T[i,j]", "-t", "T=T.npz:coo"];
     let said = sandbox.refused("S0501", &again);
     assert!(said.contains("--fill NAME=inf"), "{said}");
     let least = sandbox.json(&[&again[..], &["--fill", "T=inf", "--json"]].concat());
@@ -108,4 +108,18 @@ fn what_cannot_be_gathered_so_is_refused_with_the_reason() {
         &["run", PRODUCT, "-t", "A=a.mtx:csr", "-t", "C=a.mtx:csr", "-f", "C=csr"],
     );
     assert!(error.contains("cannot begin with an initial value"), "{error}");
+}
+
+#[test]
+fn arrays_and_workspaces_that_fit_no_memory_are_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.file("h.tns", "4000000000000000000 1 1\n1 4000000000000000000 2\n");
+    let sum = ["run", "C[i,j] = A[i,j] + A[j,i]", "-t", "A=h.tns:coo"];
+    let list = sandbox.json(&[&sum[..], &["-o", "C.npz:coo", "--json"]].concat());
+    assert_eq!(list["output"]["stored"], 2);
+    let rows = sandbox.refused("S0003", &[&sum[..], &["-o", "C.npz:csr"]].concat());
+    assert!(rows.contains("the output `C` in layout `csr`"), "{rows}");
+    let dense = ["-o", "C.npz:coo", "--workspace", "dense"];
+    let dense = sandbox.refused("S0003", &[&sum[..], &dense[..]].concat());
+    assert!(dense.contains("the workspace `dense` of `C`"), "{dense}");
 }

@@ -7,6 +7,22 @@ const PLAIN: &[&str] = &["i", "j", "k", "l", "A", "B", "C", "x", "y", "s"];
 /// Words of Rust and its prelude, names of what generated modules define, names that look like
 /// positions, sizes, arrays or fresh variables.
 const NASTY: &[&str] = &[
+    "Workspace",
+    "Grown",
+    "workspace",
+    "grown",
+    "reserve",
+    "ones",
+    "element",
+    "some",
+    "least",
+    "taken",
+    "value",
+    "last_i",
+    "place",
+    "touched",
+    "combine",
+    "drain",
     "abstract",
     "as",
     "assert",
