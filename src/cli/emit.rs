@@ -50,6 +50,15 @@ impl Emit {
         let kernel = with_tensors(kernel, &self.options, &program, &self.tensors, &wish)?;
         let planned = kernel.plan()?;
         let module = planned.render()?;
+        let wanted = &planned.layouts()[planned.output()];
+        if let Some(made) = planned.assembled().filter(|made| !made.layout.same_as(wanted))
+            && !self.options.json
+        {
+            output::hint(&format!(
+                "entries cannot be appended as `{}`: the module makes `{}` as `{}`, which is packed afterwards",
+                wanted.name, made.tensor, made.layout.name
+            ));
+        }
         self.options.save(module.text())?;
         if let Some(path) = &output {
             output::write_text(path, module.text())?;

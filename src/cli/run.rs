@@ -63,9 +63,9 @@ impl Run {
             step.wish.options.fill.extend(known);
             let step = &step;
             let (text, result) = run_one(step, &computed)?;
-            if let Some((result, fill)) = result {
-                computed.insert(step.output.clone(), result);
-                fills.extend(fill.map(|fill| format!("{}={fill}", step.output)));
+            if let Some(kept) = result {
+                computed.insert(step.output.clone(), kept.tensor);
+                fills.extend(kept.fill.map(|fill| format!("{}={fill}", step.output)));
             }
             if !step.temporary || !step.wish.output.is_empty() {
                 said.push(text);
@@ -78,11 +78,15 @@ impl Run {
     }
 }
 
+/// A result that later statements read.
+struct Kept {
+    tensor: Tensor,
+    /// What it holds where it stores nothing, unless it is zero.
+    fill: Option<Number>,
+}
+
 /// One statement, on files and on what others have computed; the result itself if it is kept.
-fn run_one(
-    step: &Step,
-    computed: &IndexMap<Name, Tensor>,
-) -> Result<(String, Option<(Tensor, Option<Number>)>)> {
+fn run_one(step: &Step, computed: &IndexMap<Name, Tensor>) -> Result<(String, Option<Kept>)> {
     let asked = &step.wish;
     let begin = Instant::now();
     let kernel = asked.options.kernel(&asked.expression)?;
@@ -131,7 +135,7 @@ fn run_one(
     let mut result = call.into_output()?;
     let fill = Some(compiled.planned().result_fill());
     let fill = fill.filter(|fill| !fill.same(Number::zero(fill.value_type())));
-    let kept = step.temporary.then(|| (result.clone(), fill));
+    let kept = step.temporary.then(|| Kept { tensor: result.clone(), fill });
     if let Some(input) = sharable().filter(|_| wasteful(&result, &inputs.tensors)) {
         output::hint(&format!(
             "`-o {0}=shares({input})` stores only the elements of `{0}` that can be nonzero",

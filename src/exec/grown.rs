@@ -21,8 +21,8 @@ struct RawGrown {
 /// An array of elements of one type that a kernel fills.
 #[derive(Debug)]
 pub struct GrownArray {
-    // Its address is given to the kernel.
-    raw: Box<RawGrown>,
+    /// Of a box; no `Box`, because the kernel has its address too.
+    raw: *mut RawGrown,
     holds: Holds,
 }
 
@@ -47,10 +47,10 @@ unsafe extern "C" fn reserve<T>(array: *mut RawGrown, more: usize) {
     }
 }
 
-fn raw<T>() -> Box<RawGrown> {
+fn raw<T>() -> RawGrown {
     let mut empty = ManuallyDrop::new(Vec::<T>::new());
     let data = empty.as_mut_ptr().cast();
-    Box::new(RawGrown { data, len: 0, capacity: 0, reserve: reserve::<T> })
+    RawGrown { data, len: 0, capacity: 0, reserve: reserve::<T> }
 }
 
 impl GrownArray {
@@ -62,7 +62,7 @@ impl GrownArray {
             IndexType::I32 => raw::<i32>(),
             IndexType::I64 => raw::<i64>(),
         };
-        GrownArray { raw, holds: Holds::Indices(ty) }
+        GrownArray { raw: Box::into_raw(Box::new(raw)), holds: Holds::Indices(ty) }
     }
 
     /// An empty array of values.
@@ -75,16 +75,17 @@ impl GrownArray {
             ValueType::U8 => raw::<u8>(),
             ValueType::Bool => raw::<bool>(),
         };
-        GrownArray { raw, holds: Holds::Values(ty) }
+        GrownArray { raw: Box::into_raw(Box::new(raw)), holds: Holds::Values(ty) }
     }
 
     /// What the kernel is given; the array must outlive the call.
     pub fn argument(&mut self) -> RawArray {
-        RawArray { data: (&raw mut *self.raw).cast(), len: 0 }
+        RawArray { data: self.raw.cast(), len: 0 }
     }
 
     pub fn len(&self) -> usize {
-        self.raw.len
+        // SAFETY: it is ours until we are dropped, and no kernel runs now.
+        unsafe { (*self.raw).len }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -93,9 +94,12 @@ impl GrownArray {
 
     /// The elements; the array is empty afterwards.
     fn take<T>(&mut self) -> Vec<T> {
-        let taken = std::mem::replace(&mut self.raw, raw::<T>());
-        // SAFETY: `holds` says that it was made for elements of this type, and as many were written.
-        unsafe { Vec::from_raw_parts(taken.data.cast(), taken.len, taken.capacity) }
+        // SAFETY: it is ours, and no kernel runs now; `holds` says that it was made for elements of this
+        // type, and as many were written.
+        unsafe {
+            let taken = std::mem::replace(&mut *self.raw, raw::<T>());
+            Vec::from_raw_parts(taken.data.cast(), taken.len, taken.capacity)
+        }
     }
 
     /// The indices; `None` if it holds values.
@@ -125,8 +129,10 @@ impl GrownArray {
 
 impl Drop for GrownArray {
     fn drop(&mut self) {
-        // Taking is freeing.
+        // Taking is freeing the elements.
         let _ = (self.take_indices(), self.take_values());
+        // SAFETY: it was a box, and nobody calls the kernel any more.
+        drop(unsafe { Box::from_raw(self.raw) });
     }
 }
 

@@ -83,7 +83,7 @@ impl Request {
     /// The expression, parsed.
     ///
     /// # Errors
-    /// [`Code::Program`], with the place.
+    /// [`Code::Program`](crate::diagnostic::Code::Program), with the place.
     pub fn program(&self) -> Result<Program> {
         let operators = match &self.operators {
             Some(operators) => operators,

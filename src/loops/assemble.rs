@@ -57,7 +57,7 @@ pub fn assembling(
     prover: &mut dyn Prover,
 ) -> Assembling {
     let mut candidates = Vec::new();
-    descend(loops, &loops.body, &mut Vec::new(), &mut candidates);
+    descend(&loops.body, &mut Vec::new(), &mut candidates);
     let mut best = (Candidate { around: Vec::new(), once: false, walks: false }, 0);
     for candidate in candidates.into_iter().rev() {
         if let Some(prefix) = in_order_by(statements, order, candidate.around.len(), prover) {
@@ -91,7 +91,7 @@ fn has_updates(node: &Node) -> bool {
     matches!(node, Node::Update(_)) || node.blocks().iter().any(|b| b.iter().any(has_updates))
 }
 
-fn descend(loops: &Loops, block: &Block, around: &mut Vec<Name>, out: &mut Vec<Candidate>) {
+fn descend(block: &Block, around: &mut Vec<Name>, out: &mut Vec<Candidate>) {
     let inner = only(block).map(|k| &block[k]);
     let once = matches!(inner, Some(Node::Update(_)));
     let walks = block.iter().position(has_updates).is_some_and(|k| walkers(&block[k..]).is_some());
@@ -99,16 +99,16 @@ fn descend(loops: &Loops, block: &Block, around: &mut Vec<Name>, out: &mut Vec<C
     match inner {
         Some(Node::For(l)) if l.parallel.is_none() => {
             around.push(l.var.clone());
-            descend(loops, &l.body, around, out);
+            descend(&l.body, around, out);
         }
-        Some(Node::Search(s)) if is_one(s) => descend(loops, &s.found, around, out),
+        Some(Node::Search(s)) if is_one(s) => descend(&s.found, around, out),
         // Every template finds the matches of a query in their order.
         Some(Node::Search(s)) => {
             around.push(s.var.clone());
-            descend(loops, &s.found, around, out);
+            descend(&s.found, around, out);
         }
         Some(Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body)) => {
-            descend(loops, body, around, out);
+            descend(body, around, out);
         }
         _ => {}
     }
