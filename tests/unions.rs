@@ -251,3 +251,16 @@ fn a_value_asks_once_what_it_has_to_know() {
     assert_eq!(asked("C[i,j] = (A[i,j] + B[i,j]) * D[i,j]"), ["(A + B) * D"], "one of them is");
     assert_eq!(asked("C[i,j] = 2 * A[i,j] + 3 * B[i,j]"), ["2.0 * A + 3.0 * B", "3.0 * B"]);
 }
+
+#[test]
+fn loops_that_become_one_are_called_alike_also_in_what_is_searched() {
+    // Both pieces have a position of `val`: the second's is renamed twice, and a search reads it.
+    let expression = "C[a] += (vec[a,e] - val[e,i]) * pow(max(j[e,i] - l[e], k[a,a,i]), 2)";
+    let mut kernel = Kernel::new(expression).order(&["e"]);
+    let layouts = [("C", "sparse"), ("val", "nm"), ("j", "csb(1)"), ("k", "hash"), ("l", "csf")];
+    for (tensor, layout) in layouts {
+        kernel = kernel.layout(tensor, layout);
+    }
+    kernel = kernel.layout("vec", "lower-triangular").fill("k", siskin::operators::Value::F64(1.0));
+    kernel.plan().unwrap().render().unwrap();
+}

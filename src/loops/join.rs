@@ -175,7 +175,12 @@ fn joint(
         loop_b.range.clone()
     };
     let tests = (tests_a.clone(), tests_b.clone());
+    let finds = loops.finds.clone();
     let inner = joint(loops, &loop_a.body, &loop_b.body, tests, by_range);
+    if inner.is_none() {
+        // Their bodies keep their names.
+        loops.finds = finds;
+    }
     let mut body = match inner {
         Some(both) => both,
         None => vec![piece(tests_a, loop_a.body.clone()), piece(tests_b, loop_b.body.clone())],
@@ -257,7 +262,7 @@ fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) ->
             },
             Node::State(id) => Node::State(*id),
             Node::Search(s) => {
-                loops.finds[s.id.index()].renamed.extend(renaming.iter().cloned());
+                loops.finds[s.id.index()].rename(renaming);
                 Node::Search(Box::new(Search {
                     id: s.id,
                     var: name(&s.var),

@@ -204,6 +204,16 @@ impl Term {
 }
 
 impl Find {
+    /// Names of the tree become others, whatever they were called in the space.
+    pub(super) fn rename(&mut self, renaming: &[(Name, Name)]) {
+        for (_, new) in &mut self.renamed {
+            if let Some((_, newer)) = renaming.iter().find(|(old, _)| old == new) {
+                *new = newer.clone();
+            }
+        }
+        self.renamed.extend(renaming.iter().cloned());
+    }
+
     /// A dimension of the space, as the tree calls it.
     pub fn name_in_tree(&self, n: &Name) -> Name {
         let new = self.renamed.iter().find(|(old, _)| old == n);

@@ -229,7 +229,7 @@ mod tests {
         assert_eq!((csr.order.as_slice(), csr.ordered), (&[0, 1][..], 2));
         let [level] = csr.levels.as_slice() else { panic!("{csr:?}") };
         assert_eq!(level.segments[0].1, Group::Coordinates(vec![0]));
-        let by_columns = of("dense(j), compressed(i)").unwrap();
+        let by_columns = of("[i,j] dense(j), compressed(i)").unwrap();
         assert_eq!(by_columns.order, [1, 0]);
         let fibers = of("compressed(i), compressed(j)").unwrap();
         assert_eq!(fibers.levels.len(), 2);
