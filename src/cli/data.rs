@@ -47,12 +47,19 @@ impl Inputs {
     }
 }
 
+/// What an earlier statement has computed.
+pub struct Computed {
+    pub tensor: Tensor,
+    /// What it holds where it stores nothing, unless it is zero.
+    pub fill: Option<Number>,
+}
+
 /// Reads, packs and validates the files of `-t`, one for each input that is not computed.
 pub fn inputs(
     program: &Program,
     arguments: &TensorOptions,
     options: &KernelOptions,
-    computed: &IndexMap<Name, Tensor>,
+    computed: &IndexMap<Name, Computed>,
 ) -> Result<Inputs> {
     let files = arguments.files(program)?;
     let is_known = |name: &Name| files.contains_key(name) || computed.contains_key(name);
@@ -76,7 +83,7 @@ pub fn some_inputs(
     program: &Program,
     arguments: &TensorOptions,
     options: &KernelOptions,
-    computed: &IndexMap<Name, Tensor>,
+    computed: &IndexMap<Name, Computed>,
 ) -> Result<Inputs> {
     let extents = options.extents(program)?;
     let files = arguments.files(program)?;
@@ -128,8 +135,8 @@ pub fn some_inputs(
         data.insert(name.clone(), found);
     }
     data.sort_by_key(|name, _| files.get_index_of(name));
-    for (name, tensor) in computed.iter().filter(|(name, _)| ranks.contains_key(*name)) {
-        data.insert(name.clone(), Given::Stored(tensor.clone()));
+    for (name, known) in computed.iter().filter(|(name, _)| ranks.contains_key(*name)) {
+        data.insert(name.clone(), Given::Stored(known.tensor.clone()));
     }
     let mut loaded: IndexMap<Name, (Given, Arc<Layout>)> = IndexMap::new();
     for (name, data) in data {
@@ -167,7 +174,10 @@ pub fn some_inputs(
             Some(file) => e.note(format!("for tensor `{name}` of `{}`", file.name)),
             None => e.note(format!("for tensor `{name}`")),
         };
-        let fill = options.fill_of(&name, types.of(&name))?;
+        let fill = match computed.get(&name) {
+            Some(known) => known.fill,
+            None => options.fill_of(&name, types.of(&name))?,
+        };
         let packing_options = PackOptions { index_width: packed_width(Some(width)), fill };
         let packed = data.pack_timed(&layout, &packing_options, &mut planning, &mut packing);
         let mut packed = packed.map_err(about)?;

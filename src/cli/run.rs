@@ -16,7 +16,7 @@ use siskin::packing::{self, PackOptions};
 use siskin::program::Program;
 use siskin::tensor::{Tensor, Values};
 
-use super::data::{self, Inputs};
+use super::data::{self, Computed, Inputs};
 use super::destination::Destination;
 use super::options::KernelOptions;
 use super::output::{self, Output};
@@ -53,19 +53,12 @@ impl Run {
             options: self.options.clone(),
         };
         let steps = sequence::steps(&all)?;
-        let mut computed: IndexMap<Name, Tensor> = IndexMap::new();
+        let mut computed: IndexMap<Name, Computed> = IndexMap::new();
         let mut said = Vec::new();
-        // What temporaries hold where they store nothing.
-        let mut fills: Vec<String> = Vec::new();
-        for mut step in steps {
-            let read = |text: &&String| step.reads(text.split('=').next().unwrap_or_default());
-            let known: Vec<String> = fills.iter().filter(read).cloned().collect();
-            step.wish.options.fill.extend(known);
-            let step = &step;
+        for step in &steps {
             let (text, result) = run_one(step, &computed)?;
-            if let Some(kept) = result {
-                computed.insert(step.output.clone(), kept.tensor);
-                fills.extend(kept.fill.map(|fill| format!("{}={fill}", step.output)));
+            if let Some(result) = result {
+                computed.insert(step.output.clone(), result);
             }
             if !step.temporary || !step.wish.output.is_empty() {
                 said.push(text);
@@ -78,20 +71,18 @@ impl Run {
     }
 }
 
-/// A result that later statements read.
-struct Kept {
-    tensor: Tensor,
-    /// What it holds where it stores nothing, unless it is zero.
-    fill: Option<Number>,
-}
-
 /// One statement, on files and on what others have computed; the result itself if it is kept.
-fn run_one(step: &Step, computed: &IndexMap<Name, Tensor>) -> Result<(String, Option<Kept>)> {
+fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, Option<Computed>)> {
     let asked = &step.wish;
     let begin = Instant::now();
-    let kernel = asked.options.kernel(&asked.expression)?;
+    let mut kernel = asked.options.kernel(&asked.expression)?;
     let program = kernel.program()?;
     let written = program.output()?;
+    for access in program.accesses().into_iter().filter(|a| a.tensor != written.tensor) {
+        if let Some(fill) = computed.get(&access.tensor).and_then(|known| known.fill) {
+            kernel = kernel.fill(&access.tensor, fill);
+        }
+    }
     let rank = written.rank();
     // Refused before any work is done, and before data are asked for.
     program.assignment()?;
@@ -135,7 +126,7 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Tensor>) -> Result<(String, Op
     let mut result = call.into_output()?;
     let fill = Some(compiled.planned().result_fill());
     let fill = fill.filter(|fill| !fill.same(Number::zero(fill.value_type())));
-    let kept = step.temporary.then(|| Kept { tensor: result.clone(), fill });
+    let kept = step.temporary.then(|| Computed { tensor: result.clone(), fill });
     if let Some(input) = sharable().filter(|_| wasteful(&result, &inputs.tensors)) {
         output::hint(&format!(
             "`-o {0}=shares({input})` stores only the elements of `{0}` that can be nonzero",

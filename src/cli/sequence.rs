@@ -32,14 +32,6 @@ pub struct Step {
     pub layout: Option<String>,
 }
 
-impl Step {
-    /// Whether the statement reads a tensor.
-    pub fn reads(&self, tensor: &str) -> bool {
-        let program = self.wish.options.kernel(&self.wish.expression).and_then(|k| k.program());
-        program.is_ok_and(|program| program.accesses().iter().any(|a| *a.tensor == *tensor))
-    }
-}
-
 /// The statements of a text; none is empty, but the last may end in `;`.
 fn statements(text: &str) -> Result<Vec<&str>> {
     let mut parts: Vec<&str> = text.split(';').collect();

@@ -85,6 +85,17 @@ fn what_is_not_stored_is_reported_and_known_to_the_next_statement() {
 }
 
 #[test]
+fn a_temporary_that_is_updated_keeps_what_it_does_not_store() {
+    let sandbox = Sandbox::new();
+    let header = "%%MatrixMarket matrix coordinate real general\n300 300 2\n";
+    sandbox.file("few.mtx", &format!("{header}1 1 3\n2 2 4\n"));
+    // The first `T` is a list of entries, with all elements of which the second begins.
+    let twice = "T[i,j] min= A[i,j]; T[i,j] min= A[j,i]; s[] min= T[i,j]";
+    let json = sandbox.json(&["run", twice, "-t", "A=few.mtx:csr", "--fill", "A=inf", "--json"]);
+    assert_eq!(json["output"]["sum"], 3.0);
+}
+
+#[test]
 fn a_result_that_would_be_mostly_zero_is_a_list_of_entries() {
     let sandbox = Sandbox::new();
     let text = "%%MatrixMarket matrix coordinate real general\n5000 5000 2\n1 1 1\n4000 1 2\n";
