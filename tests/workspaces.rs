@@ -71,7 +71,7 @@ fn every_workspace_gives_what_was_combined() {
     let all = workspaces().unwrap();
     assert!(all.len() > 1, "there is a choice");
     for workspace in all {
-        let mut text = workspace_items(&workspace).unwrap();
+        let mut text = workspace_items(workspace).unwrap();
         write!(text, "{MAIN}").unwrap();
         let source = folder.path().join(format!("{}.rs", workspace.name));
         let program = folder.path().join(&workspace.name);

@@ -5,7 +5,7 @@
 //! the dependence test, the negation has no solution; a key that repeats is a solution too.
 
 use super::Space;
-use crate::formula::{Affine, Constraint, Formula, Name};
+use crate::formula::{Affine, Formula, Name};
 use crate::prover::{Answer, Prover};
 use crate::theory::Known;
 
@@ -69,9 +69,7 @@ impl Pair {
         let mut facts = self.facts.clone();
         facts.extend(equal(&self.loops.0, &self.loops.1, self.loops.0.len()));
         let pairs = self.keys.0.iter().zip(&self.keys.1);
-        let differ = pairs.flat_map(|(a, b)| {
-            [Formula::lt(a.clone(), b.clone()), Formula::lt(b.clone(), a.clone())]
-        });
+        let differ = pairs.map(|(a, b)| Formula::eq(a.clone(), b.clone()).not());
         facts.push(Formula::or(differ));
         facts
     }
@@ -80,7 +78,7 @@ impl Pair {
 /// The first `n` forms of both are equal.
 fn equal<'a>(a: &'a [Affine], b: &'a [Affine], n: usize) -> impl Iterator<Item = Formula> + 'a {
     let pairs = a.iter().zip(b).take(n);
-    pairs.map(|(x, y)| Formula::Constraint(Constraint::eq(x.clone(), y.clone())))
+    pairs.map(|(x, y)| Formula::eq(x.clone(), y.clone()))
 }
 
 /// `a` is at most `b`, lexicographically.

@@ -14,7 +14,7 @@ use crate::loops::{Assembled, Gather, Statement, assembling, joined};
 use crate::packing::{Appending, Plan};
 use crate::program::Program;
 use crate::prover::Prover;
-use crate::synth::{Gathered, cheapest_workspace, workspaces};
+use crate::synth::{Gathered, WorkspaceTemplate, cheapest_workspace, workspace_named, workspaces};
 
 /// Whether a kernel writes elements of this layout where they belong, without knowing which there are.
 pub(super) fn is_written_in_place(layout: &Layout) -> bool {
@@ -58,22 +58,17 @@ pub(super) fn assembled(
     let output = space.output();
     let forced = forced_workspace(request)?;
     let loops = joined(statements, true);
-    let mut refused = None;
     let workspace = |around: &[Name], rest: &[usize]| {
-        let chosen = match &forced {
-            Some(name) => Ok(name.clone()),
+        let chosen = match forced {
+            Some(workspace) => workspace,
             None => {
                 let extents = rest.iter().map(|d| &output.extents[*d]);
-                let gathered = gathered(request, statements, around, extents);
-                cheapest_workspace(&gathered).map(|w| Name::from(w.name))
+                cheapest_workspace(&gathered(request, statements, around, extents))?
             }
         };
-        let template = chosen.unwrap_or_else(|e| {
-            refused = Some(e);
-            Name::from("")
-        });
+        let template = Name::from(chosen.name.as_str());
         let sorted = appending.ordered + rest.len() > appending.order.len();
-        Gather::Workspace { template, sorted }
+        Ok(Gather::Workspace { template, sorted })
     };
     // A workspace or a way to unite that is asked for is taken.
     let may_merge = match request.union {
@@ -81,12 +76,9 @@ pub(super) fn assembled(
         Some(union) => union == Union::Merge,
     };
     let order = &appending.order;
-    let assembling = assembling(&loops, statements, order, may_merge, workspace, prover);
+    let assembling = assembling(&loops, statements, order, may_merge, workspace, prover)?;
     if request.union == Some(Union::Merge) && assembling.gather != Gather::Merge {
         return Err(no_merge(program, "its terms are not walks in the order of the result"));
-    }
-    if let Some(refused) = refused {
-        return Err(refused);
     }
     let mut names = space.names.clone();
     let tensor = &output.tensor;
@@ -137,13 +129,12 @@ pub(super) fn no_merge(program: &Program, why: &str) -> Box<Diagnostic> {
 }
 
 /// The workspace that the user forces.
-fn forced_workspace(request: &Request) -> Result<Option<Name>> {
+fn forced_workspace(request: &Request) -> Result<Option<&'static WorkspaceTemplate>> {
     let Some(name) = &request.workspace else { return Ok(None) };
-    let known = workspaces()?;
-    match known.iter().any(|w| w.name == *name) {
-        true => Ok(Some(Name::from(name.as_str()))),
-        false => {
-            let known: Vec<&str> = known.iter().map(|w| w.name.as_str()).collect();
+    match workspace_named(name)? {
+        Some(workspace) => Ok(Some(workspace)),
+        None => {
+            let known: Vec<&str> = workspaces()?.iter().map(|w| w.name.as_str()).collect();
             Err(Diagnostic::new(Code::Find, format!("no workspace `{name}`"))
                 .help(format!("the workspaces are {}", known.join(", "))))
         }

@@ -16,7 +16,7 @@ use crate::module::{TensorSignature, index_type};
 use crate::operators::{Operator, Value};
 use crate::packing::{Group, PackOptions, convert};
 use crate::program::{Extents, resolve};
-use crate::synth::{Gathered, workspaces};
+use crate::synth::{Gathered, workspace_named};
 use crate::tensor::{IndexData, IndexType, Tensor, Values, room};
 
 /// A kernel with validated arguments, ready to run any number of times.
@@ -92,11 +92,8 @@ impl SizeLookup<'_> {
 /// If the operator has no identity of that type.
 pub fn fill_initially(values: &mut Values, op: &Operator) -> Result<()> {
     let ty = values.value_type();
-    let identity = op.identity(ty, 0).ok_or_else(|| {
-        let name = op.name();
-        Diagnostic::new(Code::Operator, format!("`{name}` has nothing to begin with in type {ty}"))
-            .help("give the output an initial value (`-t NAME=FILE`)")
-    })?;
+    let remedy = "give the output an initial value (`-t NAME=FILE`)";
+    let identity = op.beginning(ty).map_err(|e| e.help(remedy))?;
     if !identity.same(Value::zero(ty)) {
         // They are zeros.
         identity.fill(values);
@@ -259,8 +256,7 @@ impl CompiledKernel {
         )?;
         let how = &assembled.assembling;
         let Gather::Workspace { template, .. } = &how.gather else { return Ok(()) };
-        let all = workspaces()?;
-        let Some(workspace) = all.iter().find(|w| w.name == **template) else { return Ok(()) };
+        let Some(workspace) = workspace_named(template)? else { return Ok(()) };
         let extent = product(&how.order[how.prefix..]);
         let bytes = workspace.memory(&Gathered { extent, updates: 0.0, drains: 1.0 })?;
         let what = || format!("the workspace `{template}` of `{name}`");

@@ -19,6 +19,7 @@
 use super::statement::Statement;
 use super::tree::{Among, Assemble, Block, Gather, Loops, Node, Search, updates};
 use super::walkers::walkers;
+use crate::diagnostic::Result;
 use crate::formula::{Affine, Arith, Name};
 use crate::iterspace::{Keyed, in_order};
 use crate::prover::Prover;
@@ -53,9 +54,9 @@ pub fn assembling(
     statements: &[Statement],
     order: &[usize],
     may_merge: bool,
-    workspace: impl FnOnce(&[Name], &[usize]) -> Gather,
+    workspace: impl FnOnce(&[Name], &[usize]) -> Result<Gather>,
     prover: &mut dyn Prover,
-) -> Assembling {
+) -> Result<Assembling> {
     let mut candidates = Vec::new();
     descend(&loops.body, &mut Vec::new(), &mut candidates);
     let mut best = (Candidate { around: Vec::new(), once: false, walks: false }, 0);
@@ -75,9 +76,9 @@ pub fn assembling(
         (true, true) => Gather::Nothing,
         (true, false) => Gather::Element,
         (false, _) if may_merge && merges() => Gather::Merge,
-        (false, _) => workspace(&candidate.around, &order[prefix..]),
+        (false, _) => workspace(&candidate.around, &order[prefix..])?,
     };
-    Assembling { order: order.to_vec(), around: candidate.around, prefix, gather }
+    Ok(Assembling { order: order.to_vec(), around: candidate.around, prefix, gather })
 }
 
 /// The only node with updates, if there is one.

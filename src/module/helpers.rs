@@ -10,7 +10,7 @@ use crate::code::{
 };
 use crate::diagnostic::Result;
 use crate::operators::rust;
-use crate::synth::workspaces;
+use crate::synth::workspace_named;
 use crate::tensor::ValueType;
 
 /// What the code calls.
@@ -147,8 +147,8 @@ fn used_workspace(body: &Body) -> Option<&Workspace> {
 
 /// The type that implements a workspace.
 fn workspace_items(name: &str) -> Result<String> {
-    let template = workspaces()?.into_iter().find(|w| w.name == *name);
-    let code = template.map(|w| template::workspace_items(&w)).transpose()?.unwrap_or_default();
+    let code = workspace_named(name)?.map(template::workspace_items).transpose()?;
+    let code = code.unwrap_or_default();
     Ok(format!("\n{}\n", code.trim()))
 }
 

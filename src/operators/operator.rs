@@ -450,6 +450,17 @@ impl Operator {
         found.map(|s| s.value)
     }
 
+    /// What elements hold before anything is combined into them by it.
+    ///
+    /// # Errors
+    /// [`Code::Operator`] if it has no identity of that type.
+    pub fn beginning(&self, ty: ValueType) -> Result<Value> {
+        self.identity(ty, 0).ok_or_else(|| {
+            let what = format!("`{}` has nothing to begin with in type {ty}", self.name());
+            Diagnostic::new(Code::Operator, what)
+        })
+    }
+
     /// The value that is the result when argument number `position` has it, and whether IEEE
     /// arithmetic grants that for floats.
     pub fn annihilator(&self, generic: ValueType, position: usize) -> Option<(Value, bool)> {

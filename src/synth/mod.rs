@@ -35,4 +35,4 @@ pub use prove::{Attempt, Find, Proved, refutations, synthesize};
 pub use skip::{TileGuard, tile_guards};
 pub use template::{Obligation, Template, templates};
 pub use verdict::{Refutation, Verdict};
-pub use workspace::{Gathered, WorkspaceTemplate, cheapest_workspace, workspaces};
+pub use workspace::{Gathered, WorkspaceTemplate, cheapest_workspace, workspace_named, workspaces};

@@ -6,7 +6,7 @@
 //! once each, by rising keys if that is asked for, combined in the order of the updates. Adding a
 //! workspace is adding a folder.
 
-use std::rc::Rc;
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 
@@ -25,7 +25,7 @@ pub struct WorkspaceTemplate {
     /// The same, in bytes.
     pub memory: String,
     /// The minijinja source of its code.
-    pub code: Rc<str>,
+    pub code: &'static str,
 }
 
 #[derive(Deserialize)]
@@ -82,11 +82,24 @@ impl WorkspaceTemplate {
     }
 }
 
-/// The shipped workspaces, by folder name.
+/// The shipped workspaces, by folder name; read once.
 ///
 /// # Errors
 /// [`Code::Find`] if a shipped folder is malformed.
-pub fn workspaces() -> Result<Vec<WorkspaceTemplate>> {
+pub fn workspaces() -> Result<&'static [WorkspaceTemplate]> {
+    static SHIPPED: OnceLock<Result<Vec<WorkspaceTemplate>>> = OnceLock::new();
+    SHIPPED.get_or_init(read).as_deref().map_err(Clone::clone)
+}
+
+/// The shipped workspace of that name.
+///
+/// # Errors
+/// Those of [`workspaces`].
+pub fn workspace_named(name: &str) -> Result<Option<&'static WorkspaceTemplate>> {
+    Ok(workspaces()?.iter().find(|w| w.name == *name))
+}
+
+fn read() -> Result<Vec<WorkspaceTemplate>> {
     let mut out = Vec::new();
     for (path, text) in embedded::files("templates/workspace") {
         let Some(folder) = path.strip_suffix("/template.toml") else { continue };
@@ -105,7 +118,7 @@ pub fn workspaces() -> Result<Vec<WorkspaceTemplate>> {
             source: file.source,
             cost: file.cost,
             memory: file.memory,
-            code: Rc::from(code),
+            code,
         });
     }
     Ok(out)
@@ -115,8 +128,8 @@ pub fn workspaces() -> Result<Vec<WorkspaceTemplate>> {
 ///
 /// # Errors
 /// Those of [`workspaces`] and of the formulas.
-pub fn cheapest_workspace(gathered: &Gathered) -> Result<WorkspaceTemplate> {
-    let mut best: Option<((bool, f64), WorkspaceTemplate)> = None;
+pub fn cheapest_workspace(gathered: &Gathered) -> Result<&'static WorkspaceTemplate> {
+    let mut best: Option<((bool, f64), &WorkspaceTemplate)> = None;
     for template in workspaces()? {
         let large = template.memory(gathered)? > MOST_MEMORY;
         let rank = (large, template.cost(gathered)?);

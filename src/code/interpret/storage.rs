@@ -66,11 +66,8 @@ impl Storage<'_> {
     pub fn push(&mut self, value: &Value) -> Option<()> {
         match (self, value) {
             (Storage::Written(values), Value::Number(x)) => {
-                let n = values.len();
-                let mut one = Values::zeros(values.value_type(), 1);
-                (x.value_type() == one.value_type()).then(|| x.store(&mut one, 0))?;
-                values.push_from(&one, 0);
-                (values.len() == n + 1).then_some(())
+                let fits = x.value_type() == values.value_type();
+                fits.then(|| values.push_from(&x.repeated(1), 0))
             }
             (Storage::Positions(list), Value::Unsigned(x)) => {
                 list.push(*x);

@@ -20,12 +20,12 @@ use std::sync::Arc;
 
 use super::super::ir::{
     Access, ArrayId, Assign, BinaryOp, Block, Combination, Combine, Drain, Element, Expr, Load,
-    Stmt, Type, Workspace,
+    Stmt, Type, VarId, Workspace,
 };
+use super::merge::Merge;
 use super::result::{Assembly, Gathering, Level};
-use super::values::applied;
 use super::{Realiser, size};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Arith, Name};
 use crate::loops::{Assemble, Assembled, Gather, Place, walkers};
 use crate::operators::Operator;
@@ -137,7 +137,18 @@ impl Realiser<'_, '_> {
         let (ty, op) = (result.ty, result.op.clone());
         let rest: Vec<usize> =
             result.order.iter().copied().filter(|&d| a.key[d].is_none()).collect();
+        let known = self.known_of(a);
         let gathering = match &a.gather {
+            Gather::Merge => {
+                let Some(walkers) = walkers(&a.body) else {
+                    return Err(Diagnostic::defect("what is merged is no longer walked in order"));
+                };
+                let begin = identity(&op, ty)?;
+                let merge = Merge { walkers, known, rest, op, ty, begin };
+                self.merge(&merge, out)?;
+                self.end_behind(&merge.known, out);
+                return Ok(());
+            }
             Gather::Nothing => Gathering::Nothing,
             Gather::Element => {
                 let value = self.body.variable("element", Type::Value(ty));
@@ -146,25 +157,8 @@ impl Realiser<'_, '_> {
                 out.push(Stmt::Let { var: some, mutable: true, value: Expr::Bool(false) });
                 Gathering::Element { value, some }
             }
-            Gather::Workspace { .. } => Gathering::Workspace(rest.clone()),
-            Gather::Merge => Gathering::Nothing,
+            Gather::Workspace { .. } => Gathering::Workspace(rest),
         };
-        let known: Vec<Option<Expr>> = a
-            .key
-            .iter()
-            .map(|e| {
-                let e = e.as_ref().map(|e| self.here_arith(e))?;
-                Some(self.arith(&e))
-            })
-            .collect();
-        if a.gather == Gather::Merge
-            && let Some(walkers) = walkers(&a.body)
-        {
-            let begin = identity(&op, ty)?;
-            self.merge(&walkers, &known, &rest, &begin, out)?;
-            self.end_behind(&known, out);
-            return Ok(());
-        }
         self.set_gathering(Some(gathering.clone()));
         let inner = self.block(&a.body)?;
         self.set_gathering(None);
@@ -184,6 +178,16 @@ impl Realiser<'_, '_> {
         Ok(())
     }
 
+    /// The coordinates that are known around the node.
+    fn known_of(&mut self, a: &Assemble) -> Vec<Option<Expr>> {
+        let mut known = Vec::new();
+        for e in &a.key {
+            let e = e.as_ref().map(|e| self.here_arith(e));
+            known.push(e.map(|e| self.arith(&e)));
+        }
+        known
+    }
+
     fn set_gathering(&mut self, gathering: Option<Gathering>) {
         if let Some(result) = &mut self.assembly {
             result.gathering = gathering;
@@ -199,20 +203,10 @@ impl Realiser<'_, '_> {
         let names: Vec<Name> = rest.iter().map(|d| result.names[*d].clone()).collect();
         let by = self.combination(&op, ty);
         let value = self.body.variable("value", Type::Value(ty));
-        let mut key = Vec::new();
-        let mut coordinates = Vec::new();
-        for name in names {
-            key.push(self.body.variable(&name, Type::Unsigned));
-        }
-        for (d, e) in known.iter().enumerate() {
-            coordinates.push(match e {
-                Some(e) => e.clone(),
-                None => {
-                    let at = rest.iter().position(|other| *other == d);
-                    at.map_or(Expr::int(0), |k| Expr::Var(key[k]))
-                }
-            });
-        }
+        let key: Vec<VarId> =
+            names.iter().map(|name| self.body.variable(name, Type::Unsigned)).collect();
+        let parts: Vec<Expr> = key.iter().map(|var| Expr::Var(*var)).collect();
+        let coordinates = Assembly::coordinates(known, rest, &parts);
         // Segments that belong to what is known end once, behind the loop.
         let body = self.append_within(known, &coordinates, Expr::Var(value));
         out.push(Stmt::Drain(Box::new(Drain { workspace, key, value, by, sorted, body })));
@@ -244,8 +238,8 @@ impl Realiser<'_, '_> {
     fn combination(&mut self, op: &Arc<Operator>, ty: ValueType) -> Combination {
         let old = self.body.variable("x", Type::Value(ty));
         let new = self.body.variable("y", Type::Value(ty));
-        let result = applied(op, ty, vec![Expr::Var(old), Expr::Var(new)]);
-        Combination { old, new, result: Box::new(result) }
+        let result = Box::new(self.combined(op, Expr::Var(old), Expr::Var(new)));
+        Combination { old, new, result }
     }
 
     /// Whether elements of the result are gathered in a variable.
@@ -264,14 +258,7 @@ impl Realiser<'_, '_> {
             None => Vec::new(),
             Some(Gathering::Nothing) => self.append(&coordinates, value, &mut |_| true),
             Some(Gathering::Element { value: element, some }) => {
-                let combined = match op.is_sum() {
-                    true => Stmt::Assign { var: element, op: Assign::Add, value },
-                    false => Stmt::Assign {
-                        var: element,
-                        op: Assign::Set,
-                        value: applied(&op, ty, vec![Expr::Var(element), value]),
-                    },
-                };
+                let combined = self.combine_into(&op, element, value);
                 let there = Expr::Bool(true);
                 vec![combined, Stmt::Assign { var: some, op: Assign::Set, value: there }]
             }
@@ -336,10 +323,6 @@ impl Realiser<'_, '_> {
 
 /// What elements begin with.
 fn identity(op: &Operator, ty: ValueType) -> Result<Expr> {
-    let identity = op.identity(ty, 0).ok_or_else(|| {
-        let name = op.name();
-        Diagnostic::new(Code::Operator, format!("`{name}` has nothing to begin with in type {ty}"))
-            .help("compute the result in a dense layout, with an initial value")
-    })?;
-    Ok(Expr::Number(identity))
+    let remedy = "compute the result in a dense layout, with an initial value";
+    op.beginning(ty).map(Expr::Number).map_err(|e| e.help(remedy))
 }

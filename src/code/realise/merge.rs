@@ -16,11 +16,34 @@
 //! With more than two, or with keys of several coordinates, one loop runs until all ranges have ended,
 //! so that the code grows with their number and no faster.
 
+use std::sync::Arc;
+
 use super::super::ir::{Assign, BinaryOp, Block, Expr, Stmt, Type, VarId};
 use super::Realiser;
-use super::values::applied;
+use super::result::Assembly;
 use crate::diagnostic::Result;
 use crate::loops::Walker;
+use crate::operators::Operator;
+use crate::tensor::ValueType;
+
+/// What is merged, and what becomes of it.
+pub(super) struct Merge<'a> {
+    pub walkers: Vec<Walker<'a>>,
+    /// The coordinates that do not differ between entries.
+    pub known: Vec<Option<Expr>>,
+    /// The others, most significant first.
+    pub rest: Vec<usize>,
+    pub op: Arc<Operator>,
+    pub ty: ValueType,
+    /// What every element begins with.
+    pub begin: Expr,
+}
+
+impl Merge<'_> {
+    fn coordinates(&self, key: &[Expr]) -> Vec<Expr> {
+        Assembly::coordinates(&self.known, &self.rest, key)
+    }
+}
 
 /// Where a walker is.
 struct At {
@@ -39,17 +62,10 @@ impl At {
 }
 
 impl Realiser<'_, '_> {
-    /// Appends what the walkers give, by rising `rest` of the coordinates; the others are `known`.
-    pub(super) fn merge(
-        &mut self,
-        walkers: &[Walker<'_>],
-        known: &[Option<Expr>],
-        rest: &[usize],
-        begin: &Expr,
-        out: &mut Block,
-    ) -> Result<()> {
+    /// Appends what the walkers give, in the order of their coordinates.
+    pub(super) fn merge(&mut self, merge: &Merge<'_>, out: &mut Block) -> Result<()> {
         let mut ats = Vec::new();
-        for w in walkers {
+        for w in &merge.walkers {
             for (var, value) in &w.before {
                 let (var, value) = self.bind_let(var, value);
                 out.push(Stmt::Let { var, mutable: false, value });
@@ -61,11 +77,10 @@ impl Realiser<'_, '_> {
             out.push(Stmt::Let { var: end, mutable: false, value: hi });
             ats.push(At { position, end });
         }
-        match (walkers, rest) {
-            ([_, _], [_]) => self.two(walkers, &ats, known, rest, begin, out)?,
-            _ => self.several(walkers, &ats, known, rest, begin, out)?,
+        match (merge.walkers.as_slice(), merge.rest.as_slice()) {
+            ([_, _], [d]) => self.two(merge, *d, &ats, out),
+            _ => self.several(merge, &ats, out),
         }
-        Ok(())
     }
 
     /// What is computed at the position of a walker: the coordinates, and the value. What is known there
@@ -82,36 +97,9 @@ impl Realiser<'_, '_> {
         Ok((coordinates, self.computed(&w.update.value)?))
     }
 
-    /// `f` with what it learns forgotten afterwards.
-    fn apart<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let (env, depth, loaded) = (self.env.clone(), self.path.depth(), self.loaded.len());
-        let result = f(self);
-        self.path.leave_to(depth);
-        self.loaded.truncate(loaded);
-        self.env = env;
-        result
-    }
-
-    fn joined(known: &[Option<Expr>], rest: &[usize], key: &[Expr]) -> Vec<Expr> {
-        let mut out = Vec::new();
-        for (d, e) in known.iter().enumerate() {
-            let gathered = rest.iter().position(|other| *other == d).map(|k| key[k].clone());
-            out.push(e.clone().or(gathered).unwrap_or(Expr::int(0)));
-        }
-        out
-    }
-
     /// Two ranges and one coordinate: no branch depends on which comes first.
-    fn two(
-        &mut self,
-        walkers: &[Walker<'_>],
-        ats: &[At],
-        known: &[Option<Expr>],
-        rest: &[usize],
-        begin: &Expr,
-        out: &mut Block,
-    ) -> Result<()> {
-        let d = rest[0];
+    fn two(&mut self, merge: &Merge<'_>, d: usize, ats: &[At], out: &mut Block) -> Result<()> {
+        let walkers = &merge.walkers;
         let body = self.apart(|this| {
             let mut body = Vec::new();
             let mut here = Vec::new();
@@ -122,24 +110,24 @@ impl Realiser<'_, '_> {
             let least = this.body.variable("least", Type::Unsigned);
             let value = Expr::binary(BinaryOp::Min, here[0].0.clone(), here[1].0.clone());
             body.push(Stmt::Let { var: least, mutable: false, value });
-            let mut total = begin.clone();
+            let mut total = merge.begin.clone();
             let mut steps = Vec::new();
             for ((coordinate, value), at) in here.into_iter().zip(ats) {
                 let is_least = Expr::binary(BinaryOp::Eq, coordinate, Expr::Var(least));
                 let taken = this.body.variable("taken", Type::Bool);
                 body.push(Stmt::Let { var: taken, mutable: false, value: is_least });
-                let sum = this.body.variable("value", this.result_element());
+                let sum = this.body.variable("value", Type::Value(merge.ty));
                 let value = Expr::Choose {
                     condition: Box::new(Expr::Var(taken)),
-                    then: Box::new(this.combined_result(total.clone(), value)),
+                    then: Box::new(this.combined(&merge.op, total.clone(), value)),
                     otherwise: Box::new(total),
                 };
                 body.push(Stmt::Let { var: sum, mutable: false, value });
                 total = Expr::Var(sum);
                 steps.push(at.advance(Expr::FromBool(Box::new(Expr::Var(taken)))));
             }
-            let coordinates = Self::joined(known, rest, &[Expr::Var(least)]);
-            body.extend(this.append_within(known, &coordinates, total));
+            let coordinates = merge.coordinates(&[Expr::Var(least)]);
+            body.extend(this.append_within(&merge.known, &coordinates, total));
             body.extend(steps);
             Ok(body)
         })?;
@@ -149,9 +137,9 @@ impl Realiser<'_, '_> {
             let body = self.apart(|this| {
                 let mut body = Vec::new();
                 let (coordinates, value) = this.here_at(w, at, &mut body)?;
-                let value = this.combined_result(begin.clone(), value);
-                let coordinates = Self::joined(known, rest, &[coordinates[d].clone()]);
-                body.extend(this.append_within(known, &coordinates, value));
+                let value = this.combined(&merge.op, merge.begin.clone(), value);
+                let coordinates = merge.coordinates(&[coordinates[d].clone()]);
+                body.extend(this.append_within(&merge.known, &coordinates, value));
                 body.push(at.advance(Expr::int(1)));
                 Ok(body)
             })?;
@@ -162,15 +150,8 @@ impl Realiser<'_, '_> {
     }
 
     /// Any number of ranges; one that has ended has no coordinates.
-    fn several(
-        &mut self,
-        walkers: &[Walker<'_>],
-        ats: &[At],
-        known: &[Option<Expr>],
-        rest: &[usize],
-        begin: &Expr,
-        out: &mut Block,
-    ) -> Result<()> {
+    fn several(&mut self, merge: &Merge<'_>, ats: &[At], out: &mut Block) -> Result<()> {
+        let (walkers, rest) = (&merge.walkers, &merge.rest);
         let mut body = Vec::new();
         let mut keys: Vec<Vec<VarId>> = Vec::new();
         for (w, at) in walkers.iter().zip(ats) {
@@ -204,13 +185,13 @@ impl Realiser<'_, '_> {
             let (condition, then) = (before(key, &least), set.collect());
             body.push(Stmt::If { condition, then, otherwise: Vec::new() });
         }
-        let total = self.body.variable("value", self.result_element());
-        body.push(Stmt::Let { var: total, mutable: true, value: begin.clone() });
+        let total = self.body.variable("value", Type::Value(merge.ty));
+        body.push(Stmt::Let { var: total, mutable: true, value: merge.begin.clone() });
         for ((w, at), key) in walkers.iter().zip(ats).zip(&keys) {
             let then = self.apart(|this| {
                 let mut then = Vec::new();
                 let (_, value) = this.here_at(w, at, &mut then)?;
-                let value = this.combined_result(Expr::Var(total), value);
+                let value = this.combined(&merge.op, Expr::Var(total), value);
                 then.push(Stmt::Assign { var: total, op: Assign::Set, value });
                 then.push(at.advance(Expr::int(1)));
                 Ok(then)
@@ -221,23 +202,11 @@ impl Realiser<'_, '_> {
             body.push(Stmt::If { condition, then, otherwise: Vec::new() });
         }
         let key: Vec<Expr> = least.iter().map(|var| Expr::Var(*var)).collect();
-        let coordinates = Self::joined(known, rest, &key);
-        body.extend(self.append_within(known, &coordinates, Expr::Var(total)));
+        let coordinates = merge.coordinates(&key);
+        body.extend(self.append_within(&merge.known, &coordinates, Expr::Var(total)));
         let condition = Expr::or(ats.iter().map(At::goes_on));
         out.push(Stmt::While { condition, invariants: Vec::new(), body });
         Ok(())
-    }
-
-    fn combined_result(&self, before: Expr, value: Expr) -> Expr {
-        match &self.assembly {
-            Some(result) => applied(result.operator(), result.element_type(), vec![before, value]),
-            None => value,
-        }
-    }
-
-    fn result_element(&self) -> Type {
-        let ty = self.assembly.as_ref().map(|result| result.element_type());
-        Type::Value(ty.unwrap_or(crate::tensor::ValueType::F64))
     }
 }
 

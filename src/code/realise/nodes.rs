@@ -16,19 +16,28 @@ fn itself(name: &Name) -> Option<&Name> {
 impl Realiser<'_, '_> {
     /// The code of a block; what it binds and establishes ends with it.
     pub(super) fn block(&mut self, nodes: &[Node]) -> Result<Block> {
+        let fresh = std::mem::take(&mut self.fresh);
+        let out = self.apart(|this| {
+            let mut out = Vec::new();
+            for node in nodes {
+                this.node(node, &mut out)?;
+            }
+            Ok(out)
+        });
+        self.fresh = fresh;
+        out
+    }
+
+    /// What `f` binds and establishes ends with it.
+    pub(super) fn apart<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let env = self.env.clone();
         let (depth, loaded, hoisted) = (self.path.depth(), self.loaded.len(), self.hoisted.len());
-        let fresh = std::mem::take(&mut self.fresh);
-        let mut out = Vec::new();
-        for node in nodes {
-            self.node(node, &mut out)?;
-        }
-        self.fresh = fresh;
+        let result = f(self);
         self.path.leave_to(depth);
         self.loaded.truncate(loaded);
         self.hoisted.truncate(hoisted);
         self.env = env;
-        Ok(out)
+        result
     }
 
     fn node(&mut self, node: &Node, out: &mut Block) -> Result<()> {
@@ -85,11 +94,7 @@ impl Realiser<'_, '_> {
                 let value = self.computed(&u.value)?;
                 let sum = self.sums.iter().find(|(place, _)| *place == u.target);
                 out.push(match (sum.map(|(_, var)| *var), u.op.is_sum()) {
-                    (Some(var), true) => Stmt::Assign { var, op: Assign::Add, value },
-                    (Some(var), false) => {
-                        let value = self.combined(&u.op, Expr::Var(var), value);
-                        Stmt::Assign { var, op: Assign::Set, value }
-                    }
+                    (Some(var), _) => self.combine_into(&u.op, var, value),
                     (None, true) => self.store(&u.target, value),
                     (None, false) => {
                         let place = self.place(&u.target);
@@ -372,7 +377,7 @@ impl Realiser<'_, '_> {
         self.path.leave_to(depth);
         self.loaded.truncate(loaded);
         self.env = env;
-        let ty = self.result_type(target);
+        let ty = self.element_type(target);
         let sum = Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty }));
         let total = self.body.variable("sum", Type::Value(ty));
         let mut out = vec![Stmt::Let { var: total, mutable: false, value: sum }];

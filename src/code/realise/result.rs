@@ -85,12 +85,11 @@ fn grown(name: &Name, element: Element, shape: Vec<Expr>) -> Array {
 }
 
 impl Assembly {
-    pub(super) fn element_type(&self) -> ValueType {
-        self.ty
-    }
-
-    pub(super) fn operator(&self) -> &Arc<Operator> {
-        &self.op
+    /// All coordinates of an entry: those that are known outside, and the `rest` by its key.
+    pub(super) fn coordinates(known: &[Option<Expr>], rest: &[usize], key: &[Expr]) -> Vec<Expr> {
+        let own = |d: usize| rest.iter().position(|other| *other == d).map(|k| key[k].clone());
+        let all = known.iter().enumerate().map(|(d, e)| e.clone().or_else(|| own(d)));
+        all.map(|e| e.unwrap_or(Expr::int(0))).collect()
     }
 
     /// The coordinates of a new position.

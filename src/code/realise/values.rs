@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::ir::{Access, Assign, BinaryOp, Block, Element, Expr, Load, Stmt, Type};
+use super::super::ir::{Access, Assign, BinaryOp, Block, Element, Expr, Load, Stmt, Type, VarId};
 use super::{Found, Realiser};
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Name};
@@ -84,15 +84,21 @@ impl Realiser<'_, '_> {
         }
     }
 
-    /// The type of the elements of the output.
-    pub(super) fn result_type(&self, place: &Place) -> ValueType {
-        self.assembly.as_ref().map_or_else(|| self.element_type(place), |a| a.element_type())
-    }
-
     /// `value` combined into what is there.
     pub(super) fn combined(&self, op: &Arc<Operator>, before: Expr, value: Expr) -> Expr {
         let ty = self.value_type(&value);
         applied(op, ty, vec![before, value])
+    }
+
+    /// `value` combined into a variable.
+    pub(super) fn combine_into(&self, op: &Arc<Operator>, var: VarId, value: Expr) -> Stmt {
+        match op.is_sum() {
+            true => Stmt::Assign { var, op: Assign::Add, value },
+            false => {
+                let value = self.combined(op, Expr::Var(var), value);
+                Stmt::Assign { var, op: Assign::Set, value }
+            }
+        }
     }
 
     /// The variables of a lookup and the code that sets them.

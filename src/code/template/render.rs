@@ -35,7 +35,7 @@ pub fn items(template: &Template, index_type: &str) -> Result<String> {
 /// [`Code::Find`] if its code does not render.
 pub fn workspace_items(template: &WorkspaceTemplate) -> Result<String> {
     let help = "kernel.rs.j2 must define the macro items()";
-    rendered(&template.name, &template.code, "items", &[], help)
+    rendered(&template.name, template.code, "items", &[], help)
 }
 
 fn call(template: &Template, name: &str, args: &[Value]) -> Result<String> {
