@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use siskin::iterspace::Union;
 use siskin::packing::{PackOptions, pack};
 use siskin::tensor::{Entries, IndexData, Values};
 use siskin::{Kernel, Layout, Tensor};
@@ -65,4 +66,17 @@ fn the_state_of_a_walk_has_a_place_for_every_row_of_a_block() {
         let tensors: [(&str, &str, &[usize]); 1] = [("A", "bcsr(3,2)", &dims)];
         check("s[] = A[m,n]", &tensors, ("m", 4), "pA1", &["pA2", "m", "pA3"]);
     }
+}
+
+/// A product is combined in a variable, of which two names of one element would have one each.
+#[test]
+fn terms_of_a_product_that_share_a_tile_combine_into_one_element() {
+    let (s, k) = (tensor("csc", &[4, 4]), tensor("dense", &[4]));
+    let kernel = Kernel::new("y[i] *= s[j,i] * k[i]").layout("s", "csc").union(Union::Distribute);
+    let run = |kernel: Kernel| {
+        let result = kernel.compile().unwrap().run([("s", &s), ("k", &k)]).unwrap();
+        result.values().as_slice::<f64>().unwrap().to_vec()
+    };
+    let tiled = run(kernel.clone().order(&["i"]).tile("i", 1));
+    assert_eq!(tiled, run(kernel));
 }

@@ -109,7 +109,8 @@ fn piece(tests: Vec<Constraint>, body: Block) -> Node {
     }
 }
 
-/// `b` with new names for all that both blocks bind, but for the loops that they may share.
+/// `b` with new names for all that both blocks bind, but for the loops that they may share, and what is
+/// the same before these.
 fn told_apart(
     loops: &mut Loops,
     a: &Block,
@@ -118,14 +119,22 @@ fn told_apart(
     taken: &mut FxHashSet<Name>,
 ) -> Block {
     let (mut inside_a, mut inside_b) = (as_loop(loops, a), as_loop(loops, b));
+    let ours = binds(a);
     let mut shared = Vec::new();
-    while let (Some((_, x)), Some((_, y))) = (ending(&inside_a), ending(&inside_b))
+    while let (Some((before_a, x)), Some((before_b, y))) = (ending(&inside_a), ending(&inside_b))
         && x.var == y.var
     {
+        for node in before_a.iter().filter(|node| before_b.contains(node)) {
+            let Node::Let { var, value } = node else { continue };
+            let mut alike = true;
+            value.visit_vars(&mut |n| alike &= shared.contains(n) || !ours.contains(n));
+            if alike {
+                shared.push(var.clone());
+            }
+        }
         shared.push(x.var.clone());
         (inside_a, inside_b) = (as_loop(loops, &x.body), as_loop(loops, &y.body));
     }
-    let ours = binds(a);
     let mut both: Vec<Name> = binds(b).into_iter().filter(|n| ours.contains(n)).collect();
     both.retain(|n| !shared.contains(n));
     both.sort();
@@ -188,7 +197,8 @@ fn joint(
     // A piece that has nothing left to find must not end the loop of the others.
     stay(loops, &mut body);
     let mut out = before_a.to_vec();
-    out.extend(before_b.iter().cloned());
+    // What both bind alike, they share.
+    out.extend(before_b.iter().filter(|node| !before_a.contains(node)).cloned());
     let mut setup = loop_a.setup.clone();
     setup.extend(loop_b.setup.iter().cloned());
     out.push(Node::For(Box::new(Loop {

@@ -13,7 +13,7 @@
 use super::part::{Count, Level, Order, Part, Position, Role};
 use super::plan::Plan;
 use crate::formula::{Affine, Name};
-use crate::layout::{Layout, PropertyKind};
+use crate::layout::{Layout, Property, PropertyKind};
 
 /// What is pushed, level by level, when an entry comes.
 #[derive(Clone, Debug, PartialEq)]
@@ -134,6 +134,10 @@ impl Reader<'_> {
         if inner.iter().any(|level| level.coordinates.is_empty()) || !self.values_are_last() {
             return None;
         }
+        let kept = |property: &Property| levels.iter().all(|level| keeps(level, property));
+        if !self.layout.properties.iter().all(kept) {
+            return None;
+        }
         let ordered = self.ordered(&levels);
         Some(Appending { order, ordered, levels, counts })
     }
@@ -203,6 +207,40 @@ impl Reader<'_> {
     }
 }
 
+/// Whether what a property says of the coordinates of a level holds of whatever entries come in order. Those of
+/// several coordinates rise together; of them, only the first rises alone, and each may repeat.
+fn keeps(level: &Numbered, property: &Property) -> bool {
+    let own = |name: &Name| level.coordinates.iter().position(|(array, _)| array == name);
+    let at: Vec<Option<usize>> = property.arrays.iter().map(own).collect();
+    if at.iter().all(Option::is_none) {
+        return true;
+    }
+    let whole = level.prefix == level.coordinates.len();
+    let within = |segments: &Name| level.segments.iter().any(|(array, _)| array == segments);
+    if property.kind == PropertyKind::Range {
+        return true;
+    }
+    if !property.segments.as_ref().map_or(whole, within) {
+        return false;
+    }
+    let is_all = at.len() == level.coordinates.len();
+    let in_order = at.iter().enumerate().all(|(k, own)| *own == Some(k));
+    match property.kind {
+        PropertyKind::Injective => is_all,
+        PropertyKind::Monotonic
+        | PropertyKind::PeriodicMonotonic
+        | PropertyKind::Lexicographic
+        | PropertyKind::PeriodicLexicographic => {
+            in_order && !property.decreasing && (is_all || !property.strict)
+        }
+        PropertyKind::Range
+        | PropertyKind::Permutation
+        | PropertyKind::Disjoint
+        | PropertyKind::Probing
+        | PropertyKind::Formula => false,
+    }
+}
+
 /// Whether positions are numbered as entries come, one after the other.
 fn is_plain(level: &Level) -> bool {
     level.by_count.is_none()
@@ -235,6 +273,21 @@ mod tests {
         assert_eq!(fibers.levels.len(), 2);
         assert_eq!(fibers.levels[0].segments[0].1, Group::Whole);
         assert_eq!(fibers.levels[1].segments[0].1, Group::Outer);
+    }
+
+    #[test]
+    fn what_a_layout_says_of_its_arrays_holds_of_all_that_is_appended() {
+        for (text, appended) in [
+            ("coo", true),
+            ("dense(i), compressed(j, ordered=false)", true),
+            ("compressed(i, unique=false), singleton(j)", true),
+            // Entries of one row would store it twice.
+            ("compressed(i), singleton(j)", false),
+            ("compressed(i), singleton(j, unique=false)", false),
+            ("compressed(i, ordered=false), singleton(j, unique=false)", false),
+        ] {
+            assert_eq!(of(text).is_some(), appended, "{text}");
+        }
     }
 
     #[test]

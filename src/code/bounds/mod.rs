@@ -239,8 +239,9 @@ impl Walker<'_, '_> {
             }
             Stmt::For { var, lo, hi, body } => {
                 self.expr(lo);
-                self.expr(hi);
-                self.counted(*var, lo, hi, body);
+                let end = hi.clone();
+                self.end_of_range(hi);
+                self.counted(*var, lo, &end, body);
             }
             Stmt::Labelled { body, .. } => {
                 self.block(body);
@@ -266,7 +267,8 @@ impl Walker<'_, '_> {
             }
             Stmt::Parallel(p) => {
                 self.expr(&mut p.lo);
-                self.expr(&mut p.hi);
+                let end_of_all = p.hi.clone();
+                self.end_of_range(&mut p.hi);
                 let depth = self.path.depth();
                 for stmt in &mut p.setup {
                     self.stmt(stmt);
@@ -276,8 +278,8 @@ impl Walker<'_, '_> {
                 // A chunk is not empty, and its first and last number lie in the range.
                 let last = end - Affine::constant(1);
                 let facts = self.meaning(|m| {
-                    let mut facts = m.range(&start, &p.lo, &p.hi);
-                    facts.extend(m.range(&last, &p.lo, &p.hi));
+                    let mut facts = m.range(&start, &p.lo, &end_of_all);
+                    facts.extend(m.range(&last, &p.lo, &end_of_all));
                     facts
                 });
                 self.natural(p.start);
@@ -327,6 +329,18 @@ impl Walker<'_, '_> {
         self.under(&facts, body);
         self.path.leave_to(depth);
         self.forget_assigned(body);
+    }
+
+    /// The end of a loop over natural numbers: where it may be negative, there is no iteration, and none
+    /// up to zero either.
+    fn end_of_range(&mut self, hi: &mut Expr) {
+        let before = self.wrong.len();
+        self.expr(hi);
+        let natural = self.body.type_of(hi) == Ok(Type::Unsigned);
+        if self.wrong.len() > before && natural && saturate(hi) {
+            self.wrong.truncate(before);
+            self.expr(hi);
+        }
     }
 
     fn expr(&mut self, e: &mut Expr) {
@@ -454,5 +468,20 @@ impl Walker<'_, '_> {
             self.path.is_inside(&s, &extent)
         }) && !array.shape.is_empty()
             || array.shape.is_empty() && load.subscripts == [Expr::int(0)]
+    }
+}
+
+/// Makes the differences that a natural number is, or is the least or greatest of, zero where they would
+/// be negative; false if there is none.
+fn saturate(e: &mut Expr) -> bool {
+    match e {
+        Expr::Binary { op: op @ BinaryOp::Sub, .. } => {
+            *op = BinaryOp::SaturatingSub;
+            true
+        }
+        Expr::Binary { op: BinaryOp::Min | BinaryOp::Max, left, right } => {
+            saturate(left) | saturate(right)
+        }
+        _ => false,
     }
 }

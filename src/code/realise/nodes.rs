@@ -238,6 +238,11 @@ impl Realiser<'_, '_> {
             }
         }
         let adds = inside.iter().all(|u| u.op.is_sum());
+        // An element that has two names would be written twice, each time without what the other combined;
+        // sums are added.
+        if !adds && inside.iter().any(|u| u.target != inside[0].target) {
+            targets.clear();
+        }
         if let ([update], true, true) = (inside.as_slice(), adds, self.gathers_one_element())
             && let Some(code) = self.unrolled(l, &update.target, chunk)?
         {

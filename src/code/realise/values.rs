@@ -106,12 +106,22 @@ impl Realiser<'_, '_> {
         let (fill, ty) = (l.fill, l.fill.value_type());
         let value = l.read.then(|| self.body.variable(&l.name, Type::Value(ty)));
         let asked = l.asked.then(|| self.body.variable(&format!("has_{}", l.name), Type::Bool));
-        // Nothing is stored in any of the pieces.
-        let mutable = !l.body.is_empty();
-        out.extend(value.map(|var| Stmt::Let { var, mutable, value: Expr::Number(fill) }));
-        out.extend(asked.map(|var| Stmt::Let { var, mutable, value: Expr::Bool(false) }));
         self.lookups.insert(l.name.clone(), Found { fill, value, asked });
         let inner = self.block(&l.body)?;
+        let is_found =
+            |stmt: &Stmt| matches!(stmt, Stmt::Let { .. } | Stmt::Assign { op: Assign::Set, .. });
+        if !inner.is_empty() && inner.iter().all(is_found) {
+            // It is stored wherever it is looked up.
+            out.extend(inner.into_iter().map(|stmt| match stmt {
+                Stmt::Assign { var, value, .. } => Stmt::Let { var, mutable: false, value },
+                stmt => stmt,
+            }));
+            return Ok(());
+        }
+        // Nothing is stored in any of the pieces.
+        let mutable = !inner.is_empty();
+        out.extend(value.map(|var| Stmt::Let { var, mutable, value: Expr::Number(fill) }));
+        out.extend(asked.map(|var| Stmt::Let { var, mutable, value: Expr::Bool(false) }));
         if !inner.is_empty() {
             out.push(Stmt::Scope(inner));
         }
