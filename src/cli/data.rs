@@ -62,7 +62,10 @@ pub fn inputs(
     computed: &IndexMap<Name, Computed>,
 ) -> Result<Inputs> {
     let files = arguments.files(program)?;
-    let is_known = |name: &Name| files.contains_key(name) || computed.contains_key(name);
+    let temporaries = program.temporaries();
+    let is_known = |name: &Name| {
+        files.contains_key(name) || computed.contains_key(name) || temporaries.contains(name)
+    };
     let output = &program.output()?.tensor;
     for access in program.accesses() {
         if !is_known(&access.tensor) && access.tensor != *output {

@@ -95,13 +95,12 @@ pub fn with_tensors(
         kernel = kernel.layout(name, layout);
     }
     if !tensors.tensors.is_empty() {
-        program.assignment()?;
+        program.assignments()?;
         let inputs = data::some_inputs(program, tensors, options, &IndexMap::new())?;
-        let output = &program.output()?.tensor;
         let all = program
             .accesses()
             .iter()
-            .all(|a| a.tensor == *output || inputs.tensors.contains_key(&a.tensor));
+            .all(|a| program.writes(&a.tensor) || inputs.tensors.contains_key(&a.tensor));
         kernel = match all {
             true => run::for_data(kernel, &inputs)?,
             false => inputs.tensors.iter().fold(kernel.index(inputs.width), |kernel, (name, t)| {

@@ -53,6 +53,14 @@ impl Run {
             options: self.options.clone(),
         };
         let steps = sequence::steps(&all)?;
+        if let Some(whole) = sequence::whole(&all, &steps)? {
+            match run_one(&whole, &IndexMap::new()) {
+                Ok((text, _)) => return Ok(text),
+                Err(e) if e.code == Code::Internal => return Err(e),
+                // Each has a kernel of its own, and what is wrong is said of it.
+                Err(e) => tracing::info!("one kernel for each statement: {}", e.message),
+            }
+        }
         let mut computed: IndexMap<Name, Computed> = IndexMap::new();
         let mut said = Vec::new();
         for step in &steps {
@@ -85,7 +93,7 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
     }
     let rank = written.rank();
     // Refused before any work is done, and before data are asked for.
-    program.assignment()?;
+    program.assignments()?;
     let wish = OutputWish::parse(&asked.output, &program)?;
     let target = wish.file.map(|text| Target::parse(text, rank, asked.options.json)).transpose()?;
     let inputs = data::inputs(&program, &asked.tensors, &asked.options, computed)?;

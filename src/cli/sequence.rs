@@ -1,7 +1,7 @@
-//! Several statements, `T[i] = A[i,j] * x[j]; y[i] = T[i] * T[i]`: one after the other, each on what the
-//! earlier ones have computed.
+//! Several statements, `T[i] = A[i,j] * x[j]; y[i] = T[i] * T[i]`: as one kernel, or one after the other,
+//! each on what the earlier ones have computed.
 //!
-//! Out: for each statement what `run` takes for it alone. A tensor that a later statement reads is a
+//! Out: for all of them, and for each statement, what `run` takes. A tensor that a later statement reads is a
 //! temporary: it is neither shown nor written unless `-o NAME=FILE` asks for it. Wishes about loops are
 //! for the last statement.
 
@@ -115,6 +115,32 @@ pub fn steps(all: &Wish) -> Result<Vec<Step>> {
         out.push(Step { wish: own, output, temporary, layout });
     }
     Ok(out)
+}
+
+/// What is to be run as one kernel, if all but one of the tensors that are computed are nobody else's.
+pub fn whole(all: &Wish, steps: &[Step]) -> Result<Option<Step>> {
+    let loops = &all.options;
+    let asked = [&loops.find, &loops.order, &loops.tile, &loops.fuse];
+    // Wishes about loops are for the last statement.
+    if steps.len() < 2 || asked.iter().any(|wishes| !wishes.is_empty()) {
+        return Ok(None);
+    }
+    let Ok(program) = all.options.kernel(&all.expression)?.program() else { return Ok(None) };
+    let temporaries = program.temporaries();
+    let named = |text: &String| temporaries.iter().any(|t| **t == *before_equals(text));
+    let shown = all.tensors.tensors.iter().chain(&all.output).any(named);
+    let results: Vec<&Step> = steps.iter().filter(|s| !temporaries.contains(&s.output)).collect();
+    let (Some(last), false) = (steps.last(), shown) else { return Ok(None) };
+    // A temporary that is read again after it was written is updated.
+    if results.len() != 1 || temporaries.contains(&last.output) {
+        return Ok(None);
+    }
+    Ok(Some(Step {
+        wish: all.clone(),
+        output: last.output.clone(),
+        temporary: false,
+        layout: None,
+    }))
 }
 
 fn before_equals(text: &str) -> &str {

@@ -408,7 +408,12 @@ impl Parser<'_> {
             })
             .map_err(|e| self.wrong(e.span(), e.to_string()))?;
         let (fill, shape) = (self.expr(&fill)?, self.tuple(&shape)?);
-        let array = self.declare(name, Element::Position, Origin::Local);
+        let (fill, element) = match fill {
+            Expr::Number(value) => (fill, Element::Value(value.value_type())),
+            Expr::Bool(b) => (Expr::Number(Value::Bool(b)), Element::Value(ValueType::Bool)),
+            fill => (fill, Element::Position),
+        };
+        let array = self.declare(name, element, Origin::Local);
         self.body.arrays[array.0 as usize].shape = shape;
         Ok(Stmt::Allocate { array, fill })
     }

@@ -294,8 +294,11 @@ impl Checker<'_> {
                 self.bound = before;
             }
             Stmt::Allocate { array, fill } => {
-                self.expr(fill)?;
+                let filled = self.expr(fill)?;
                 let array = self.body.arr(*array);
+                if array.origin == Origin::Local && filled != array.element.loaded() {
+                    return Err(format!("`{}` is filled with something else", array.name));
+                }
                 for extent in &array.shape {
                     self.expr(extent)?;
                 }

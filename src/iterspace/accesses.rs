@@ -25,25 +25,27 @@ pub(super) struct Accesses<'a> {
     pub names: Names,
     /// Extents of dimensions that no index runs along.
     unnamed: IndexMap<(Name, usize), Name>,
-    /// The output first, then what is read, each access once.
+    /// What the kernel writes first, then what else is accessed, each access once.
     pub operands: Vec<Operand>,
+    /// Those that statements write.
+    pub targets: Vec<usize>,
+    temporaries: Vec<Name>,
     /// Where the output stands in the text.
     place: Range<usize>,
 }
 
 impl<'a> Accesses<'a> {
-    /// With the output alone.
+    /// With the output of the kernel alone.
     pub fn new(
         program: &'a Program,
-        output: &Access,
         layouts: &'a IndexMap<Name, Arc<Layout>>,
         wanted: &'a Wanted,
     ) -> Result<Accesses<'a>> {
-        let indices = program.indices();
+        let output = program.output()?;
         let mut names = Names::default();
-        indices.iter().for_each(|i| names.take(i));
-        let extents =
-            indices.iter().map(|i| (i.clone(), names.fresh(&Layout::extent_name(i)))).collect();
+        program.indices().iter().for_each(|i| names.take(i));
+        let temporaries = program.temporaries();
+        let extents = extents(program, &temporaries, &mut names);
         let mut out = Accesses {
             program,
             layouts,
@@ -52,17 +54,56 @@ impl<'a> Accesses<'a> {
             names,
             unnamed: IndexMap::new(),
             operands: Vec::new(),
+            targets: Vec::new(),
+            temporaries,
             place: output.span.clone(),
         };
-        out.add(Role::Output, output)?;
+        out.write(output)?;
         Ok(out)
     }
 
-    /// The number of the operand that an access is.
+    /// The number of the operand that an assignment writes.
     ///
     /// # Errors
-    /// [`Code::Shape`] if its tensor has no layout, or one of another rank.
-    pub fn add(&mut self, role: Role, access: &Access) -> Result<usize> {
+    /// Those of [`Accesses::read`].
+    pub fn write(&mut self, access: &Access) -> Result<usize> {
+        let same = |o: &Operand| o.tensor == access.tensor && o.subscripts == access.subscripts;
+        if let Some(k) = self.targets.iter().find(|k| same(&self.operands[**k])) {
+            return Ok(*k);
+        }
+        let role = match self.temporaries.contains(&access.tensor) {
+            true => Role::Temporary,
+            false => Role::Output,
+        };
+        let k = self.add(role, access)?;
+        self.targets.push(k);
+        Ok(k)
+    }
+
+    /// The number of the operand that an access reads.
+    ///
+    /// # Errors
+    /// [`Code::Shape`] if its tensor has no layout, or one of another rank; [`Code::Space`] if a temporary
+    /// is read in another way than by plain indices.
+    pub fn read(&mut self, access: &Access) -> Result<usize> {
+        let role = match self.temporaries.contains(&access.tensor) {
+            true => Role::Temporary,
+            false => Role::Input,
+        };
+        self.add(role, access)
+    }
+
+    fn add(&mut self, role: Role, access: &Access) -> Result<usize> {
+        let is_plain = |d: usize| access.plain(d).is_some();
+        if role == Role::Temporary && !(0..access.rank()).all(is_plain) {
+            return Err(Diagnostic::new(
+                Code::Space,
+                format!("`{}` is a temporary with other subscripts than indices", access.tensor),
+            )
+            .at(access.span.clone(), "here")
+            .within("<expression>", &self.program.text)
+            .help("compute it by a kernel of its own"));
+        }
         let layout = self.layouts.get(&access.tensor).ok_or_else(|| {
             Diagnostic::new(Code::Shape, format!("tensor `{}` has no layout", access.tensor))
                 .at(access.span.clone(), "used here")
@@ -72,13 +113,13 @@ impl<'a> Accesses<'a> {
         if layout.rank() != access.subscripts.len() {
             return Err(other_rank(self.program, access, layout));
         }
-        let equal = |o: &Operand| {
-            o.role == Role::Input && o.tensor == access.tensor && o.subscripts == access.subscripts
+        let equal = |(k, o): (usize, &Operand)| {
+            let same = o.tensor == access.tensor && o.subscripts == access.subscripts;
+            (same && !self.targets.contains(&k)).then_some(k)
         };
+        let mut alike = self.operands.iter().enumerate().filter_map(equal);
         // With duplicates, the product of two sums is not the sum of the squares.
-        if let Some(k) =
-            self.operands.iter().position(equal).filter(|_| stores_coordinates_once(layout))
-        {
+        if let Some(k) = alike.next().filter(|_| stores_coordinates_once(layout)) {
             return Ok(k);
         }
         let operand_extents = access
@@ -205,6 +246,38 @@ impl<'a> Accesses<'a> {
         }
         theory
     }
+}
+
+/// An extent for each index. Those along one dimension of a temporary have the same: no tensor is there to
+/// compare them by.
+fn extents(program: &Program, temporaries: &[Name], names: &mut Names) -> IndexMap<Name, Name> {
+    let mut first: IndexMap<Name, Name> =
+        program.indices().into_iter().map(|i| (i.clone(), i)).collect();
+    let mut along: IndexMap<(Name, usize), Name> = IndexMap::new();
+    for access in program.all_accesses() {
+        if !temporaries.contains(&access.tensor) {
+            continue;
+        }
+        for d in 0..access.rank() {
+            let Some(index) = access.plain(d) else { continue };
+            let other = along.entry((access.tensor.clone(), d)).or_insert_with(|| index.clone());
+            let (a, b) = (first[&*other].clone(), first[index].clone());
+            first.values_mut().filter(|f| **f == b).for_each(|f| *f = a.clone());
+        }
+    }
+    let mut out: IndexMap<Name, Name> = IndexMap::new();
+    for (index, first) in &first {
+        let extent = match out.get(first) {
+            Some(extent) => extent.clone(),
+            None => {
+                let extent = names.fresh(&Layout::extent_name(first));
+                out.insert(first.clone(), extent.clone());
+                extent
+            }
+        };
+        out.insert(index.clone(), extent);
+    }
+    out
 }
 
 fn other_rank(program: &Program, access: &Access, layout: &Layout) -> Box<Diagnostic> {

@@ -6,16 +6,17 @@ use indexmap::IndexMap;
 
 use super::accesses::Accesses;
 use super::passes::{Pass, passes};
-use super::region::Leaves;
+use super::region::{Leaves, Value};
 use super::source::Source;
 use super::wanted::Wanted;
-use super::{Operand, Role, Space};
+use super::{Operand, Space};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name, Relop};
-use crate::layout::Layout;
-use crate::operators::Region;
-use crate::program::{AssignOp, Expr, Program, combines, typed};
+use crate::layout::{Layout, Property};
+use crate::operators::{Operator, Region};
+use crate::program::{AssignOp, Assignment, Expr, Program, combines, typed};
 use crate::tensor::ValueType;
+use crate::theory::Theory;
 
 /// More choices of one piece for each operand are refused: every one is a loop nest of its own.
 pub const MOST_CHOICES: usize = 64;
@@ -48,93 +49,157 @@ pub fn compose_by(
     layouts: &IndexMap<Name, Arc<Layout>>,
     wanted: &Wanted,
 ) -> Result<Vec<Space>> {
-    let assignment = program.assignment()?;
-    let shares = wanted.shares.as_ref();
-    let mut accesses = Accesses::new(program, assignment.output, layouts, wanted)?;
-    let target = &assignment.output.tensor;
-    let ty = wanted.types.of(target);
-    let within = |e: Box<Diagnostic>| e.within("<expression>", &program.text);
-    let op = assignment.op.combines()?;
-    combines(&op, ty, target, assignment.output.span.clone()).map_err(within)?;
-    let value = typed(assignment.value, ty, target, &mut |leaf| match leaf {
-        Expr::Access(access) => {
-            let k = accesses.add(Role::Input, access)?;
-            Ok((Source::Operand(k), wanted.types.of(&access.tensor)))
-        }
-        Expr::Index(index, _) => Ok((Source::Index(index.clone()), ValueType::I64)),
-        other => Err(Diagnostic::new(
-            Code::Program,
-            format!("the value of `{other}` is not supported yet"),
-        )
-        .at(other.span(), "kernels are made from tensors, indices and numbers")
-        .help("compute it beforehand, as a tensor")),
-    });
-    let value = value.map_err(within)?;
-    if let Some(tensor) = shares {
+    let mut accesses = Accesses::new(program, layouts, wanted)?;
+    let mut steps = Vec::new();
+    for (number, assignment) in program.assignments()?.into_iter().enumerate() {
+        steps.push(Step::new(program, number, assignment, wanted, &mut accesses)?);
+    }
+    if let Some(tensor) = &wanted.shares {
         accesses.share(tensor)?;
     }
     let (facts, properties) = accesses.known();
     let theory = Arc::new(accesses.theory(&facts, &properties));
-    let Accesses { operands, extents, names, .. } = accesses;
-    let (inside, guards) = points(&extents, &operands, assignment.restriction);
-
-    // An operand without more conditions than that subscripts are inside is stored everywhere.
-    let is_total = |k: usize| {
-        let o: &Operand = &operands[k];
-        let is_given = |c: &Constraint| c.as_bool() == Some(true) || inside.contains(c);
-        o.is_direct() && o.pieces.len() == 1 && o.pieces[0].iter().all(is_given)
-    };
-    let leaves = Leaves { operands: &operands, is_total: &is_total, fast_math: wanted.fast_math };
-    let parts = passes(program, &op, value, leaves, wanted.union)?;
-    if let Some(tensor) = shares {
-        refuse_elsewhere(program, &operands, tensor, &parts)?;
-    }
+    let common = Common { facts, properties, theory };
     let mut spaces = Vec::new();
-    for pass in parts {
-        let mut stored: Vec<usize> = vec![0];
-        stored.extend((1..operands.len()).filter(|&k| is_total(k) || pass.stored.contains(&k)));
-        let lookups = pass.lookups(&stored);
-        let value = Arc::new(pass.value);
-        for pieces in choices(program, &operands, &stored)? {
-            let join = |stored: &[usize]| {
-                let mut constraints = inside.clone();
-                if pass.rest == Region::Nothing {
-                    constraints.push(never());
-                }
-                for &k in stored {
-                    for c in &operands[k].pieces[pieces[k]] {
-                        if !constraints.contains(c) && c.as_bool() != Some(true) {
-                            constraints.push(c.clone());
-                        }
-                    }
-                }
-                constraints
-            };
-            spaces.push(Space {
-                indices: program.indices(),
-                extents: extents.clone(),
-                operands: operands.clone(),
-                stored: stored.clone(),
-                lookups: lookups.clone(),
-                rest: pass.rest.clone(),
-                constraints: join(&stored),
-                demanded: join(&stored[1..]),
-                guards: guards.clone(),
-                facts: facts.clone(),
-                properties: properties.clone(),
-                theory: theory.clone(),
-                op: op.clone(),
-                fast_math: wanted.fast_math,
-                assigns: assignment.op == AssignOp::Assign,
-                value: value.clone(),
-                pieces,
-                tiles: Vec::new(),
-                fused: Vec::new(),
-                names: names.clone(),
-            });
-        }
+    for step in &steps {
+        spaces.extend(step.spaces(program, &accesses, &common, wanted)?);
     }
     Ok(spaces)
+}
+
+/// What the spaces of all statements know.
+struct Common {
+    facts: Vec<Constraint>,
+    properties: Vec<Property>,
+    theory: Arc<Theory>,
+}
+
+/// A statement, one of several, over operands.
+struct Step<'a> {
+    number: usize,
+    assignment: Assignment<'a>,
+    /// Its indices.
+    indices: Vec<Name>,
+    op: Arc<Operator>,
+    value: Value,
+    target: usize,
+    /// The operands that it reads.
+    reads: Vec<usize>,
+}
+
+impl<'a> Step<'a> {
+    fn new(
+        program: &Program,
+        number: usize,
+        assignment: Assignment<'a>,
+        wanted: &Wanted,
+        accesses: &mut Accesses<'_>,
+    ) -> Result<Step<'a>> {
+        let tensor = &assignment.output.tensor;
+        let ty = wanted.types.of(tensor);
+        let within = |e: Box<Diagnostic>| e.within("<expression>", &program.text);
+        let target = accesses.write(assignment.output)?;
+        let op = assignment.op.combines()?;
+        combines(&op, ty, tensor, assignment.output.span.clone()).map_err(within)?;
+        let mut reads = Vec::new();
+        let value = typed(assignment.value, ty, tensor, &mut |leaf| match leaf {
+            Expr::Access(access) => {
+                let k = accesses.read(access)?;
+                reads.push(k);
+                Ok((Source::Operand(k), wanted.types.of(&access.tensor)))
+            }
+            Expr::Index(index, _) => Ok((Source::Index(index.clone()), ValueType::I64)),
+            other => Err(Diagnostic::new(
+                Code::Program,
+                format!("the value of `{other}` is not supported yet"),
+            )
+            .at(other.span(), "kernels are made from tensors, indices and numbers")
+            .help("compute it beforehand, as a tensor")),
+        });
+        let value = value.map_err(within)?;
+        reads.sort_unstable();
+        reads.dedup();
+        let indices = assignment.indices();
+        Ok(Step { number, assignment, indices, op, value, target, reads })
+    }
+
+    /// One for each case and choice of relation pieces.
+    fn spaces(
+        &self,
+        program: &Program,
+        accesses: &Accesses<'_>,
+        common: &Common,
+        wanted: &Wanted,
+    ) -> Result<Vec<Space>> {
+        let operands = &accesses.operands;
+        let own = |index: &Name| self.indices.contains(index);
+        let extents = accesses.extents.iter().filter(|(index, _)| own(index));
+        let extents: IndexMap<Name, Name> = extents.map(|(i, e)| (i.clone(), e.clone())).collect();
+        let accessed = std::iter::once(&self.target).chain(&self.reads).map(|&k| &operands[k]);
+        let (inside, guards) = points(&extents, accessed, self.assignment.restriction);
+
+        // An operand without more conditions than that subscripts are inside is stored everywhere.
+        let is_total = |k: usize| {
+            let o: &Operand = &operands[k];
+            let is_given = |c: &Constraint| c.as_bool() == Some(true) || inside.contains(c);
+            o.is_direct() && o.pieces.len() == 1 && o.pieces[0].iter().all(is_given)
+        };
+        let leaves = Leaves { operands, is_total: &is_total, fast_math: wanted.fast_math };
+        let value = self.value.clone();
+        let parts = passes(program, (&self.op, self.target), value, leaves, wanted.union)?;
+        if let Some(tensor) = &wanted.shares {
+            refuse_elsewhere(program, operands, tensor, &parts)?;
+        }
+        let mut spaces = Vec::new();
+        for pass in parts {
+            let is_stored = |k: &usize| is_total(*k) || pass.stored.contains(k);
+            let mut stored: Vec<usize> = vec![self.target];
+            stored.extend(self.reads.iter().copied().filter(is_stored));
+            let lookups = pass.lookups(&stored);
+            let value = Arc::new(pass.value);
+            for pieces in choices(program, operands, &stored)? {
+                let join = |stored: &[usize]| {
+                    let mut constraints = inside.clone();
+                    if pass.rest == Region::Nothing {
+                        constraints.push(never());
+                    }
+                    for &k in stored {
+                        for c in &operands[k].pieces[pieces[k]] {
+                            if !constraints.contains(c) && c.as_bool() != Some(true) {
+                                constraints.push(c.clone());
+                            }
+                        }
+                    }
+                    constraints
+                };
+                spaces.push(Space {
+                    indices: self.indices.clone(),
+                    extents: extents.clone(),
+                    operands: operands.clone(),
+                    step: self.number,
+                    target: self.target,
+                    stored: stored.clone(),
+                    lookups: lookups.clone(),
+                    rest: pass.rest.clone(),
+                    constraints: join(&stored),
+                    demanded: join(&stored[1..]),
+                    guards: guards.clone(),
+                    facts: common.facts.clone(),
+                    properties: common.properties.clone(),
+                    theory: common.theory.clone(),
+                    op: self.op.clone(),
+                    fast_math: wanted.fast_math,
+                    assigns: self.assignment.op == AssignOp::Assign,
+                    value: value.clone(),
+                    pieces,
+                    tiles: Vec::new(),
+                    fused: Vec::new(),
+                    names: accesses.names.clone(),
+                });
+            }
+        }
+        Ok(spaces)
+    }
 }
 
 fn never() -> Constraint {
@@ -143,9 +208,9 @@ fn never() -> Constraint {
 
 /// Where indices are below their extents, subscripts inside their tensors, and the restriction holds; and
 /// what of the latter is no conjunction.
-fn points(
+fn points<'a>(
     extents: &IndexMap<Name, Name>,
-    operands: &[Operand],
+    operands: impl Iterator<Item = &'a Operand>,
     restriction: Option<&Formula>,
 ) -> (Vec<Constraint>, Vec<Formula>) {
     let mut inside = Vec::new();

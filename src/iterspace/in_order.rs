@@ -29,6 +29,17 @@ pub fn in_order(earlier: &Keyed<'_>, later: &Keyed<'_>, prover: &mut dyn Prover)
     (0..earlier.loops.len()).all(|d| none(pair.out_of_order(d))) && none(pair.different_keys())
 }
 
+/// True if it is proved that the same key comes in one iteration of the loops only, in both spaces.
+pub fn in_one_iteration(a: &Keyed<'_>, b: &Keyed<'_>, prover: &mut dyn Prover) -> bool {
+    let pair = Pair::new(a, b);
+    let mut known = Known::new(&a.space.theory, prover);
+    let mut facts = pair.facts.clone();
+    facts.extend(equal(&pair.keys.0, &pair.keys.1, pair.keys.0.len()));
+    let loops = pair.loops.0.iter().zip(&pair.loops.1);
+    facts.push(Formula::or(loops.map(|(x, y)| Formula::eq(x.clone(), y.clone()).not())));
+    matches!(known.ask(&facts), Answer::Unsat)
+}
+
 /// A visit of each space; all dimensions of the second have names of their own.
 struct Pair {
     facts: Vec<Formula>,

@@ -11,11 +11,13 @@ use crate::layout::{IndexArray, Layout, Property};
 use crate::operators::Value;
 use crate::tensor::ValueType;
 
-/// Whether the statement reads or writes the operand.
+/// What becomes of the tensor of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     Input,
     Output,
+    /// One statement writes it and another reads it; nobody else sees it.
+    Temporary,
 }
 
 /// A tensor access with every name of its layout made unique: positions `pA0`, arrays `crd_A`,
@@ -54,6 +56,11 @@ pub struct Operand {
 }
 
 impl Operand {
+    /// Whether the kernel is given its arrays.
+    pub fn is_given(&self) -> bool {
+        self.role != Role::Temporary
+    }
+
     /// Renames `layout` for one access. `extents` are the parameters of the logical dimensions;
     /// `earlier` is another access of the same tensor, whose arrays and sizes it shares.
     #[allow(clippy::too_many_arguments)]

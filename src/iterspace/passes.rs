@@ -68,13 +68,13 @@ impl Pass {
     }
 }
 
-/// The passes of a value that is combined into elements by `op`. At least one.
+/// The passes of a value that is combined by an operator into elements of an operand. At least one.
 ///
 /// # Errors
 /// [`Code::Space`] if an operand may be stored twice at a coordinate, and would have to be summed first.
 pub(super) fn passes(
     program: &Program,
-    op: &Arc<Operator>,
+    (op, target): (&Arc<Operator>, usize),
     value: Value,
     leaves: Leaves<'_>,
     union: Union,
@@ -100,7 +100,7 @@ pub(super) fn passes(
     }
     if out.is_empty() {
         // Nothing is ever combined; of the output's type all the same.
-        let zero = operators::Value::zero(leaves.operands[0].value_type);
+        let zero = operators::Value::zero(leaves.operands[target].value_type);
         let value = Tree::Number(zero);
         out.push(Pass { stored: Vec::new(), rest: Region::Nothing, value });
     }

@@ -23,7 +23,7 @@ impl Space {
         let demanded = self.demanded.iter().cloned().map(Formula::Constraint);
         let points: Vec<Formula> = demanded.chain(self.guards.iter().cloned()).collect();
         let mut known = Known::new(&self.theory, prover);
-        let own = output.pieces[self.pieces[0]].iter();
+        let own = output.pieces[self.pieces[self.target]].iter();
         for c in own.filter(|c| !self.demanded.contains(c)) {
             let mut outside = points.clone();
             outside.push(Formula::Constraint(c.clone()).not());

@@ -27,8 +27,12 @@ pub struct Space {
     pub indices: Vec<Name>,
     /// Extent parameter of each index.
     pub extents: IndexMap<Name, Name>,
-    /// The output first, then what is read, each access once.
+    /// What the kernel writes first, then what else is accessed, each access once.
     pub operands: Vec<Operand>,
+    /// The number of the statement, if there are several.
+    pub step: usize,
+    /// The operand that is written.
+    pub target: usize,
     /// The operands whose positions are dimensions here: what is stored at every point.
     pub stored: Vec<usize>,
     /// The operands of which a lookup tells, at each point, whether and what they store.
@@ -67,7 +71,7 @@ pub struct Space {
 
 impl Space {
     pub fn output(&self) -> &Operand {
-        &self.operands[0]
+        &self.operands[self.target]
     }
 
     /// Whether the value of an operand matters.
@@ -75,16 +79,12 @@ impl Space {
         operands(&self.value).contains(&operand)
     }
 
-    pub fn inputs(&self) -> &[Operand] {
-        &self.operands[1..]
-    }
-
     /// Whether it matters if an operand is stored at a point.
     pub fn asks(&self, operand: usize) -> bool {
         self.rest.operands().contains(&operand) || asked(&self.value).contains(&operand)
     }
 
-    /// The output and what is stored at every point.
+    /// What is written and what is stored at every point.
     pub fn present(&self) -> impl Iterator<Item = &Operand> {
         self.stored.iter().map(|&k| &self.operands[k])
     }
@@ -122,6 +122,7 @@ impl Space {
     pub fn same_points(&self, other: &Space) -> bool {
         self.stored == other.stored
             && self.lookups == other.lookups
+            && self.step == other.step
             && self.rest == other.rest
             && self.pieces == other.pieces
     }
@@ -193,7 +194,7 @@ impl Space {
         let asked = self.rest.operands().into_iter().chain(asked(&self.value));
         let read = operands(&self.value).into_iter().chain(asked);
         let known = |k: usize| self.stored.contains(&k) || self.lookups.contains(&k);
-        if let Some(k) = read.into_iter().find(|&k| k == 0 || !known(k)) {
+        if let Some(k) = read.into_iter().find(|&k| k == self.target || !known(k)) {
             return Err(format!("operand {k} is not read"));
         }
         let known = |n: &Name| dims.contains(n) || self.theory.parameters.contains(n);

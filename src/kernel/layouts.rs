@@ -20,10 +20,18 @@ pub(super) struct Layouts {
     pub result: Option<Arc<Layout>>,
 }
 
+impl Layouts {
+    /// Whether every element of a tensor has a place of its own.
+    pub fn is_dense(&self, tensor: &Name) -> bool {
+        is_written_in_place(&self.composed[tensor])
+    }
+}
+
 /// The layout of every tensor of `program`.
 pub(super) fn layouts(request: &Request, program: &Program) -> Result<Layouts> {
     let mut layouts: IndexMap<Name, Arc<Layout>> = IndexMap::new();
     let output = &program.output()?.tensor;
+    let temporaries = program.temporaries();
     let sharing = shares(request, output);
     for (tensor, rank) in program.tensors() {
         if sharing.is_some() && tensor == *output {
@@ -32,7 +40,7 @@ pub(super) fn layouts(request: &Request, program: &Program) -> Result<Layouts> {
             layouts.insert(tensor, Arc::new(placeholder));
             continue;
         }
-        let role = match tensor == *output {
+        let role = match tensor == *output || temporaries.contains(&tensor) {
             true => DefaultFor::Output,
             false => DefaultFor::Array,
         };

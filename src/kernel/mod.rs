@@ -40,6 +40,7 @@ mod measure;
 mod plan;
 mod request;
 mod run;
+mod sequence;
 
 pub use compile::CompiledKernel;
 pub use measure::index_width;

@@ -8,12 +8,13 @@ use indexmap::IndexMap;
 use super::assemble::sparse_result;
 use super::layouts::{Layouts, layouts};
 use super::request::{Request, names};
+use super::sequence::{refuse_sequence, refuse_waste, sequence};
 use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::iterspace::{Space, Union, Wanted, compose_by};
 use crate::layout::Layout;
-use crate::loops::{Assembled, Loops, Statement, build};
+use crate::loops::{Assembled, Loops, Sequence, Statement, build};
 use crate::module::{KernelSpec, Module, render};
 use crate::operators::Value;
 use crate::program::{Program, Types};
@@ -32,6 +33,7 @@ pub struct Planned {
     /// The layouts that spaces are composed of: an assembled result is not stored anywhere yet.
     composed: IndexMap<Name, Arc<Layout>>,
     statements: Vec<Statement>,
+    sequence: Rc<Sequence>,
     assembled: Option<Rc<Assembled>>,
     wanted: Wanted,
     index_width: IndexWidth,
@@ -52,14 +54,16 @@ fn refuse_unknown(request: &Request, program: &Program) -> Result<()> {
         }
     }
     let output = program.output()?;
-    if request.fills.contains_key(&output.tensor) {
-        return Err(Diagnostic::new(
-            Code::Space,
-            format!("a fill is given for `{}`, which is computed", output.tensor),
-        )
-        .at(output.span.clone(), "this output")
-        .within("<expression>", &program.text)
-        .help("leave it out: every element of a dense output is computed"));
+    for computed in program.temporaries().iter().chain([&output.tensor]) {
+        if request.fills.contains_key(computed) {
+            return Err(Diagnostic::new(
+                Code::Space,
+                format!("a fill is given for `{computed}`, which is computed"),
+            )
+            .at(output.span.clone(), "this output")
+            .within("<expression>", &program.text)
+            .help("leave it out: every element of a dense output is computed"));
+        }
     }
     Ok(())
 }
@@ -75,8 +79,11 @@ pub fn plan(request: &Request) -> Result<Planned> {
 pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
     let program = request.program()?;
     let output = program.output()?.tensor.clone();
-    let Layouts { composed, result } = layouts(request, &program)?;
+    let several = program.assignments()?.len() > 1;
+    let found = layouts(request, &program)?;
     refuse_unknown(request, &program)?;
+    refuse_sequence(request, &program, &found)?;
+    let Layouts { composed, result } = found;
     let wanted = request.wanted(&program)?;
     let spaces = compose_by(&program, &composed, &wanted)?;
     let templates = templates()?;
@@ -135,7 +142,7 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
     let mut layouts = composed.clone();
     let mut assembled = None;
     let result = match result {
-        None if request.sparse_result => sparse_result(request, &output, &statements)?,
+        None if request.sparse_result && !several => sparse_result(request, &output, &statements)?,
         result => result,
     };
     if result.is_none() && request.union == Some(Union::Merge) {
@@ -146,12 +153,17 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
         layouts.insert(output.clone(), result);
         assembled = Some(Rc::new(how));
     }
+    let sequence = Rc::new(sequence(&program, &statements, prover)?);
+    if several && request.sparse_result {
+        refuse_waste(request, &statements, &sequence)?;
+    }
     Ok(Planned {
         program: Rc::new(program),
         output,
         layouts,
         composed,
         statements,
+        sequence,
         assembled,
         wanted,
         index_width: request.index_width,
@@ -268,7 +280,12 @@ impl Planned {
 
     /// The tree of the loops of all statements.
     pub fn loops(&self) -> Loops {
-        build(&self.statements, self.assembled().map(|a| &a.assembling))
+        build(&self.statements, self.assembled().map(|a| &a.assembling), &self.sequence)
+    }
+
+    /// How several statements follow each other.
+    pub fn sequence(&self) -> &Sequence {
+        &self.sequence
     }
 
     /// How the result is made, if its structure is not known before.
@@ -370,6 +387,7 @@ impl Planned {
             program: self.program.clone(),
             statements: self.statements.clone(),
             index_width: self.index_width,
+            sequence: self.sequence.clone(),
             assembled: self.assembled.clone(),
         };
         render(&spec, prover)

@@ -10,8 +10,9 @@ use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::exec::{Arguments, GrownArray};
 use crate::formula::{Arith, Name};
+use crate::iterspace::Role;
 use crate::layout::Layout;
-use crate::loops::{Assembled, Gather};
+use crate::loops::{Assembled, Gather, begun};
 use crate::module::{TensorSignature, index_type};
 use crate::operators::{Operator, Value};
 use crate::packing::{Group, PackOptions, convert};
@@ -131,8 +132,11 @@ impl CompiledKernel {
         let tensors: IndexMap<Name, &Tensor> =
             tensors.into_iter().map(|(name, t)| (Name::from(name), t)).collect();
         let program = self.planned.program();
-        if let Some(name) = tensors.keys().find(|n| !self.planned.layouts().contains_key(*n)) {
-            let known: Vec<&str> = self.planned.layouts().keys().map(|n| &**n).collect();
+        let temporaries = program.temporaries();
+        let known = |n: &&Name| !temporaries.contains(*n);
+        let known: Vec<&Name> = self.planned.layouts().keys().filter(known).collect();
+        if let Some(name) = tensors.keys().find(|n| !known.contains(n)) {
+            let known: Vec<&str> = known.iter().map(|n| &***n).collect();
             return Err(Diagnostic::new(
                 Code::Shape,
                 format!("a tensor is given for `{name}`, which the expression does not use"),
@@ -144,7 +148,7 @@ impl CompiledKernel {
         let mut inputs: IndexMap<&Name, Input<'a>> = IndexMap::new();
         // The order of the entry's parameters: operands, each tensor once, the output first.
         let operands = &self.planned.statements()[0].space.operands;
-        for operand in &operands[1..] {
+        for operand in operands.iter().filter(|o| o.role == Role::Input) {
             let name = &operand.tensor;
             let Some(tensor) = tensors.get(name) else {
                 return Err(Diagnostic::new(Code::Shape, format!("tensor `{name}` is not given"))
@@ -154,6 +158,7 @@ impl CompiledKernel {
                 inputs.insert(name, self.input(name, &operand.layout, tensor)?);
             }
         }
+        self.room_for_temporaries(&extents)?;
         let shared = operands[0].shares.as_ref().and_then(|name| inputs.get(name));
         let initial = tensors.get(self.planned.output()).copied();
         let mut output = match self.planned.assembled() {
@@ -233,6 +238,37 @@ impl CompiledKernel {
         }
         let values = GrownArray::values(self.planned.types().of(name));
         Ok(Output::Arrays { dims, indices, values })
+    }
+
+    /// The arrays of temporaries fit memory.
+    fn room_for_temporaries(&self, extents: &Extents) -> Result<()> {
+        let sequence = self.planned.sequence();
+        if sequence.temporaries.is_empty() {
+            return Ok(());
+        }
+        let mut sizes: IndexMap<Name, i64> = IndexMap::new();
+        for statement in self.planned.statements() {
+            for o in &statement.space.operands {
+                for (extent, n) in o.extents.iter().zip(&extents.tensors[&o.tensor]) {
+                    sizes.insert(extent.clone(), i64::try_from(*n).unwrap_or(i64::MAX));
+                }
+            }
+        }
+        let size = |n: &str| sizes.get(n).copied();
+        let loops = self.planned.loops();
+        for begin in begun(&loops.body) {
+            let own = sequence.temporaries.iter().find(|t| t.array == begin.array);
+            let name = own.map_or(begin.array.clone(), |t| t.tensor.clone());
+            let length = begin.shape.iter().map(|s| s.value(&(size, |_: &str, _: &[i64]| None)));
+            let length = length.map(|n| n.unwrap_or(i64::MAX) as f64).product::<f64>();
+            let bytes = length * begin.value.value_type().size_bytes() as f64;
+            room(
+                bytes as u64,
+                &|| format!("the temporary `{name}`"),
+                "give each statement a kernel of its own, and the temporary a sparse layout",
+            )?;
+        }
+        Ok(())
     }
 
     /// Arrays whose length does not depend on the entries, and the workspace, fit memory.
@@ -326,7 +362,10 @@ impl CompiledKernel {
                 Diagnostic::new(Code::Shape, format!("the output `{name}` does not fit in memory"))
                     .help("use smaller extents, or a sparser output")
             })?;
-        fill_initially(&mut values, &*self.planned.program().assignment()?.op.combines()?)?;
+        let assignments = self.planned.program().assignments()?;
+        if let Some(first) = assignments.iter().find(|a| a.output.tensor == *name) {
+            fill_initially(&mut values, &*first.op.combines()?)?;
+        }
         let output = Tensor::new(layout.clone(), dims.clone(), &counted, arrays, values)?;
         self.check_width(name, output.dims(), output.params())?;
         Ok(output)

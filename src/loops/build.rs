@@ -4,7 +4,9 @@ use std::rc::Rc;
 
 use super::assemble::{self, Assembling};
 use super::join;
+use super::sequence::{Sequence, steps};
 use super::statement::Statement;
+use super::temporaries::begin;
 use super::tree::{
     Among, Block, Find, Lookup, Loop, Loops, Node, Place, Search, SearchId, Skip, Take, Term,
     Update,
@@ -15,32 +17,55 @@ use crate::operators::Region;
 use crate::scan::{Bind, Level, Nest};
 use crate::synth::{self, Placement, Plan};
 
-/// The tree of all statements; those that run over the same positions share their loops. A result of
+/// The tree of all statements, one after the other; pieces of one that run over the same positions share their loops. A result of
 /// unknown structure is assembled where it was decided.
-pub fn build(statements: &[Statement], assembling: Option<&Assembling>) -> Loops {
-    let mut loops = joined(statements, assembling.is_some());
+pub fn build(
+    statements: &[Statement],
+    assembling: Option<&Assembling>,
+    sequence: &Sequence,
+) -> Loops {
+    let mut loops = empty(statements);
+    let steps = steps(statements);
+    let mut blocks = Vec::new();
+    for step in &steps {
+        add(&mut loops, step, assembling.is_some());
+        blocks.push(std::mem::take(&mut loops.body));
+    }
+    join::follow(&mut loops, blocks, statements, &sequence.shared);
+    for temporary in &sequence.temporaries {
+        begin(&mut loops.body, temporary);
+    }
     if let Some(assembling) = assembling {
         assemble::assemble(&mut loops, assembling);
     }
     loops
 }
 
-/// The tree of all statements; with `alike`, loops over one range are shared.
+/// The tree of all pieces of one statement; with `alike`, loops over one range are shared.
 pub fn joined(statements: &[Statement], alike: bool) -> Loops {
+    let mut loops = empty(statements);
+    add(&mut loops, statements, alike);
+    loops
+}
+
+fn empty(statements: &[Statement]) -> Loops {
     let fast_math = statements.iter().any(|s| s.space.fast_math);
-    let mut loops = Loops { body: Vec::new(), finds: Vec::new(), fast_math };
+    Loops { body: Vec::new(), finds: Vec::new(), fast_math }
+}
+
+/// Makes the tree of `statements`, beside the finds of others.
+fn add(loops: &mut Loops, statements: &[Statement], alike: bool) {
     let mut pieces = Vec::new();
     for s in statements {
         let mut builder = Builder {
             statement: s,
             first: loops.finds.len(),
             params: Rc::new(s.space.params()),
-            loops: &mut loops,
+            loops,
         };
         pieces.push(builder.piece());
     }
-    join::join(&mut loops, pieces, statements, alike);
-    loops
+    join::join(loops, pieces, statements, alike);
 }
 
 struct Builder<'a> {

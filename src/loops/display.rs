@@ -91,6 +91,11 @@ impl Outline {
                     writeln!(f, "{pad}piece")?;
                     self.block(body, depth + 1, f)?;
                 }
+                Node::Begin(begin) => {
+                    let place = Place { array: begin.array.clone(), index: begin.shape.clone() };
+                    let value: Tree<Name> = Tree::Number(begin.value);
+                    writeln!(f, "{pad}begin {place} = {value}")?;
+                }
                 Node::Assemble(a) => {
                     writeln!(f, "{pad}assemble {a}")?;
                     self.block(&a.body, depth + 1, f)?;

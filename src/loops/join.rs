@@ -17,21 +17,15 @@ use crate::scan::Range;
 /// called, if that is of use: then entries of several pieces come together.
 pub(super) fn join(loops: &mut Loops, pieces: Vec<Block>, statements: &[Statement], alike: bool) {
     let several = pieces.len() > 1;
-    let mut taken: FxHashSet<Name> = FxHashSet::default();
-    for s in statements {
-        taken.extend(s.space.dimensions());
-        taken.extend(s.space.params());
-        for o in &s.space.operands {
-            taken.extend(o.arrays.keys().chain([&o.value_array]).cloned());
-        }
-    }
+    let mut taken = taken(statements);
     pieces.iter().for_each(|piece| taken.extend(binds(piece)));
     let mut joined: Vec<Block> = Vec::new();
     for (k, piece) in pieces.into_iter().enumerate() {
         let finds = loops.finds.clone();
         let both = joined.last().cloned().and_then(|before| {
             let apart = told_apart(loops, &before, &piece, k + 1, &mut taken);
-            joint(loops, &before, &apart, (Vec::new(), Vec::new()), alike)
+            let sharing = Sharing { alike, depth: usize::MAX };
+            joint(loops, &before, &apart, (Vec::new(), Vec::new()), sharing)
         });
         match (both, joined.last_mut()) {
             (Some(both), Some(last)) => *last = both,
@@ -47,6 +41,74 @@ pub(super) fn join(loops: &mut Loops, pieces: Vec<Block>, statements: &[Statemen
         _ if several => joined.into_iter().map(Node::Piece).collect(),
         _ => Vec::new(),
     };
+}
+
+/// Makes the tree of statements that run one after the other, each but the first sharing so many outer loops
+/// with the one before.
+pub(super) fn follow(
+    loops: &mut Loops,
+    blocks: Vec<Block>,
+    statements: &[Statement],
+    shared: &[usize],
+) {
+    let mut taken = taken(statements);
+    blocks.iter().for_each(|block| taken.extend(binds(block)));
+    let several = blocks.len() > 1;
+    let mut out: Vec<Block> = Vec::new();
+    for (k, block) in blocks.into_iter().enumerate() {
+        let depth = if k == 0 { 0 } else { shared.get(k - 1).copied().unwrap_or(0) };
+        let finds = loops.finds.clone();
+        let both = out.last().cloned().filter(|_| depth > 0).and_then(|before| {
+            let apart = told_apart(loops, &before, &block, k + 1, &mut taken);
+            joint(loops, &before, &apart, (Vec::new(), Vec::new()), Sharing { alike: true, depth })
+        });
+        match (both, out.last_mut()) {
+            (Some(both), Some(last)) => *last = both,
+            _ => {
+                loops.finds = finds;
+                out.push(block);
+            }
+        }
+    }
+    loops.body = match out.len() {
+        1 => out.remove(0),
+        _ if several => out.into_iter().map(Node::Piece).collect(),
+        _ => Vec::new(),
+    };
+}
+
+/// The outermost loops of a tree, `depth` of them, if all that is done is inside.
+pub(super) fn nested_loops(loops: &Loops, depth: usize) -> Option<Vec<(Name, Range)>> {
+    let mut out = Vec::new();
+    let mut block = as_loop(loops, &loops.body);
+    while out.len() < depth {
+        let (_, l) = ending(&block)?;
+        out.push((l.var.clone(), l.range.clone()));
+        block = as_loop(loops, &l.body);
+    }
+    Some(out)
+}
+
+/// Names that statements have.
+fn taken(statements: &[Statement]) -> FxHashSet<Name> {
+    let mut taken: FxHashSet<Name> = FxHashSet::default();
+    for s in statements {
+        taken.extend(s.space.dimensions());
+        taken.extend(s.space.params());
+        for o in &s.space.operands {
+            taken.extend(o.arrays.keys().chain([&o.value_array]).cloned());
+        }
+    }
+    taken
+}
+
+/// Which loops become one.
+#[derive(Clone, Copy)]
+struct Sharing {
+    /// Those over one range, whatever they are called.
+    alike: bool,
+    /// At most so many.
+    depth: usize,
 }
 
 /// What comes before the last node, and that node if it is a loop.
@@ -158,12 +220,13 @@ fn joint(
     a: &Block,
     b: &Block,
     tests: (Vec<Constraint>, Vec<Constraint>),
-    by_range: bool,
+    sharing: Sharing,
 ) -> Option<Block> {
+    let depth = sharing.depth.checked_sub(1)?;
     let (a, mut b) = (as_loop(loops, a), as_loop(loops, b));
     let (before_a, loop_a) = ending(&a)?;
     let (_, other) = ending(&b)?;
-    if by_range && loop_a.var != other.var && loop_a.range == other.range {
+    if sharing.alike && loop_a.var != other.var && loop_a.range == other.range {
         b = renamed_block(loops, &b, &[(other.var.clone(), loop_a.var.clone())]);
     }
     let (before_b, loop_b) = ending(&b)?;
@@ -185,7 +248,7 @@ fn joint(
     };
     let tests = (tests_a.clone(), tests_b.clone());
     let finds = loops.finds.clone();
-    let inner = joint(loops, &loop_a.body, &loop_b.body, tests, by_range);
+    let inner = joint(loops, &loop_a.body, &loop_b.body, tests, Sharing { depth, ..sharing });
     if inner.is_none() {
         // Their bodies keep their names.
         loops.finds = finds;
@@ -309,8 +372,8 @@ fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) ->
                 Node::When { region: region.map(&name), body: renamed_block(loops, body, renaming) }
             }
             Node::Piece(body) => Node::Piece(renamed_block(loops, body, renaming)),
-            // Pieces are joined before anything is assembled.
-            Node::Assemble(_) => node.clone(),
+            // Pieces are joined before anything is assembled, or begins.
+            Node::Assemble(_) | Node::Begin(_) => node.clone(),
         })
         .collect()
 }

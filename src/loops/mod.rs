@@ -20,6 +20,7 @@
 //!         | 'piece' block
 //!         | 'assemble' a[(e | '_'), …] [how] block
 //!                                                          what is written inside is appended after it
+//!         | 'begin' a[e, …] '=' value                      a temporary, all its elements set
 //! how    := 'through' ('one element' | workspace ['in any order']) | 'by merging'
 //! range  := end..end                                       the upper end exclusive
 //! value  := a tree of operators over elements a[e, …], lookups, indices and numbers
@@ -50,7 +51,10 @@ mod display;
 mod join;
 mod outline;
 mod parse;
+mod sequence;
+mod sharing;
 mod statement;
+mod temporaries;
 mod tree;
 mod walkers;
 
@@ -58,9 +62,11 @@ pub use assemble::{Assembling, assembling};
 pub use assembled::Assembled;
 pub use build::{build, joined};
 pub use outline::{Outline, Sought};
+pub use sequence::{Sequence, Temporary};
+pub use sharing::sharing;
 pub use statement::{Looked, Parallelism, Statement};
 pub use tree::{
-    Among, Assemble, Block, Find, Gather, Lookup, Loop, Loops, Node, Place, Search, SearchId, Skip,
-    Take, Term, Update, updates,
+    Among, Assemble, Begin, Block, Find, Gather, Lookup, Loop, Loops, Node, Place, Search,
+    SearchId, Skip, Take, Term, Update, begun, updates,
 };
 pub use walkers::{Walker, walkers};

@@ -2,8 +2,8 @@
 
 use super::outline::{Outline, Sought};
 use super::tree::{
-    Among, Assemble, Block, Gather, Lookup, Loop, Node, Place, Search, SearchId, Skip, Take, Term,
-    Update,
+    Among, Assemble, Begin, Block, Gather, Lookup, Loop, Node, Place, Search, SearchId, Skip, Take,
+    Term, Update,
 };
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::split::split;
@@ -124,6 +124,13 @@ impl<'a> Reader<'a> {
         }
         if let Some(rest) = line.strip_prefix("assemble ") {
             return self.assemble(rest, depth);
+        }
+        if let Some(rest) = line.strip_prefix("begin ") {
+            let Some((target, value)) = rest.split_once(" = ") else { return Ok(None) };
+            let Some(Place { array, index: shape }) = place(target)? else { return Ok(None) };
+            let number = Tree::parse(value, Operators::shipped()?, &|_| None::<Name>);
+            let Some(Tree::Number(value)) = number else { return Ok(None) };
+            return Ok(Some(Node::Begin(Box::new(Begin { array, shape, value }))));
         }
         match take(line)? {
             Some(node) => Ok(Some(node)),

@@ -70,6 +70,8 @@ pub enum Node {
     Piece(Block),
     /// Elements of the result come in the order of their coordinates.
     Assemble(Box<Assemble>),
+    /// A temporary is there from here to the end of the block.
+    Begin(Box<Begin>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -114,6 +116,15 @@ pub struct Assemble {
     pub key: Vec<Option<Arith>>,
     pub gather: Gather,
     pub body: Block,
+}
+
+/// All elements of a temporary are set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Begin {
+    pub array: Name,
+    /// The extents of its subscripts; one element has none.
+    pub shape: Vec<Arith>,
+    pub value: Value,
 }
 
 /// Where updates are combined before they are appended.
@@ -247,7 +258,11 @@ impl Node {
     /// The blocks inside, in the order in which they run.
     pub fn blocks(&self) -> Vec<&Block> {
         match self {
-            Node::Let { .. } | Node::State(_) | Node::Update(_) | Node::Take(_) => Vec::new(),
+            Node::Let { .. }
+            | Node::State(_)
+            | Node::Update(_)
+            | Node::Take(_)
+            | Node::Begin(_) => Vec::new(),
             Node::For(l) => vec![&l.setup, &l.body],
             Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body) => vec![body],
             Node::Search(s) => vec![&s.found],
@@ -258,7 +273,11 @@ impl Node {
 
     pub fn blocks_mut(&mut self) -> Vec<&mut Block> {
         match self {
-            Node::Let { .. } | Node::State(_) | Node::Update(_) | Node::Take(_) => Vec::new(),
+            Node::Let { .. }
+            | Node::State(_)
+            | Node::Update(_)
+            | Node::Take(_)
+            | Node::Begin(_) => Vec::new(),
             Node::For(l) => vec![&mut l.setup, &mut l.body],
             Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body) => vec![body],
             Node::Search(s) => vec![&mut s.found],
@@ -276,6 +295,18 @@ pub fn updates(block: &Block) -> Vec<&Update> {
             out.push(&**u);
         }
         node.blocks().into_iter().for_each(|b| out.extend(updates(b)));
+    }
+    out
+}
+
+/// Every temporary that begins inside a block.
+pub fn begun(block: &Block) -> Vec<&Begin> {
+    let mut out = Vec::new();
+    for node in block {
+        if let Node::Begin(begin) = node {
+            out.push(&**begin);
+        }
+        node.blocks().into_iter().for_each(|b| out.extend(begun(b)));
     }
     out
 }
@@ -385,6 +416,12 @@ impl Loops {
                     })?;
                 }
                 Node::Piece(body) => self.check(body, bound, states)?,
+                Node::Begin(begin) => {
+                    place_known(
+                        bound,
+                        &Place { array: begin.array.clone(), index: begin.shape.clone() },
+                    )?;
+                }
                 Node::Assemble(a) => {
                     let index = a.key.iter().flatten().cloned().collect();
                     place_known(bound, &Place { array: a.array.clone(), index })?;

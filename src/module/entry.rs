@@ -2,7 +2,6 @@
 
 use super::signature::Signature;
 use crate::code::{Doc, Lines};
-use crate::iterspace::Role;
 
 /// `entry` is the name of the unchecked entry; the checking one ends in `_checked`.
 pub(super) fn items(signature: &Signature, entry: &str) -> String {
@@ -34,8 +33,7 @@ pub(super) fn items(signature: &Signature, entry: &str) -> String {
     out.result(&Doc::call("i32::from", vec![refused]));
     out.close("");
     out.close("");
-    let reads =
-        signature.tensors.iter().any(|t| t.role == Role::Input || !t.grown && !t.arrays.is_empty());
+    let reads = signature.tensors.iter().any(|t| !t.written || !t.grown && !t.arrays.is_empty());
     if reads {
         out.raw(SLICE);
     }
@@ -74,7 +72,7 @@ fn bindings(signature: &Signature, out: &mut Lines) {
         Doc::call(slice, vec![Doc::prefix("*", Doc::text("arrays").method("add", vec![at]))])
     };
     for t in &signature.tensors {
-        let mutable = t.role == Role::Output;
+        let mutable = t.written;
         let binding = if mutable { "let mut" } else { "let" };
         out.open(&format!("{binding} {} = {}", t.argument, t.struct_name()));
         let dims = (0..t.layout.rank()).map(|_| next_size()).collect();
@@ -100,9 +98,9 @@ fn passed(signature: &Signature) -> Vec<Doc> {
     let mut out: Vec<Doc> = signature
         .tensors
         .iter()
-        .map(|t| match t.role {
-            Role::Output => Doc::prefix("&mut ", Doc::text(t.argument.clone())),
-            Role::Input => Doc::prefix("&", Doc::text(t.argument.clone())),
+        .map(|t| match t.written {
+            true => Doc::prefix("&mut ", Doc::text(t.argument.clone())),
+            false => Doc::prefix("&", Doc::text(t.argument.clone())),
         })
         .collect();
     let others = signature.extents.len() + usize::from(signature.threads);

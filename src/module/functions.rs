@@ -10,8 +10,8 @@ use crate::code::naming::Naming;
 use crate::code::realise::size;
 use crate::code::{AccessProof, Argument, Body, Doc, Expr, IndexWidth, Lines, VarId};
 use crate::formula::{Arith, Name};
-use crate::iterspace::{Operand, Role};
-use crate::loops::Statement;
+use crate::iterspace::Operand;
+use crate::loops::Gather;
 
 pub(super) struct Functions<'a> {
     spec: &'a KernelSpec,
@@ -123,9 +123,9 @@ impl<'a> Functions<'a> {
     /// `y: &mut DenseMut<'_>, A: &Csr<'_>, I: usize`
     fn parameters(&self, wrap: &str) -> Vec<String> {
         let (open, close) = wrap.split_once('_').unwrap_or(("", ""));
-        let tensors = self.signature.tensors.iter().map(|t| match t.role {
-            Role::Output => format!("{}: &mut {}<'_>", t.argument, t.struct_name()),
-            Role::Input => format!("{}: &{open}{}<'_>{close}", t.argument, t.struct_name()),
+        let tensors = self.signature.tensors.iter().map(|t| match t.written {
+            true => format!("{}: &mut {}<'_>", t.argument, t.struct_name()),
+            false => format!("{}: &{open}{}<'_>{close}", t.argument, t.struct_name()),
         });
         let extents = self.signature.extents.iter().map(|e| format!("{}: usize", e.argument));
         let threads = self.signature.threads.then(|| "threads: usize".to_string());
@@ -133,9 +133,9 @@ impl<'a> Functions<'a> {
     }
 
     fn passed(&self, input: impl Fn(&str) -> Doc) -> Vec<Doc> {
-        let tensors = self.signature.tensors.iter().map(|t| match t.role {
-            Role::Output => Doc::text(t.argument.clone()),
-            Role::Input => input(&t.argument),
+        let tensors = self.signature.tensors.iter().map(|t| match t.written {
+            true => Doc::text(t.argument.clone()),
+            false => input(&t.argument),
         });
         let extents = self.signature.extents.iter().map(|e| Doc::text(e.argument.clone()));
         let threads = self.signature.threads.then(|| Doc::text("threads"));
@@ -149,12 +149,20 @@ impl<'a> Functions<'a> {
         let mut allowed = vec!["non_snake_case"];
         if self.body.block.is_empty() {
             allowed.extend(["unused_unsafe", "unused_variables"]);
-        } else if self.spec.statements.iter().any(Statement::only_asks) {
+        } else if self.may_overwrite() {
             allowed.push("unused_assignments");
         }
         allowed.push("clippy::too_many_arguments");
         out.line(&format!("#[allow({})]", allowed.join(", ")));
         out.function(head, parameters, result);
+    }
+
+    /// Whether what something begins with may never be read: what is looked up may be there wherever it is
+    /// looked up, and an element be gathered at each point.
+    fn may_overwrite(&self) -> bool {
+        let gather = self.spec.assembled.as_ref().map(|a| &a.assembling.gather);
+        gather == Some(&Gather::Element)
+            || self.spec.statements.iter().any(|s| !s.lookups().is_empty())
     }
 
     fn safe_functions(&self, out: &mut Lines) {
@@ -164,7 +172,7 @@ impl<'a> Functions<'a> {
             "/// `{program}`: validates every tensor, then runs the unchecked core."
         ));
         self.opening("pub fn kernel", &self.parameters("_"), result, out);
-        for t in self.signature.tensors.iter().filter(|t| t.role == Role::Input) {
+        for t in self.signature.tensors.iter().filter(|t| !t.written) {
             out.line(&format!("{}.validate()?;", t.argument));
         }
         let wrapped = |input: &str| {
@@ -181,10 +189,10 @@ impl<'a> Functions<'a> {
         let parameters = self.parameters("Validated<_>");
         self.opening("pub fn kernel_validated", &parameters, result, out);
         for t in &self.signature.tensors {
-            match t.role {
-                Role::Output if t.grown => {}
-                Role::Output => out.line(&format!("{}.validate()?;", t.argument)),
-                Role::Input => {
+            match t.written {
+                true if t.grown => {}
+                true => out.line(&format!("{}.validate()?;", t.argument)),
+                false => {
                     let tensor = Doc::text(t.argument.clone());
                     out.assignment(&format!("let Validated({}) =", t.argument), &tensor);
                 }
@@ -228,7 +236,7 @@ impl<'a> Functions<'a> {
     /// Dimensions that share an extent must agree, and a shared sparsity must be the one it shares.
     fn comparisons(&self, out: &mut Lines) {
         let mut seen: IndexMap<Name, (String, Doc)> = IndexMap::new();
-        for o in &self.spec.space().operands {
+        for o in self.spec.space().operands.iter().filter(|o| o.is_given()) {
             for (d, extent) in o.extents.iter().enumerate() {
                 let place = dimension(&self.argument(&o.tensor), d);
                 let text = place.flat();
@@ -305,8 +313,8 @@ impl<'a> Functions<'a> {
                 let array = Doc::text(output.argument.clone()).field(&a.field);
                 out.statement(&array.method("clear", Vec::new()));
             }
-        } else if self.spec.space().assigns {
-            let zero = crate::code::Expr::zero(self.spec.space().output().value_type);
+        } else if self.spec.assigns() {
+            let zero = crate::code::Expr::zero(self.spec.output().value_type);
             let values = Doc::text(output.argument.clone()).field(&output.values.field);
             let zero = Doc::text(self.body.print_expr(&zero));
             out.statement(&values.method("fill", vec![zero]));
@@ -343,7 +351,7 @@ impl<'a> Functions<'a> {
         for t in &self.signature.tensors {
             let tensor = || Doc::text(t.argument.clone());
             if t.values.renamed == *renamed {
-                return (t.role == Role::Output, tensor().field(&t.values.field));
+                return (t.written, tensor().field(&t.values.field));
             }
             if let Some(a) = t.arrays.iter().find(|a| a.renamed == *renamed) {
                 return (t.grown, tensor().field(&a.field));
@@ -394,7 +402,7 @@ impl<'a> Functions<'a> {
 
     /// Where a size comes from: a dimension, a field, the length of an array, or its definition.
     fn value(&self, name: &Name, done: &mut Vec<VarId>, out: &mut Lines) -> Doc {
-        for o in &self.spec.space().operands {
+        for o in self.spec.space().operands.iter().filter(|o| o.is_given()) {
             if let Some(d) = o.extents.iter().position(|e| e == name) {
                 return dimension(&self.argument(&o.tensor), d);
             }

@@ -1,7 +1,6 @@
 //! The C header of a module.
 
 use super::signature::Signature;
-use crate::iterspace::Role;
 
 /// Declarations of both entries, with what `sizes` and `arrays` hold.
 pub(super) fn c_header(signature: &Signature, entry: &str) -> String {
@@ -15,10 +14,10 @@ pub(super) fn c_header(signature: &Signature, entry: &str) -> String {
         for (name, ..) in &t.counts {
             sizes.push(format!("the size {name} of {}", t.tensor));
         }
-        let written = match (t.grown, t.role) {
+        let written = match (t.grown, t.written) {
             (true, _) => "; data points to a siskin_grown, which the kernel fills",
-            (false, Role::Output) => "; the kernel writes them",
-            (false, Role::Input) => "",
+            (false, true) => "; the kernel writes them",
+            (false, false) => "",
         };
         for a in &t.arrays {
             let element = c_type(a.element.rust_name());

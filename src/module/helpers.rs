@@ -98,7 +98,7 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
         out.push_str(INSIDE_OR_END);
     }
     if calls.sum {
-        out.push_str(&sum(spec.space().output().value_type));
+        out.push_str(&sum(spec.output().value_type));
     }
     if spec.assembled.is_some() {
         out.push_str(GROWN);
@@ -113,7 +113,7 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
         out.push_str(SHARED);
     }
     if calls.private {
-        out.push_str(&summing(spec.space().output().value_type));
+        out.push_str(&summing(spec.output().value_type));
     }
     if validation.element {
         out.push_str(ELEMENT);

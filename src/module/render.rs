@@ -68,7 +68,7 @@ pub fn render(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<Module> {
     let spaces: Vec<&Space> = spec.statements.iter().map(|s| &s.space).collect();
     let assembled = spec.assembled.as_deref();
     let mut body = realise::declare(&spaces, spec.index_width, spec.is_parallel(), assembled);
-    let loops = loops::build(&spec.statements, assembled.map(|a| &a.assembling));
+    let loops = loops::build(&spec.statements, assembled.map(|a| &a.assembling), &spec.sequence);
     loops.verify(&spec.space().params())?;
     let codes = realise::templates(&loops, prover)?;
     let mut path = Path::new(&spec.space().theory, prover);

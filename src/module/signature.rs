@@ -31,7 +31,8 @@ pub struct Signature {
 #[derive(Clone, Debug)]
 pub struct TensorSignature {
     pub tensor: Name,
-    pub role: Role,
+    /// The kernel writes it; the others it reads.
+    pub written: bool,
     pub layout: Arc<Layout>,
     /// The parameter's name in Rust.
     pub argument: String,
@@ -108,7 +109,8 @@ impl Signature {
         ["Grown", "Workspace"].into_iter().for_each(|name| types.reserve(name));
         let mut tensors: Vec<TensorSignature> = Vec::new();
         for o in &space.operands {
-            if tensors.iter().any(|t| t.tensor == o.tensor) {
+            let seen = tensors.iter().any(|t| t.tensor == o.tensor);
+            if seen || !o.is_given() {
                 continue;
             }
             // One struct for one layout and type of values, whatever tensors have it.
@@ -132,17 +134,20 @@ impl Signature {
             }
             tensors.push(tensor);
         }
-        let carried = |extent: &Name| space.operands.iter().any(|o| o.extents.contains(extent));
-        let extents = space
-            .extents
-            .iter()
-            .filter(|(_, extent)| !carried(extent))
-            .map(|(index, extent)| ExtentSignature {
-                index: index.clone(),
-                parameter: extent.clone(),
-                argument: arguments.fresh(extent),
-            })
-            .collect();
+        let carried = |extent: &Name| {
+            space.operands.iter().any(|o| o.is_given() && o.extents.contains(extent))
+        };
+        let mut extents: Vec<ExtentSignature> = Vec::new();
+        for (index, extent) in spec.statements.iter().flat_map(|s| &s.space.extents) {
+            let known = extents.iter().any(|e| e.parameter == *extent);
+            if !known && !carried(extent) {
+                extents.push(ExtentSignature {
+                    index: index.clone(),
+                    parameter: extent.clone(),
+                    argument: arguments.fresh(extent),
+                });
+            }
+        }
         Signature { tensors, extents, threads: spec.is_parallel() }
     }
 
@@ -208,7 +213,7 @@ fn tensor(o: &Operand, argument: String, type_name: String, width: IndexWidth) -
         .collect();
     TensorSignature {
         tensor: o.tensor.clone(),
-        role: o.role,
+        written: o.role == Role::Output,
         layout: layout.clone(),
         argument,
         type_name,
@@ -244,9 +249,9 @@ impl TensorSignature {
 
     /// The struct's name: what is written has mutable values.
     pub fn struct_name(&self) -> String {
-        match self.role {
-            Role::Output => format!("{}Mut", self.type_name),
-            Role::Input => self.type_name.clone(),
+        match self.written {
+            true => format!("{}Mut", self.type_name),
+            false => self.type_name.clone(),
         }
     }
 

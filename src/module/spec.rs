@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use crate::code::IndexWidth;
-use crate::iterspace::Space;
-use crate::loops::{Assembled, Statement};
+use crate::iterspace::{Operand, Space};
+use crate::loops::{Assembled, Sequence, Statement};
 use crate::program::Program;
 
 /// Everything a kernel is made from.
@@ -14,6 +14,8 @@ pub struct KernelSpec {
     /// One per choice of relation pieces; run one after the other.
     pub statements: Vec<Statement>,
     pub index_width: IndexWidth,
+    /// How several statements follow each other.
+    pub sequence: Rc<Sequence>,
     /// How the result is made, if its structure is not known before.
     pub assembled: Option<Rc<Assembled>>,
 }
@@ -24,7 +26,20 @@ impl KernelSpec {
         self.statements.iter().any(|s| s.parallel.is_some())
     }
 
+    /// A space whose operands are those of all statements.
     pub(super) fn space(&self) -> &Space {
         &self.statements[0].space
+    }
+
+    /// The output, which is what is written first of the operands.
+    pub(super) fn output(&self) -> &Operand {
+        &self.space().operands[0]
+    }
+
+    /// The output begins anew.
+    pub(super) fn assigns(&self) -> bool {
+        let output = &self.output().tensor;
+        let mut own = self.statements.iter().filter(|s| s.space.output().tensor == *output);
+        own.next().is_some_and(|s| s.space.assigns)
     }
 }

@@ -3,7 +3,6 @@
 use super::signature::{Signature, TensorSignature};
 use super::validate;
 use crate::code::{IndexWidth, Lines};
-use crate::iterspace::Role;
 
 /// One struct for each layout and role, and the error type; and what their validation calls.
 pub(super) fn items(signature: &Signature, width: IndexWidth) -> (String, validate::Used) {
@@ -28,7 +27,7 @@ pub(super) fn items(signature: &Signature, width: IndexWidth) -> (String, valida
         used.element |= calls.element;
         used.misplaced |= calls.misplaced;
         out.close("");
-        if t.role == Role::Input {
+        if !t.written {
             out.blank();
             out.line("/// [`Self::validate`], once for any number of calls.");
             out.open("pub fn validated(self) -> Result<Validated<Self>, Error>");
@@ -41,7 +40,7 @@ pub(super) fn items(signature: &Signature, width: IndexWidth) -> (String, valida
         done.push(name);
     }
     out.raw(ERROR);
-    let inputs = signature.tensors.iter().any(|t| t.role == Role::Input);
+    let inputs = signature.tensors.iter().any(|t| !t.written);
     if inputs {
         out.raw(VALIDATED);
     }
@@ -52,7 +51,7 @@ fn definition(t: &TensorSignature, out: &mut Lines) {
     for line in t.layout.summary.lines() {
         out.line(format!("/// {}", line.trim()).trim_end());
     }
-    let mutable = t.role == Role::Output;
+    let mutable = t.written;
     let derived = if mutable { "Debug" } else { "Clone, Copy, Debug" };
     let fields = t.arrays.iter().chain([&t.values]).map(|a| &a.field);
     if fields.into_iter().any(|f| !is_snake_case(f)) {

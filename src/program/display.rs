@@ -8,12 +8,17 @@ use crate::operators::symbols::print_applied;
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ok(assignment) = self.assignment() else { return write!(f, "{}", self.root) };
-        print_assign(assignment.output, &assignment.op, assignment.value, true, f)?;
-        match assignment.restriction {
-            Some(restriction) => write!(f, " if {restriction}"),
-            None => Ok(()),
+        let Ok(assignments) = self.assignments() else { return write!(f, "{}", self.root) };
+        for (k, assignment) in assignments.iter().enumerate() {
+            if k > 0 {
+                f.write_str("; ")?;
+            }
+            print_assign(assignment.output, &assignment.op, assignment.value, true, f)?;
+            if let Some(restriction) = assignment.restriction {
+                write!(f, " if {restriction}")?;
+            }
         }
+        Ok(())
     }
 }
 

@@ -55,6 +55,8 @@ pub fn interpret<T: Scalar>(
     extents: &Extents,
 ) -> Result<Vec<T>> {
     let mut outputs = interpret_all(program, tensors, extents)?;
+    let temporaries = program.temporaries();
+    outputs.retain(|name, _| !temporaries.contains(name));
     match (outputs.pop(), outputs.len()) {
         (Some((_, output)), 0) => Ok(output.values),
         (last, others) => {

@@ -242,7 +242,13 @@ impl Program {
     /// occurrence: the output's, then the right side's; within one subscript the order is that of
     /// the canonical linear form (by name).
     pub fn indices(&self) -> Vec<Name> {
-        self.loops().into_iter().map(|l| l.index.clone()).collect()
+        let mut out: Vec<Name> = Vec::new();
+        for l in self.loops() {
+            if !out.contains(&l.index) {
+                out.push(l.index.clone());
+            }
+        }
+        out
     }
 
     /// Every loop, outer ones first.
@@ -305,6 +311,21 @@ impl Program {
     /// Whether an assignment writes `tensor`.
     pub fn writes(&self, tensor: &str) -> bool {
         self.assigns().iter().any(|a| *a.output.tensor == *tensor)
+    }
+
+    /// The tensors that one assignment writes and a later one reads.
+    pub fn temporaries(&self) -> Vec<Name> {
+        let assigns = self.assigns();
+        let mut out: Vec<Name> = Vec::new();
+        for (k, assign) in assigns.iter().enumerate() {
+            let tensor = &assign.output.tensor;
+            let reads =
+                |later: &&Assign| later.value.accesses().iter().any(|a| a.tensor == *tensor);
+            if !out.contains(tensor) && assigns[k + 1..].iter().any(reads) {
+                out.push(tensor.clone());
+            }
+        }
+        out
     }
 
     /// The tensors that are written, but for workspaces: those that are declared inside a loop, a

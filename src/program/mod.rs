@@ -1,6 +1,6 @@
 //! Stage 2, *parse*: what is computed, as a tree of statements.
 //!
-//! In: one statement of index notation as text (design §4), or a tree. Out: a [`Program`], and with
+//! In: statements of index notation as text (design §4), or a tree. Out: a [`Program`], and with
 //! the shapes of its tensors the [`Extents`] of its indices. [`interpret`](interpret::interpret)
 //! runs a program on dense arrays; it is the oracle that every generated kernel is compared with.
 //!
@@ -8,7 +8,8 @@
 //! [sugar](Assignment) for it:
 //!
 //! ```text
-//! program    := access op expr ['if' formula]
+//! program    := statement (';' statement)* [';']
+//! statement  := access op expr ['if' formula]
 //! op         := '=' | '+=' | '-=' | '*=' | '/=' | operator '='
 //! expr       := sum [('==' | '!=' | '<' | '<=' | '>' | '>=') sum]
 //! sum        := term (('+' | '-') term)*
@@ -85,8 +86,10 @@ mod point;
 mod reach;
 mod scalar;
 mod scope;
+mod sequence;
 mod statement;
 mod subscript;
+mod sugar;
 mod token;
 mod typing;
 mod verify;

@@ -23,13 +23,10 @@
 
 use std::ops::Range;
 
-use indexmap::IndexMap;
-
 use super::SOURCE_NAME;
-use super::ir::{
-    Access, Assign, AssignOp, Block, Declare, Expr, Fill, If, Literal, Loop, Order, Program, Span,
-    Stmt,
-};
+use super::ir::{Access, AssignOp, Block, Declare, Expr, Order, Program, Span, Stmt};
+use super::sequence::sequence;
+use super::sugar::{Statement, indices, zero};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Formula, Name};
 use crate::operators::Operators;
@@ -55,76 +52,19 @@ impl<'a> Assignment<'a> {
         out
     }
 
-    /// The tree that index notation stands for.
-    fn tree(&self) -> Result<Stmt> {
-        let restriction = self.restriction.map(|r| (r.clone(), Span::default()));
-        desugar(self.output.clone(), self.op.clone(), self.value.clone(), restriction)
+    /// The indices, in order of first occurrence.
+    pub fn indices(&self) -> Vec<Name> {
+        indices(self.output, self.value)
     }
-}
 
-/// The tree of `output op value if restriction`.
-pub(super) fn desugar(
-    output: Access,
-    op: AssignOp,
-    value: Expr,
-    restriction: Option<(Formula, Span)>,
-) -> Result<Stmt> {
-    let declare = (op == AssignOp::Assign).then(|| {
-        let span = Span(output.name_span());
-        Stmt::Declare(Declare { tensor: output.tensor.clone(), fill: zero(), span })
-    });
-    let loops = indices(&output, &value);
-    let extents = extents(&output, &value)?;
-    let span = output.span.clone();
-    let op = AssignOp::Combine(op.combines()?);
-    let mut stmt = Stmt::Assign(Assign { output, op, value });
-    if let Some((condition, span)) = restriction {
-        stmt = Stmt::If(If { condition, then: vec![stmt], otherwise: None, span });
-    }
-    for index in loops.into_iter().rev() {
-        let (order, span) = (Order::Free, Span(span.clone()));
-        let extent = extents.get(&index).copied();
-        stmt = Stmt::Loop(Loop { order, index, extent, body: vec![stmt], span });
-    }
-    Ok(match declare {
-        Some(declare) => Stmt::Block(vec![declare, stmt]),
-        None => stmt,
-    })
-}
-
-fn zero() -> Fill {
-    Fill { negative: false, literal: Literal { text: "0".to_string(), span: 0..0 } }
-}
-
-/// What windows say of the extents of their indices.
-fn extents(output: &Access, value: &Expr) -> Result<IndexMap<Name, usize>> {
-    let mut out: IndexMap<Name, usize> = IndexMap::new();
-    for access in std::iter::once(output).chain(value.accesses()) {
-        for window in &access.windows {
-            let Some(extent) = window.extent() else { continue };
-            let before = *out.entry(window.index.clone()).or_insert(extent);
-            if before != extent {
-                let message = format!("`{}` has {before} and {extent} values", window.index);
-                return Err(Diagnostic::new(Code::Program, message)
-                    .at(access.span.clone(), format!("a window of {extent}"))
-                    .help("windows of one index have one length"));
-            }
+    fn statement(&self) -> Statement {
+        Statement {
+            output: self.output.clone(),
+            op: self.op.clone(),
+            value: self.value.clone(),
+            restriction: self.restriction.map(|r| (r.clone(), Span::default())),
         }
     }
-    Ok(out)
-}
-
-/// In order of first occurrence.
-fn indices(output: &Access, value: &Expr) -> Vec<Name> {
-    let mut out: Vec<Name> = Vec::new();
-    for access in std::iter::once(output).chain(value.accesses()) {
-        access.visit_indices(&mut |index| {
-            if !out.contains(index) {
-                out.push(index.clone());
-            }
-        });
-    }
-    out
 }
 
 impl Program {
@@ -133,88 +73,136 @@ impl Program {
     /// # Errors
     /// [`Code::Program`] for every other tree: what is not compiled yet, with its place.
     pub fn assignment(&self) -> Result<Assignment<'_>> {
-        self.single().map_err(|e| e.within(SOURCE_NAME, &self.text))
+        let mut all = self.assignments()?;
+        match all.get(1) {
+            None => Ok(all.remove(0)),
+            Some(second) => {
+                let e = not_compiled("more than one statement", second.output.span.clone());
+                Err(e.within(SOURCE_NAME, &self.text))
+            }
+        }
     }
 
-    /// The access that the one assignment writes.
+    /// The assignments that index notation stands for, one after the other; at least one.
     ///
     /// # Errors
-    /// Those of [`Program::assignment`].
-    pub fn output(&self) -> Result<&Access> {
-        Ok(self.assignment()?.output)
+    /// [`Code::Program`] for every other tree: what is not compiled yet, with its place.
+    pub fn assignments(&self) -> Result<Vec<Assignment<'_>>> {
+        self.all_assignments().map_err(|e| e.within(SOURCE_NAME, &self.text))
     }
 
-    fn single(&self) -> Result<Assignment<'_>> {
-        let (declared, mut stmt) = match &self.root {
-            Stmt::Block(block) => match block.as_slice() {
-                [Stmt::Declare(declare), stmt] => (Some(declare), stmt),
-                _ => (None, only(block)?),
-            },
-            stmt => (None, stmt),
+    /// The access that the last assignment writes.
+    ///
+    /// # Errors
+    /// Those of [`Program::assignments`].
+    pub fn output(&self) -> Result<&Access> {
+        let all = self.assignments()?;
+        Ok(all[all.len() - 1].output)
+    }
+
+    fn all_assignments(&self) -> Result<Vec<Assignment<'_>>> {
+        let stmts: Vec<&Stmt> = match &self.root {
+            Stmt::Block(block) => block.iter().collect(),
+            stmt => vec![stmt],
         };
-        let mut restriction = None;
-        let assign = loop {
-            let (what, place) = match stmt {
-                Stmt::Assign(assign) => break assign,
-                Stmt::Loop(l) if l.order == Order::Free && restriction.is_none() => {
-                    stmt = only(&l.body)?;
-                    continue;
-                }
-                Stmt::If(i) if i.otherwise.is_none() && restriction.is_none() => {
-                    restriction = Some(&i.condition);
-                    stmt = only(&i.then)?;
-                    continue;
-                }
-                Stmt::Loop(l) if l.order == Order::Fixed => ("a loop of fixed order", &l.span),
-                Stmt::Loop(l) => ("a loop inside an `if`", &l.span),
-                Stmt::If(i) if i.otherwise.is_some() => ("an `else`", &i.span),
-                Stmt::If(i) => ("an `if` inside an `if`", &i.span),
-                Stmt::Let(l) => ("a `let`", &l.span),
-                Stmt::Declare(d) => ("a `declare` without an assignment", &d.span),
-                Stmt::Block(block) => {
-                    stmt = only(block)?;
-                    continue;
-                }
-            };
-            return Err(not_compiled(what, place.0.clone()));
-        };
-        let op = match declared {
-            None if assign.op == AssignOp::Assign => {
-                let what = "an assignment that stores without a reduction";
-                return Err(not_compiled(what, assign.output.span.clone()));
+        let mut out = Vec::new();
+        let mut declared = None;
+        for stmt in &stmts {
+            match (stmt, declared.take()) {
+                (Stmt::Declare(declare), None) => declared = Some(declare),
+                (Stmt::Declare(_), Some(before)) => return Err(lonely(before)),
+                (stmt, declare) => out.push(assignment_of(declare, stmt)?),
             }
-            None => assign.op.clone(),
-            Some(d) if d.tensor != assign.output.tensor => {
-                return Err(not_compiled("a workspace", d.span.0.clone()));
-            }
-            Some(d) if d.fill != zero() || assign.op != AssignOp::Combine(Operators::sum()?) => {
-                let what = "a `declare` other than to 0 before a sum";
-                return Err(not_compiled(what, d.span.0.clone()));
-            }
-            Some(_) => AssignOp::Assign,
-        };
-        let (output, value) = (&assign.output, &assign.value);
-        let mentioned = indices(output, value);
-        if let Some(l) = self.loops().into_iter().find(|l| !mentioned.contains(&l.index)) {
-            let what = format!("a loop over `{}`, which is no subscript,", l.index);
-            return Err(not_compiled(&what, l.span.0.clone()));
         }
-        let assignment = Assignment { output, op, value, restriction };
-        if assignment.tree()? == self.root {
-            return Ok(assignment);
+        if let Some(declare) = declared {
+            return Err(lonely(declare));
+        }
+        if out.is_empty() {
+            return Err(not_compiled("an empty block", 0..0));
+        }
+        if sequence(out.iter().map(Assignment::statement).collect())? == self.root {
+            return Ok(out);
         }
         let loops = self.loops();
         match loops.iter().find(|l| l.extent.is_some()) {
             Some(l) => Err(not_compiled("an extent that the program states", l.span.0.clone())),
             None => {
-                let place = loops.first().map_or(assign.output.span.clone(), |l| l.span.0.clone());
-                Err(not_compiled("this nesting of loops", place).note(format!(
-                    "in index notation the loops are over {}",
-                    mentioned.iter().map(|i| format!("`{i}`")).collect::<Vec<_>>().join(", ")
-                )))
+                let output = out[0].output;
+                let place = loops.first().map_or(output.span.clone(), |l| l.span.0.clone());
+                let mentioned: Vec<String> = out
+                    .iter()
+                    .flat_map(|a| indices(a.output, a.value))
+                    .map(|i| format!("`{i}`"))
+                    .collect();
+                let what = format!("in index notation the loops are over {}", mentioned.join(", "));
+                Err(not_compiled("this nesting of loops", place).note(what))
             }
         }
     }
+}
+
+fn lonely(declare: &Declare) -> Box<Diagnostic> {
+    not_compiled("a `declare` without an assignment", declare.span.0.clone())
+}
+
+/// What index notation says by `declare`, if it is there, and `stmt`.
+fn assignment_of<'a>(declared: Option<&'a Declare>, stmt: &'a Stmt) -> Result<Assignment<'a>> {
+    let mut restriction = None;
+    let mut inner = stmt;
+    let assign = loop {
+        let (what, place) = match inner {
+            Stmt::Assign(assign) => break assign,
+            Stmt::Loop(l) if l.order == Order::Free && restriction.is_none() => {
+                inner = only(&l.body)?;
+                continue;
+            }
+            Stmt::If(i) if i.otherwise.is_none() && restriction.is_none() => {
+                restriction = Some(&i.condition);
+                inner = only(&i.then)?;
+                continue;
+            }
+            Stmt::Loop(l) if l.order == Order::Fixed => ("a loop of fixed order", &l.span),
+            Stmt::Loop(l) => ("a loop inside an `if`", &l.span),
+            Stmt::If(i) if i.otherwise.is_some() => ("an `else`", &i.span),
+            Stmt::If(i) => ("an `if` inside an `if`", &i.span),
+            Stmt::Let(l) => ("a `let`", &l.span),
+            Stmt::Declare(d) => return Err(lonely(d)),
+            Stmt::Block(block) => {
+                inner = only(block)?;
+                continue;
+            }
+        };
+        return Err(not_compiled(what, place.0.clone()));
+    };
+    let op = match declared {
+        None if assign.op == AssignOp::Assign => {
+            let what = "an assignment that stores without a reduction";
+            return Err(not_compiled(what, assign.output.span.clone()));
+        }
+        None => assign.op.clone(),
+        Some(d) if d.tensor != assign.output.tensor => {
+            return Err(not_compiled("a workspace", d.span.0.clone()));
+        }
+        Some(d) if d.fill != zero() || assign.op != AssignOp::Combine(Operators::sum()?) => {
+            let what = "a `declare` other than to 0 before a sum";
+            return Err(not_compiled(what, d.span.0.clone()));
+        }
+        Some(_) => AssignOp::Assign,
+    };
+    let (output, value) = (&assign.output, &assign.value);
+    let mentioned = indices(output, value);
+    let mut unmentioned = None;
+    stmt.visit(&mut |s| match s {
+        Stmt::Loop(l) if !mentioned.contains(&l.index) => {
+            unmentioned.get_or_insert(l);
+        }
+        _ => {}
+    });
+    if let Some(l) = unmentioned {
+        let what = format!("a loop over `{}`, which is no subscript,", l.index);
+        return Err(not_compiled(&what, l.span.0.clone()));
+    }
+    Ok(Assignment { output, op, value, restriction })
 }
 
 /// The one statement of a block.

@@ -11,7 +11,8 @@ use indexmap::IndexMap;
 
 use super::SOURCE_NAME;
 use super::ir::{Access, Apply, AssignOp, Expr, Literal, Program, Span, Stmt};
-use super::notation::desugar;
+use super::sequence::sequence;
+use super::sugar::Statement;
 use super::token::{Form, Token, WORDS, form, is_reserved, tokenize};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Formula, Name, parse as formula_parse};
@@ -173,7 +174,23 @@ impl<'a> Parser<'a> {
         Diagnostic::new(Code::Program, message).at(self.span(), format!("expected {wanted}"))
     }
 
+    /// Statements with `;` between them; the last may end in one.
     fn notation(&mut self) -> Result<Stmt> {
+        let mut statements = Vec::new();
+        loop {
+            statements.push(self.assignment()?);
+            if self.peek_sym() != ";" {
+                break;
+            }
+            self.at += 1;
+            if *self.peek() == Token::End {
+                break;
+            }
+        }
+        sequence(statements)
+    }
+
+    fn assignment(&mut self) -> Result<Statement> {
         let output = match self.peek() {
             Token::Name(name) if !is_reserved(name) => self.access()?,
             _ => return Err(self.unexpected("the output tensor").help(EXAMPLE)),
@@ -182,7 +199,7 @@ impl<'a> Parser<'a> {
         let mut value = self.expression()?;
         let restriction = match self.peek() {
             Token::If => Some(self.restriction()?),
-            Token::End => None,
+            Token::End | Token::Sym(";") => None,
             _ => return Err(self.unexpected_after_expression()),
         };
         let mut indices: Vec<Name> = Vec::new();
@@ -190,7 +207,7 @@ impl<'a> Parser<'a> {
             access.visit_indices(&mut |index| indices.push(index.clone()));
         }
         name_indices(&mut value, &indices);
-        desugar(output, op, value, restriction)
+        Ok(Statement { output, op, value, restriction })
     }
 
     pub(super) fn assign_op(&mut self) -> Result<AssignOp> {
@@ -418,14 +435,17 @@ impl<'a> Parser<'a> {
         Ok(Access { tensor: Name::from(tensor), subscripts, windows, span })
     }
 
+    /// What stands between the word `if` and the end of the statement.
     fn restriction(&mut self) -> Result<(Formula, Span)> {
         let word = self.span();
-        if self.text[word.end..].trim().is_empty() {
+        self.at += 1;
+        let end = self.span().start;
+        if self.text[word.end..end].trim().is_empty() {
             return Err(Diagnostic::new(Code::Program, "`if` without a restriction")
                 .at(word, "a comparison of indices must follow")
                 .help(RESTRICTION_HELP));
         }
-        self.formula(word.end..self.text.len())
+        self.formula(word.end..end)
     }
 
     /// What stands at `place`, read as a formula.

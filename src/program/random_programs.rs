@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
 use super::ir::{Apply, Declare, Fill, If, Let, Loop, Order, Span, Stmt};
-use super::notation::desugar;
+use super::sugar::{Statement, desugar};
 use super::{
     Access, Assign, AssignOp, Expr, Literal, OracleTensor, Program, interpret_all, resolve,
 };
@@ -91,7 +91,8 @@ fn program() -> impl Strategy<Value = Program> {
         |(output, op, rhs, restriction)| {
             let make = |restriction: Option<Formula>| {
                 let restriction = restriction.map(|r| (r, Span::default()));
-                desugar(output.clone(), op.clone(), rhs.clone(), restriction)
+                let (output, op, value) = (output.clone(), op.clone(), rhs.clone());
+                desugar(Statement { output, op, value, restriction })
                     .and_then(|root| Program::new(root, ""))
             };
             make(restriction).or_else(|_| make(None)).expect("without a restriction it is right")

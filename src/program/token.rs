@@ -10,8 +10,8 @@ pub enum Token {
     /// A number as written, without sign.
     Number(String),
     Sym(&'static str),
-    /// The word `if`. A formula follows, which has its own tokens: the rest of the text in index
-    /// notation, what stands before the next `{` in a tree.
+    /// The word `if`. A formula follows, which has its own tokens: what stands before the next `;` in index
+    /// notation, before the next `{` in a tree.
     If,
     End,
 }
@@ -31,6 +31,9 @@ const SYMBOLS: &[&str] = &[
 
 /// Of a tree only.
 const BRACES: &[&str] = &["{", "}"];
+
+/// Of index notation only: between statements.
+const SEPARATOR: &str = ";";
 
 /// The words that begin a statement of a tree and are followed by a name. They are not reserved:
 /// index notation has no two names in a row.
@@ -58,7 +61,7 @@ pub fn form(text: &str) -> Form {
     if tree { Form::Tree } else { Form::Notation }
 }
 
-/// Splits `text`; the last token is [`Token::End`], or in index notation possibly [`Token::If`].
+/// Splits `text`; the last token is [`Token::End`].
 pub fn tokenize(text: &str, form: Form) -> Result<Vec<(Token, Range<usize>)>> {
     let mut out = Vec::new();
     let mut at = 0;
@@ -71,16 +74,16 @@ pub fn tokenize(text: &str, form: Form) -> Result<Vec<(Token, Range<usize>)>> {
         let brace = BRACES.iter().find(|b| form == Form::Tree && rest.starts_with(**b));
         let (token, len) = if let Some(brace) = brace {
             (Token::Sym(brace), 1)
+        } else if form == Form::Notation && rest.starts_with(SEPARATOR) {
+            (Token::Sym(SEPARATOR), SEPARATOR.len())
         } else if let Some(sym) = SYMBOLS.iter().find(|s| rest.starts_with(**s)) {
             (Token::Sym(sym), sym.len())
         } else if starts_name(c) {
             let len = rest.find(|c| !continues_name(c)).unwrap_or(rest.len());
             if &rest[..len] == "if" {
                 out.push((Token::If, at..at + len));
-                if form == Form::Notation {
-                    return Ok(out);
-                }
-                at += rest.find('{').unwrap_or(rest.len());
+                let end = if form == Form::Notation { ';' } else { '{' };
+                at += rest.find(end).unwrap_or(rest.len());
                 continue;
             }
             (Token::Name(rest[..len].to_string()), len)
@@ -131,7 +134,7 @@ fn number_len(text: &str) -> Option<usize> {
 
 fn unknown_character(c: char, at: usize) -> Box<Diagnostic> {
     let help = match c {
-        ';' => "give one statement at a time; `siskin run` takes several",
+        ';' => "statements of a tree stand one after the other, without `;`",
         '!' => "write `not(a)`, or `a != b`",
         '&' | '|' | '%' => "operators have names: `band(a, b)`, `and(a, b)`, `mod(a, b)`",
         '{' | '}' => "subscripts are written `A[i,j]` or `A(i,j)`",

@@ -20,8 +20,8 @@ impl Program {
     }
 
     /// Checks the IR's invariants:
-    /// - names are identifiers, none has two roles (tensor, index, value), and each index and value
-    ///   is bound by one statement;
+    /// - names are identifiers, none has two roles (tensor, index, value); a value is bound by one
+    ///   statement, an index by loops of which none is inside another: it is one index, of one extent;
     /// - indices and values are used inside the statements that bind them; subscripts are linear in
     ///   indices; an `if` compares indices and calls nothing;
     /// - a tensor has one rank, and no assignment reads what it writes;
@@ -117,12 +117,9 @@ impl Program {
             verify_name(&declare.tensor, declare.span.0.clone())?;
         }
         let tensors = self.tensors();
-        for (k, (name, place)) in bound.iter().enumerate() {
+        verify_bound_once(&self.root, &mut Vec::new(), &mut Vec::new())?;
+        for (name, place) in &bound {
             verify_name(name, place.clone())?;
-            if bound[..k].iter().any(|(other, _)| other == name) {
-                return Err(wrong(format!("`{name}` is bound twice"), place.clone())
-                    .help("give every loop and every `let` a name of its own"));
-            }
             if tensors.contains_key(*name) || self.declares().iter().any(|d| d.tensor == **name) {
                 let message = format!("`{name}` is both a tensor and bound by a statement");
                 return Err(wrong(message, place.clone()).help("give one of the two another name"));
@@ -277,7 +274,7 @@ mod tests {
         for (text, message, at) in [
             ("forall i { y[j] += x[i] }", "`j` is bound by no loop here", "j"),
             ("{ forall i { a += x[i] } b += x[i] }", "`i` is bound by no loop here", "i"),
-            ("{ forall i { a += x[i] } forall i { b += x[i] } }", "`i` is bound twice", "i"),
+            ("forall i { forall i { a += x[i] } }", "`i` is bound twice", "i"),
             ("forall i { let i = 2 { a += x[i] } }", "`i` is bound twice", "i"),
             ("let v = 2 { y += v * v[] }", "`v` is both a tensor and bound by a statement", "v"),
             ("forall max { y += 2 }", "`max` is a reserved word", "max"),
@@ -348,4 +345,34 @@ mod tests {
             }
         }
     }
+}
+
+/// Loops one after the other may have one index; nothing else is bound twice. `seen` are the names so far,
+/// with whether each is a loop's.
+fn verify_bound_once<'a>(
+    stmt: &'a Stmt,
+    around: &mut Vec<&'a Name>,
+    seen: &mut Vec<(&'a Name, bool)>,
+) -> Result<()> {
+    let bound = match stmt {
+        Stmt::Loop(l) => Some((&l.index, true, &l.span)),
+        Stmt::Let(l) => Some((&l.name, false, &l.span)),
+        _ => None,
+    };
+    if let Some((name, is_loop, place)) = bound {
+        let apart = |(other, of_loop): &(&Name, bool)| *other != name || (is_loop && *of_loop);
+        if around.contains(&name) || !seen.iter().all(apart) {
+            return Err(wrong(format!("`{name}` is bound twice"), place.0.clone())
+                .help("give loops inside each other, and every `let`, names of their own"));
+        }
+        seen.push((name, is_loop));
+        around.push(name);
+    }
+    for inner in stmt.blocks().into_iter().flatten() {
+        verify_bound_once(inner, around, seen)?;
+    }
+    if bound.is_some() {
+        around.pop();
+    }
+    Ok(())
 }

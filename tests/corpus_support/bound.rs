@@ -6,7 +6,6 @@ use indexmap::IndexMap;
 use siskin::code::interpret::{Arguments, Interpreter};
 use siskin::exec::GrownArray;
 use siskin::formula::{Arith, Name};
-use siskin::iterspace::Role;
 use siskin::kernel::{Planned, fill_initially};
 use siskin::layout::Layout;
 use siskin::module::{Signature, index_type};
@@ -42,7 +41,7 @@ impl<'a> Bound<'a> {
         extents: &'a Extents,
     ) -> Result<Bound<'a>, String> {
         let mut inputs = HashMap::new();
-        for t in made.signature.tensors.iter().filter(|t| t.role == Role::Input) {
+        for t in made.signature.tensors.iter().filter(|t| !t.written) {
             let tensor = tensors.get(&t.tensor).ok_or_else(|| format!("no tensor {}", t.tensor))?;
             let arrays = converted(&made.planned, tensor)?;
             let values = tensor.values().convert(made.planned.types().of(&t.tensor));
@@ -136,7 +135,7 @@ impl<'a> Bound<'a> {
             let (tensor, arrays, values) = match self.inputs.get(&o.tensor) {
                 Some(input) => (input.tensor, &input.arrays, &input.values),
                 None => match (out, &out_arrays) {
-                    (Some(out), Some(arrays)) => (out, arrays, out.values()),
+                    (Some(out), Some(arrays)) if o.is_given() => (out, arrays, out.values()),
                     _ => {
                         let dims = &self.extents.tensors[&o.tensor];
                         given.sizes.extend(o.extents.iter().cloned().zip(dims.iter().copied()));
@@ -155,7 +154,7 @@ impl<'a> Bound<'a> {
         let run = Interpreter::new(&self.made.body).run(&given, FUEL);
         let mut outputs =
             run.map_err(|fault| format!("interpreter: {fault}\n{}", self.made.body))?;
-        let name = &self.made.planned.statements()[0].space().output().value_array;
+        let name = &self.made.planned.statements()[0].space().operands[0].value_array;
         if let Some(assembled) = self.made.planned.assembled() {
             let width = self.made.planned.index_width();
             let values = outputs.swap_remove(&assembled.values).ok_or("no values")?;
@@ -261,7 +260,10 @@ fn blank(
     let sizes = Sizes { layout, dims, counted: &counted, arrays: &arrays };
     let len = sizes.value(&layout.value.len).ok_or("the output has no size")?;
     let mut values = Values::zeros(planned.types().of(name), len as usize);
-    let op = planned.statements()[0].space().op.clone();
+    let assignments = planned.program().assignments().map_err(|e| format!("{e:#?}"))?;
+    let first =
+        assignments.iter().find(|a| a.output.tensor == *name).ok_or("nothing is written")?;
+    let op = first.op.combines().map_err(|e| format!("{e:#?}"))?;
     fill_initially(&mut values, &op).map_err(|e| format!("{e:#?}"))?;
     Tensor::new(layout.clone(), dims.clone(), &counted, arrays, values)
         .map_err(|e| format!("{e:#?}"))

@@ -154,7 +154,7 @@ impl<'a> Prepared<'a> {
         }
         let outputs = interpret_typed(self.program, &tensors, &types, &self.extents);
         let outputs = outputs.map_err(|e| format!("{e:#?}"))?;
-        let output = outputs.values().next().ok_or("no output")?;
+        let output = outputs.values().last().ok_or("no output")?;
         let result: Vec<f64> = (0..output.values.len()).map(|k| output.values.get_f64(k)).collect();
         self.expected.insert(variants, result.clone());
         Ok(result)

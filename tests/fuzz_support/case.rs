@@ -49,7 +49,10 @@ impl Case {
         let source = source(random, value_type);
         let mut layouts = Vec::new();
         for (k, (tensor, rank)) in source.ranks.iter().enumerate() {
-            let text = if *tensor != source.output {
+            let text = if source.temporaries.contains(tensor) {
+                let dense_like = random.chance(10) && (1..=3).contains(rank);
+                if dense_like { layouts::dense_like(random, *rank) } else { None }
+            } else if *tensor != source.output {
                 layouts::layout(random, *rank, folder, number as usize * 10 + k)
             } else if random.chance(8) {
                 Some(format!("shares({})", random.pick(&source.factors)))

@@ -359,6 +359,12 @@ fn on_data(
         (true, true) => 1e-3,
     };
     let expected = Expected { values: expected, tolerance };
+    // What is missing annihilates infinities, which temporaries may hold: `docs/index-notation.md`.
+    let infinite = |(a, b): (&f64, &f64)| a.is_nan() && !b.is_nan();
+    if expected.values.iter().zip(&got).any(infinite) {
+        *dropped.entry("infinity times what is missing".to_string()).or_insert(0) += 1;
+        return Err(Stop::Unpackable);
+    }
     if !expected.agrees(&got) {
         let what = format!("expected {:?}\n     got {got:?}\n{}", expected.values, made.body);
         return Err(failed(&made, what));
@@ -386,6 +392,6 @@ fn oracle(
         (name.clone(), Dense { dims: dims[name].clone(), values })
     });
     let all = interpret_typed(program, &tensors.collect(), types, extents)?;
-    let output = all.values().next().expect("one output");
+    let output = &all[&program.output()?.tensor];
     Ok((0..output.values.len()).map(|k| output.values.get_f64(k)).collect())
 }

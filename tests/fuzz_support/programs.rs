@@ -12,6 +12,8 @@ use super::random::Random;
 pub struct Source {
     pub expression: String,
     pub output: String,
+    /// What earlier statements compute.
+    pub temporaries: Vec<String>,
     /// Rank of each tensor, the output's too.
     pub ranks: BTreeMap<String, usize>,
     /// Dimensions of each input.
@@ -67,30 +69,49 @@ pub fn source(random: &mut Random, value_type: ValueType) -> Source {
         factors.push(tensor);
         terms.push(text);
     }
-    let output = fresh(maker.random, &mut taken);
+    let mut output = fresh(maker.random, &mut taken);
     let (rank, left) = maker.output(&output, &mut taken);
-    let mut ops = vec!["=", "=", "+=", "+=", "+=", "+=", "min=", "max=", "*="];
-    match value_type {
-        ValueType::Bool => ops.extend(["or=", "and=", "xor=", "or="]),
-        ValueType::F64 | ValueType::F32 => {}
-        _ => ops.extend(["bxor=", "bor=", "band=", "gcd="]),
-    }
-    let op = *maker.random.pick(&ops);
-    let value = match maker.random.chance(50) {
-        true => terms.join(" * "),
-        false => maker.joined(&terms),
-    };
-    let mut expression = format!("{left} {op} {value}");
-    if maker.random.chance(20) && !maker.used.is_empty() {
-        expression.push_str(&format!(" if {}", maker.restriction()));
+    let mut written = vec![(output.clone(), rank, left.clone())];
+    let mut expression = maker.statement(&left, &terms);
+    let mut mentioned = maker.used.clone();
+    while maker.random.chance(20) && written.len() < 4 {
+        let mut terms = Vec::new();
+        maker.used.clear();
+        // The last is read, and others may be.
+        for (k, (name, rank, left)) in written.iter().rev().enumerate() {
+            if k == 0 || maker.random.chance(40) {
+                terms.push(maker.again(name, *rank, left));
+            }
+        }
+        for _ in 0..maker.random.below(3) {
+            let (tensor, text) = maker.factor(&mut taken);
+            factors.push(tensor);
+            terms.push(text);
+        }
+        maker.random.shuffle(&mut terms);
+        output = fresh(maker.random, &mut taken);
+        let (rank, left) = maker.output(&output, &mut taken);
+        expression.push_str("; ");
+        expression.push_str(&maker.statement(&left, &terms));
+        written.push((output.clone(), rank, left));
+        mentioned.append(&mut maker.used);
     }
     let mut ranks: BTreeMap<String, usize> =
         maker.dims.iter().map(|(t, d)| (t.clone(), d.len())).collect();
-    ranks.insert(output.clone(), rank);
+    ranks.extend(written.iter().map(|(name, rank, _)| (name.clone(), *rank)));
+    written.pop();
+    let temporaries = written.into_iter().map(|(name, ..)| name).collect();
     // An index that nothing mentions has no extent to state.
-    let used = maker.used.clone();
-    maker.extents.retain(|i, _| used.contains(i));
-    Source { expression, output, ranks, dims: maker.dims, extents: maker.extents, factors }
+    maker.extents.retain(|i, _| mentioned.contains(i));
+    Source {
+        expression,
+        output,
+        temporaries,
+        ranks,
+        dims: maker.dims,
+        extents: maker.extents,
+        factors,
+    }
 }
 
 impl Maker<'_> {
@@ -100,6 +121,45 @@ impl Maker<'_> {
             self.used.push(name.clone());
         }
         name
+    }
+
+    /// `left` combined with the terms, perhaps restricted.
+    fn statement(&mut self, left: &str, terms: &[String]) -> String {
+        let mut ops = vec!["=", "=", "+=", "+=", "+=", "+=", "min=", "max=", "*="];
+        match self.value_type {
+            ValueType::Bool => ops.extend(["or=", "and=", "xor=", "or="]),
+            ValueType::F64 | ValueType::F32 => {}
+            _ => ops.extend(["bxor=", "bor=", "band=", "gcd="]),
+        }
+        let op = *self.random.pick(&ops);
+        let value = match self.random.chance(50) {
+            true => terms.join(" * "),
+            false => self.joined(terms),
+        };
+        let mut text = format!("{left} {op} {value}");
+        if self.random.chance(20) && !self.used.is_empty() {
+            text.push_str(&format!(" if {}", self.restriction()));
+        }
+        text
+    }
+
+    /// An access to what an earlier statement wrote: by the same indices, or by others.
+    fn again(&mut self, name: &str, rank: usize, left: &str) -> String {
+        match self.random.chance(65) {
+            true => {
+                let names = left.split(|c: char| !c.is_alphanumeric() && c != '_').skip(1);
+                for index in names.filter(|n| self.extents.contains_key(*n)) {
+                    if !self.used.iter().any(|used| used == index) {
+                        self.used.push(index.to_string());
+                    }
+                }
+                left.to_string()
+            }
+            false => {
+                let subscripts: Vec<String> = (0..rank).map(|_| self.index()).collect();
+                format!("{name}[{}]", subscripts.join(","))
+            }
+        }
     }
 
     fn used_index(&mut self) -> String {

@@ -84,7 +84,7 @@ pub fn code(study: &Study, plans: &HashMap<usize, &Proved<Plan>>) -> Body {
         assert!(statement.choose(k, &plan.template.name), "{plan} is not proved");
     }
     let mut prover = Z3Prover::new().with_any_model();
-    let loops = loops::build(&[statement], None);
+    let loops = loops::build(&[statement], None, &loops::Sequence::default());
     let codes = realise::templates(&loops, &mut prover).unwrap_or_else(|e| panic!("{e:#?}"));
     let body = realise::declare(&[&study.space], IndexWidth::U32, false, None);
     let mut path = Path::new(&study.space.theory, &mut prover);

@@ -399,8 +399,10 @@ impl Walker<'_, '_> {
 
     fn not_negative(&mut self, e: &Expr) {
         let forms = self.meaning(|m| m.at_least(e));
-        let shown = forms.iter().any(|a| self.path.proves(&Formula::le(Affine::zero(), a.clone())))
-            || self.meaning(|m| m.arith(e)).is_some_and(|a| self.path.is_natural(&a));
+        let claim = |a: &Affine| Formula::le(Affine::zero(), a.clone());
+        let shown = forms.iter().any(|a| self.path.proves(&claim(a)))
+            || self.meaning(|m| m.arith(e)).is_some_and(|a| self.path.is_natural(&a))
+            || forms.iter().any(|a| self.path.imply(&neighbours(a), &claim(a)));
         if !shown {
             let text = self.body.print_expr(e);
             self.wrong.push(format!("`{text}` is not negative"));
@@ -469,6 +471,29 @@ impl Walker<'_, '_> {
         }) && !array.shape.is_empty()
             || array.shape.is_empty() && load.subscripts == [Expr::int(0)]
     }
+}
+
+/// Something that always holds of the elements beside those that a form reads, and of the first: the code may
+/// not read them, though laws relate them.
+fn neighbours(a: &Affine) -> Vec<Formula> {
+    let mut out = Vec::new();
+    a.visit_calls(&mut |call| {
+        for k in 0..call.args.len() {
+            let own = &call.args[k];
+            let one = || Affine::constant(1);
+            for arg in [own.clone() - one(), own.clone() + one(), Affine::zero()] {
+                let mut args = call.args.clone();
+                args[k] = arg;
+                let element = Affine::call(call.array.clone(), args);
+                let zero = Affine::zero();
+                out.push(Formula::or([
+                    Formula::lt(element.clone(), zero.clone()),
+                    Formula::le(zero, element),
+                ]));
+            }
+        }
+    });
+    out
 }
 
 /// Makes the differences that a natural number is, or is the least or greatest of, zero where they would

@@ -374,7 +374,7 @@ impl<'b, 'a> Machine<'b, 'a> {
     }
 
     fn allocate(&mut self, array: ArrayId, fill: &'b Expr) -> Result<(), Fault> {
-        let fill = self.unsigned(fill)?;
+        let fill = self.expr(fill)?;
         let mut len: usize = 1;
         for extent in &self.body.arr(array).shape {
             let extent = self.unsigned(extent)?;
@@ -384,7 +384,15 @@ impl<'b, 'a> Machine<'b, 'a> {
         for _ in 0..len {
             self.step()?;
         }
-        self.arrays[array.index()] = Storage::Positions(vec![fill; len]);
+        self.arrays[array.index()] = match fill {
+            Value::Number(x) => Storage::Written(x.repeated(len)),
+            Value::Unsigned(x) => Storage::Positions(vec![x; len]),
+            _ => {
+                return Err(
+                    ill_formed("an array is filled with something else than it holds").into()
+                );
+            }
+        };
         Ok(())
     }
 

@@ -93,7 +93,7 @@ impl<'b> Interpreter<'b> {
         let mut out = IndexMap::new();
         for ((_, array), storage) in self.body.arrays().zip(machine.into_arrays()) {
             match storage {
-                Storage::Written(values) => {
+                Storage::Written(values) if array.origin.is_written() => {
                     out.insert(array.name.clone(), values);
                 }
                 Storage::Positions(list) if array.origin == Origin::Grown => {

@@ -21,6 +21,7 @@ mod nodes;
 mod result;
 mod sizes;
 mod state;
+mod temporaries;
 mod values;
 
 pub use sizes::size;
@@ -59,7 +60,7 @@ pub fn declare(
     }
     let mut seen: Vec<&Name> = Vec::new();
     for o in &space.operands {
-        if seen.contains(&&o.tensor) {
+        if seen.contains(&&o.tensor) || !o.is_given() {
             continue;
         }
         seen.push(&o.tensor);
@@ -135,12 +136,17 @@ pub fn realise(
         ranges: FxHashMap::default(),
         states: FxHashMap::default(),
         assembly: None,
+        elements: Vec::new(),
+        allocated: Vec::new(),
+        within_loops: 0,
     };
     let mut block = Vec::new();
     if let Some((assembled, op)) = assembled {
         realiser.begin_result(assembled, op, &mut block)?;
     }
-    block.extend(realiser.block(&loops.body)?);
+    let all = realiser.block(&loops.body)?;
+    block.append(&mut realiser.allocated);
+    block.extend(all);
     realiser.end_result(&mut block);
     realiser.body.block.extend(block);
     Ok(realiser.body)
@@ -176,6 +182,11 @@ pub(super) struct Realiser<'a, 'p> {
     states: FxHashMap<SearchId, state::State>,
     /// The result, if it is assembled.
     assembly: Option<result::Assembly>,
+    /// Temporaries of one element.
+    elements: Vec<(Place, VarId)>,
+    /// Arrays of temporaries that begin inside loops.
+    allocated: Block,
+    within_loops: usize,
 }
 
 impl Realiser<'_, '_> {

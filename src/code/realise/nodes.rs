@@ -5,7 +5,7 @@ use super::super::meaning::Meaning;
 use super::{Realiser, guarded};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Atom, Constraint, Formula, Name};
-use crate::loops::{self, Among, Loop, Node, Place, Skip, Update, updates};
+use crate::loops::{self, Among, Loop, Node, Place, Skip, Update, begun, updates};
 use crate::scan::Range;
 
 /// A lookup has its own name.
@@ -32,7 +32,9 @@ impl Realiser<'_, '_> {
     pub(super) fn apart<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let env = self.env.clone();
         let (depth, loaded, hoisted) = (self.path.depth(), self.loaded.len(), self.hoisted.len());
+        let elements = self.elements.len();
         let result = f(self);
+        self.elements.truncate(elements);
         self.path.leave_to(depth);
         self.loaded.truncate(loaded);
         self.hoisted.truncate(hoisted);
@@ -90,10 +92,12 @@ impl Realiser<'_, '_> {
                 let gathered = self.gather(&u.target, value);
                 out.extend(gathered);
             }
+            Node::Begin(b) => self.begin(b, out),
             Node::Update(u) => {
                 let value = self.computed(&u.value)?;
                 let sum = self.sums.iter().find(|(place, _)| *place == u.target);
-                out.push(match (sum.map(|(_, var)| *var), u.op.is_sum()) {
+                let variable = sum.map(|(_, var)| *var).or(self.single(&u.target));
+                out.push(match (variable, u.op.is_sum()) {
                     (Some(var), _) => self.combine_into(&u.op, var, value),
                     (None, true) => self.store(&u.target, value),
                     (None, false) => {
@@ -209,10 +213,14 @@ impl Realiser<'_, '_> {
     fn for_loop(&mut self, l: &Loop, chunk: Option<(VarId, VarId)>) -> Result<Block> {
         let mut out = Vec::new();
         let inside = updates(&l.body);
+        // What begins inside is not there before.
+        let begun: Vec<&Name> = begun(&l.body).into_iter().map(|b| &b.array).collect();
         let hoisted = self.hoisted.len();
         for u in &inside {
             for place in u.elements() {
-                if self.is_bound(place) && !self.hoisted.iter().any(|(p, _)| p == place) {
+                let known = self.hoisted.iter().any(|(p, _)| p == place);
+                let known = known || begun.contains(&&place.array) || self.single(place).is_some();
+                if self.is_bound(place) && !known {
                     let load = self.place(place);
                     if !self.is_inside(&load) {
                         continue;
@@ -229,6 +237,8 @@ impl Realiser<'_, '_> {
         for u in &inside {
             let new = self.assembly.is_none()
                 && !targets.contains(&u.target)
+                && !begun.contains(&&u.target.array)
+                && self.single(&u.target).is_none()
                 && !self.sums.iter().any(|(p, _)| *p == u.target);
             if new && self.is_bound(&u.target) {
                 let element = self.place(&u.target);
@@ -237,13 +247,17 @@ impl Realiser<'_, '_> {
                 }
             }
         }
-        let adds = inside.iter().all(|u| u.op.is_sum());
+        let adds = |array: &Name| {
+            inside.iter().filter(|u| u.target.array == *array).all(|u| u.op.is_sum())
+        };
         // An element that has two names would be written twice, each time without what the other combined;
         // sums are added.
-        if !adds && inside.iter().any(|u| u.target != inside[0].target) {
-            targets.clear();
-        }
-        if let ([update], true, true) = (inside.as_slice(), adds, self.gathers_one_element())
+        targets.retain(|target| {
+            let other = |u: &&Update| u.target.array == target.array && u.target != *target;
+            adds(&target.array) || !inside.iter().any(|u| other(&&**u))
+        });
+        if let ([update], true) = (inside.as_slice(), self.gathers_one_element())
+            && update.op.is_sum()
             && let Some(code) = self.unrolled(l, &update.target, chunk)?
         {
             let (lo, hi) = self.range(&l.range, false);
@@ -252,9 +266,11 @@ impl Realiser<'_, '_> {
             self.hoisted.truncate(hoisted);
             return Ok(out);
         }
-        if let ([target], [_]) = (targets.as_slice(), inside.as_slice())
-            && adds
-            && let Some(code) = self.unrolled(l, target, chunk)?
+        if let [update] = inside.as_slice()
+            && (targets.as_slice() == [update.target.clone()]
+                || self.single(&update.target).is_some())
+            && update.op.is_sum()
+            && let Some(code) = self.unrolled(l, &update.target, chunk)?
         {
             out.extend(code);
             self.hoisted.truncate(hoisted);
@@ -263,9 +279,9 @@ impl Realiser<'_, '_> {
         let before = self.sums.len();
         for target in &targets {
             let ty = self.element_type(target);
-            let name = if adds { "sum" } else { "combined" };
+            let name = if adds(&target.array) { "sum" } else { "combined" };
             // A sum is added to the element; what is combined otherwise begins with it.
-            let value = match adds {
+            let value = match adds(&target.array) {
                 true => Expr::zero(ty),
                 false => Expr::Load(self.place(target)),
             };
@@ -282,7 +298,10 @@ impl Realiser<'_, '_> {
         let var = self.bind(&l.var, if signed { Type::Signed } else { Type::Unsigned });
         let facts = self.range_facts(&l.range, var);
         self.enter(&facts);
-        let mut body = self.block(&l.body)?;
+        self.within_loops += 1;
+        let body = self.block(&l.body);
+        self.within_loops -= 1;
+        let mut body = body?;
         if let Some(skip) = &l.skip {
             let (mut guard, condition) = self.tile_guard(skip);
             guard.push(Stmt::If { condition, then: body, otherwise: Vec::new() });
@@ -294,7 +313,7 @@ impl Realiser<'_, '_> {
         out.push(Stmt::For { var, lo, hi, body });
         let sums: Vec<(Place, VarId)> = self.sums.drain(before..).collect();
         for (target, sum) in sums {
-            out.push(match adds {
+            out.push(match adds(&target.array) {
                 true => self.store(&target, Expr::Var(sum)),
                 false => {
                     let place = self.place(&target);
@@ -386,9 +405,12 @@ impl Realiser<'_, '_> {
         let sum = Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty }));
         let total = self.body.variable("sum", Type::Value(ty));
         let mut out = vec![Stmt::Let { var: total, mutable: false, value: sum }];
-        match self.assembly.is_some() {
-            true => out.extend(self.gather(target, Expr::Var(total))),
-            false => out.push(self.store(target, Expr::Var(total))),
+        match (self.assembly.is_some(), self.single(target)) {
+            (true, _) => out.extend(self.gather(target, Expr::Var(total))),
+            (false, Some(var)) => {
+                out.push(Stmt::Assign { var, op: Assign::Add, value: Expr::Var(total) });
+            }
+            (false, None) => out.push(self.store(target, Expr::Var(total))),
         }
         Ok(Some(out))
     }

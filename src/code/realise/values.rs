@@ -29,8 +29,9 @@ impl Realiser<'_, '_> {
     pub(super) fn computed(&mut self, value: &Tree<Term>) -> Result<Expr> {
         Ok(match value {
             Tree::Leaf(Term::Element(place)) => {
-                match self.hoisted.iter().find(|(p, _)| p == place) {
-                    Some((_, var)) => Expr::Var(*var),
+                let hoisted = self.hoisted.iter().find(|(p, _)| p == place);
+                match hoisted.map(|(_, var)| *var).or(self.single(place)) {
+                    Some(var) => Expr::Var(var),
                     None => Expr::Load(self.place(place)),
                 }
             }
@@ -78,6 +79,11 @@ impl Realiser<'_, '_> {
 
     /// The type of the elements of an array of values.
     pub(super) fn element_type(&self, place: &Place) -> ValueType {
+        if let Some(var) = self.single(place)
+            && let Type::Value(ty) = self.body.var(var).ty
+        {
+            return ty;
+        }
         match self.body.arr(self.array_of(&place.array)).element {
             Element::Value(ty) => ty,
             other => unreachable!("values are in an array of {}", other.rust_name()),

@@ -165,7 +165,7 @@ fn each_error_has_its_message_and_place() {
             15..18,
         ),
         ("y[i] = x[i] if i $ 4", "unexpected character `$`", 17..18),
-        ("y = a; z = b", "unexpected character `;`", 5..6),
+        ("y = a;; z = b", "expected the output tensor, found `;`", 6..7),
         ("y = a ! b", "unexpected character `!`", 6..7),
         ("y = é", "unexpected character `é`", 4..6),
         ("y[i'] = x[i']", "unexpected character `\\'`", 3..4),

@@ -1,0 +1,110 @@
+//! Several statements as one kernel.
+//!
+//! A kernel has one output, which its last statement writes. What the others write are temporaries: they
+//! are there before they are read, all their elements are stored, and nobody else sees them.
+
+use super::assemble::sparse_result;
+use super::layouts::Layouts;
+use super::request::Request;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::Name;
+use crate::iterspace::{Operand, Role};
+use crate::loops::{Sequence, Statement, Temporary, begun, build, sharing};
+use crate::program::Program;
+use crate::prover::Prover;
+
+/// Refuses what one kernel does not do.
+pub(super) fn refuse_sequence(
+    request: &Request,
+    program: &Program,
+    layouts: &Layouts,
+) -> Result<()> {
+    let all = program.assignments()?;
+    if all.len() < 2 {
+        return Ok(());
+    }
+    let refused = |what: String, place: std::ops::Range<usize>| {
+        Err(Diagnostic::new(Code::Program, what)
+            .at(place, "here")
+            .within("<expression>", &program.text)
+            .help("give each statement a kernel of its own; `siskin run` does so by itself"))
+    };
+    let temporaries = program.temporaries();
+    let output = &program.output()?.tensor;
+    for (k, assignment) in all.iter().enumerate() {
+        let (written, place) = (&assignment.output.tensor, assignment.output.span.clone());
+        if written != output && !temporaries.contains(written) {
+            let what = format!("a kernel has one output, here `{output}` and `{written}`");
+            return refused(what, place);
+        }
+        let before = || all[..=k].iter().flat_map(|a| a.value.accesses());
+        if let Some(read) = before().find(|read| read.tensor == *written) {
+            let what = format!("`{written}` is read before it is written");
+            return refused(what, read.span.clone());
+        }
+        if temporaries.contains(written) && !layouts.is_dense(written) {
+            let name = &layouts.composed[written].name;
+            return refused(format!("the temporary `{written}` has the layout `{name}`"), place);
+        }
+    }
+    let place = program.output()?.span.clone();
+    match () {
+        () if layouts.result.is_some() => {
+            refused(format!("`{output}` is assembled from several statements"), place)
+        }
+        () if request.threads > 1 => {
+            refused("several statements run on several threads".to_string(), place)
+        }
+        () => Ok(()),
+    }
+}
+
+/// How the statements follow each other.
+pub(super) fn sequence(
+    program: &Program,
+    statements: &[Statement],
+    prover: &mut dyn Prover,
+) -> Result<Sequence> {
+    let mut temporaries: Vec<Temporary> = Vec::new();
+    for assignment in program.assignments()? {
+        let known = |name: &Name| temporaries.iter().any(|t| t.tensor == *name);
+        let tensor = &assignment.output.tensor;
+        let operands = &statements[0].space.operands;
+        let own = |o: &&Operand| o.role == Role::Temporary && o.tensor == *tensor;
+        if let Some(o) = operands.iter().find(own).filter(|_| !known(tensor)) {
+            let remedy = "give it a kernel of its own, with an initial value";
+            let value = assignment.op.combines()?.beginning(o.value_type);
+            temporaries.push(Temporary {
+                tensor: tensor.clone(),
+                array: o.value_array.clone(),
+                shape: o.value_shape.clone(),
+                value: value.map_err(|e| e.help(remedy))?,
+            });
+        }
+    }
+    Ok(Sequence { shared: sharing(statements, prover), temporaries })
+}
+
+/// Refuses temporaries that would be mostly zero, unless they shrink: entries are fewer.
+pub(super) fn refuse_waste(
+    request: &Request,
+    statements: &[Statement],
+    sequence: &Sequence,
+) -> Result<()> {
+    let loops = build(statements, None, sequence);
+    let begun = begun(&loops.body);
+    for temporary in &sequence.temporaries {
+        let own = |s: &&Statement| s.space.output().tensor == temporary.tensor;
+        let written: Vec<Statement> = statements.iter().filter(own).cloned().collect();
+        let whole = begun.iter().any(|b| b.array == temporary.array && !b.shape.is_empty());
+        if written.is_empty() || !whole {
+            continue;
+        }
+        if sparse_result(request, &temporary.tensor, &written)?.is_some() {
+            let what = format!("most elements of the temporary `{}` are zero", temporary.tensor);
+            return Err(Diagnostic::new(Code::Space, what)
+                .help("give each statement a kernel of its own; `siskin run` does so by itself"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Which loops statements share that run one after the other.
+//!
+//! Two of them share a loop if it is proved that what the one reads or writes of an element that the other
+//! writes happens in the same iteration.
+
+use super::build::joined;
+use super::join::nested_loops;
+use super::sequence::steps;
+use super::statement::Statement;
+use crate::formula::Name;
+use crate::iterspace::{Keyed, in_one_iteration};
+use crate::prover::Prover;
+use crate::scan::Range;
+
+/// Which loops the steps share: as many as proofs allow.
+pub fn sharing(statements: &[Statement], prover: &mut dyn Prover) -> Vec<usize> {
+    let steps = steps(statements);
+    let mut out: Vec<usize> = Vec::new();
+    for k in 1..steps.len() {
+        // Those that the steps before share among themselves are shared by all of them.
+        let first = (0..k).rev().find(|m| *m == 0 || out[m - 1] == 0).unwrap_or(0);
+        let around = (first..k - 1).map(|m| out[m]).min().unwrap_or(usize::MAX);
+        let mut depth = 0;
+        while depth < around && (first..k).all(|m| may_share(steps[m], steps[k], depth + 1, prover))
+        {
+            depth += 1;
+        }
+        out.push(depth);
+    }
+    out
+}
+
+/// Whether two steps may share so many outer loops.
+fn may_share(
+    earlier: &[Statement],
+    later: &[Statement],
+    depth: usize,
+    prover: &mut dyn Prover,
+) -> bool {
+    let (Some(own), Some(others)) = (outer_loops(earlier, depth), outer_loops(later, depth)) else {
+        return false;
+    };
+    if own.iter().zip(&others).any(|((_, range), (_, other))| range != other) {
+        return false;
+    }
+    let names = |loops: &[(Name, Range)]| loops.iter().map(|(n, _)| n.clone()).collect();
+    let (own, others): (Vec<Name>, Vec<Name>) = (names(&own), names(&others));
+    earlier.iter().all(|a| {
+        let target = a.space.output();
+        let from = Keyed { space: &a.space, loops: own.clone(), key: target.subscripts.clone() };
+        later.iter().all(|b| {
+            let reads = b.space.operands.iter().enumerate().filter(|(k, o)| {
+                o.tensor == target.tensor && (b.space.reads(*k) || *k == b.space.target)
+            });
+            reads.map(|(_, o)| o).all(|o| {
+                let (loops, key) = (others.clone(), o.subscripts.clone());
+                in_one_iteration(&from, &Keyed { space: &b.space, loops, key }, prover)
+            })
+        })
+    })
+}
+
+/// The outer loops of a step, if all its statements have them.
+fn outer_loops(step: &[Statement], depth: usize) -> Option<Vec<(Name, Range)>> {
+    let loops = joined(step, false);
+    let found = nested_loops(&loops, depth)?;
+    let dims: Vec<Vec<Name>> = step.iter().map(|s| s.space.dimensions()).collect();
+    let everywhere = |n: &Name| dims.iter().all(|dims| dims.contains(n));
+    found.iter().all(|(n, _)| everywhere(n)).then_some(found)
+}
