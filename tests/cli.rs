@@ -19,6 +19,8 @@ mod malformed;
 mod memory;
 #[path = "cli/results.rs"]
 mod results;
+#[path = "cli/sequences.rs"]
+mod sequences;
 #[path = "cli/signals.rs"]
 mod signals;
 #[path = "cli/stages.rs"]

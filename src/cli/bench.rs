@@ -21,7 +21,7 @@ use super::{run, shown};
 #[derive(Args)]
 #[command(after_help = include_str!("examples/bench.txt"))]
 pub struct Bench {
-    /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]'
+    /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]', or several with `;` between them
     expression: String,
     #[command(flatten)]
     tensors: TensorOptions,
@@ -71,7 +71,7 @@ impl Bench {
         }
         let kernel = self.options.kernel(&self.expression)?;
         let program = kernel.program()?;
-        program.assignment()?;
+        program.assignments()?;
         let wish = OutputWish::parse(&self.output, &program)?;
         wish.without_file("bench")?;
         let inputs = data::inputs(&program, &self.tensors, &self.options, &IndexMap::new())?;

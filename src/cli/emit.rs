@@ -19,7 +19,7 @@ use super::{data, finds, run, standard};
 #[derive(Args)]
 #[command(after_help = include_str!("examples/emit.txt"))]
 pub struct Emit {
-    /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]'
+    /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]', or several with `;` between them
     expression: String,
     #[command(flatten)]
     tensors: TensorOptions,

@@ -17,13 +17,14 @@ use super::options::KernelOptions;
 use super::output::Output;
 use super::smt::Recorder;
 use super::tensors::{OutputWish, TensorOptions};
-use super::{emit, finds, loops, stories};
+use super::{emit, finds, fused, loops, stories};
 
 /// Print what the stages of the compiler make of a statement
 #[derive(Args)]
 #[command(after_help = include_str!("examples/explain.txt"))]
 pub struct Explain {
-    /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]', or the code of a diagnostic, e.g. S0103
+    /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]', or several with `;` between them; or the
+    /// code of a diagnostic, e.g. S0103
     expression: String,
     #[command(flatten)]
     tensors: TensorOptions,
@@ -177,6 +178,7 @@ fn summary(planned: &Planned, module: &Module) -> String {
         };
         out.push_str(&format!("loops over {}{looked}{only}\n", dims.join(", ")));
     }
+    out.push_str(&fused::text(planned));
     out.extend(planned.assembled().map(|a| format!("{}\n", assembled(a))));
     let mut searches = 0;
     for (_, find, plan) in finds::chosen(planned) {

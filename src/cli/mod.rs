@@ -14,6 +14,7 @@ mod destination;
 mod emit;
 mod explain;
 mod finds;
+mod fused;
 mod generated;
 mod layouts;
 mod log;

@@ -128,7 +128,8 @@ pub fn whole(all: &Wish, steps: &[Step]) -> Result<Option<Step>> {
     let Ok(program) = all.options.kernel(&all.expression)?.program() else { return Ok(None) };
     let temporaries = program.temporaries();
     let named = |text: &String| temporaries.iter().any(|t| **t == *before_equals(text));
-    let shown = all.tensors.tensors.iter().chain(&all.output).any(named);
+    let own = all.tensors.tensors.iter().chain(&all.tensors.formats).chain(&all.output);
+    let shown = own.into_iter().any(named);
     let results: Vec<&Step> = steps.iter().filter(|s| !temporaries.contains(&s.output)).collect();
     let (Some(last), false) = (steps.last(), shown) else { return Ok(None) };
     // A temporary that is read again after it was written is updated.

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::formula::{Affine, Arith, Formula, Products};
+use crate::formula::{Affine, Arith, Call, Formula, Products};
 use crate::prover::Prover;
 use crate::theory::{Known, Theory};
 
@@ -74,6 +74,19 @@ impl<'p> Path<'p> {
             frame.answers.insert(claim.clone(), answer);
         }
         answer
+    }
+
+    /// The calls that the facts mention.
+    pub fn calls(&self) -> Vec<Call> {
+        let mut out: Vec<Call> = Vec::new();
+        for fact in self.frames.iter().flat_map(|frame| &frame.facts) {
+            fact.visit_calls(&mut |call| {
+                if !out.contains(call) {
+                    out.push(call.clone());
+                }
+            });
+        }
+        out
     }
 
     /// Whether what is known and `lemmas` imply the claim.

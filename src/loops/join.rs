@@ -49,14 +49,14 @@ pub(super) fn follow(
     loops: &mut Loops,
     blocks: Vec<Block>,
     statements: &[Statement],
-    shared: &[usize],
+    shared: &[Vec<Name>],
 ) {
     let mut taken = taken(statements);
     blocks.iter().for_each(|block| taken.extend(binds(block)));
     let several = blocks.len() > 1;
     let mut out: Vec<Block> = Vec::new();
     for (k, block) in blocks.into_iter().enumerate() {
-        let depth = if k == 0 { 0 } else { shared.get(k - 1).copied().unwrap_or(0) };
+        let depth = if k == 0 { 0 } else { shared.get(k - 1).map_or(0, Vec::len) };
         let finds = loops.finds.clone();
         let both = out.last().cloned().filter(|_| depth > 0).and_then(|before| {
             let apart = told_apart(loops, &before, &block, k + 1, &mut taken);

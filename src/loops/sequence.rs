@@ -23,8 +23,9 @@ use crate::operators::Value;
 /// How statements follow each other.
 #[derive(Clone, Debug, Default)]
 pub struct Sequence {
-    /// For every statement but the first, the number of outer loops that it shares with the one before.
-    pub shared: Vec<usize>,
+    /// For every statement but the first, the outer loops that it shares with the one before, as that calls
+    /// them.
+    pub shared: Vec<Vec<Name>>,
     pub temporaries: Vec<Temporary>,
 }
 

@@ -12,20 +12,21 @@ use crate::iterspace::{Keyed, in_one_iteration};
 use crate::prover::Prover;
 use crate::scan::Range;
 
-/// Which loops the steps share: as many as proofs allow.
-pub fn sharing(statements: &[Statement], prover: &mut dyn Prover) -> Vec<usize> {
+/// The loops that each step shares with the one before: as many as proofs allow.
+pub fn sharing(statements: &[Statement], prover: &mut dyn Prover) -> Vec<Vec<Name>> {
     let steps = steps(statements);
-    let mut out: Vec<usize> = Vec::new();
+    let mut out: Vec<Vec<Name>> = Vec::new();
     for k in 1..steps.len() {
-        // Those that the steps before share among themselves are shared by all of them.
-        let first = (0..k).rev().find(|m| *m == 0 || out[m - 1] == 0).unwrap_or(0);
-        let around = (first..k - 1).map(|m| out[m]).min().unwrap_or(usize::MAX);
+        // What those before share among themselves is shared by all of them.
+        let first = (0..k).rev().find(|m| *m == 0 || out[m - 1].is_empty()).unwrap_or(0);
+        let around = (first..k - 1).map(|m| out[m].len()).min().unwrap_or(usize::MAX);
         let mut depth = 0;
         while depth < around && (first..k).all(|m| may_share(steps[m], steps[k], depth + 1, prover))
         {
             depth += 1;
         }
-        out.push(depth);
+        let shared = outer_loops(steps[first], depth).unwrap_or_default();
+        out.push(shared.into_iter().map(|(name, _)| name).collect());
     }
     out
 }

@@ -197,6 +197,36 @@ pub(super) fn wrong(message: impl Into<String>, span: Range<usize>) -> Box<Diagn
     Diagnostic::new(Code::Program, message).at(span, "here")
 }
 
+/// Loops one after the other may have one index; nothing else is bound twice. `seen` are the names so far,
+/// with whether each is a loop's.
+fn verify_bound_once<'a>(
+    stmt: &'a Stmt,
+    around: &mut Vec<&'a Name>,
+    seen: &mut Vec<(&'a Name, bool)>,
+) -> Result<()> {
+    let bound = match stmt {
+        Stmt::Loop(l) => Some((&l.index, true, &l.span)),
+        Stmt::Let(l) => Some((&l.name, false, &l.span)),
+        _ => None,
+    };
+    if let Some((name, is_loop, place)) = bound {
+        let apart = |(other, of_loop): &(&Name, bool)| *other != name || (is_loop && *of_loop);
+        if around.contains(&name) || !seen.iter().all(apart) {
+            return Err(wrong(format!("`{name}` is bound twice"), place.0.clone())
+                .help("give loops inside each other, and every `let`, names of their own"));
+        }
+        seen.push((name, is_loop));
+        around.push(name);
+    }
+    for inner in stmt.blocks().into_iter().flatten() {
+        verify_bound_once(inner, around, seen)?;
+    }
+    if bound.is_some() {
+        around.pop();
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -345,34 +375,4 @@ mod tests {
             }
         }
     }
-}
-
-/// Loops one after the other may have one index; nothing else is bound twice. `seen` are the names so far,
-/// with whether each is a loop's.
-fn verify_bound_once<'a>(
-    stmt: &'a Stmt,
-    around: &mut Vec<&'a Name>,
-    seen: &mut Vec<(&'a Name, bool)>,
-) -> Result<()> {
-    let bound = match stmt {
-        Stmt::Loop(l) => Some((&l.index, true, &l.span)),
-        Stmt::Let(l) => Some((&l.name, false, &l.span)),
-        _ => None,
-    };
-    if let Some((name, is_loop, place)) = bound {
-        let apart = |(other, of_loop): &(&Name, bool)| *other != name || (is_loop && *of_loop);
-        if around.contains(&name) || !seen.iter().all(apart) {
-            return Err(wrong(format!("`{name}` is bound twice"), place.0.clone())
-                .help("give loops inside each other, and every `let`, names of their own"));
-        }
-        seen.push((name, is_loop));
-        around.push(name);
-    }
-    for inner in stmt.blocks().into_iter().flatten() {
-        verify_bound_once(inner, around, seen)?;
-    }
-    if bound.is_some() {
-        around.pop();
-    }
-    Ok(())
 }

@@ -23,7 +23,7 @@ use crate::code::meaning::Meaning;
 use crate::code::path::Path;
 use crate::code::visit::{Part, visit};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::formula::{Affine, Constraint, Formula, Name};
+use crate::formula::{Affine, Call, Constraint, Formula, Name};
 
 /// An array access of the generated code, and whether it is proved to be in bounds. Accesses without
 /// a proof keep their test.
@@ -402,11 +402,17 @@ impl Walker<'_, '_> {
         let claim = |a: &Affine| Formula::le(Affine::zero(), a.clone());
         let shown = forms.iter().any(|a| self.path.proves(&claim(a)))
             || self.meaning(|m| m.arith(e)).is_some_and(|a| self.path.is_natural(&a))
-            || forms.iter().any(|a| self.path.imply(&neighbours(a), &claim(a)));
+            || self.is_natural_by_neighbours(&forms);
         if !shown {
             let text = self.body.print_expr(e);
             self.wrong.push(format!("`{text}` is not negative"));
         }
+    }
+
+    fn is_natural_by_neighbours(&mut self, forms: &[Affine]) -> bool {
+        let lemmas = neighbours(&self.path.calls());
+        let claim = |a: &Affine| Formula::le(Affine::zero(), a.clone());
+        !lemmas.is_empty() && forms.iter().any(|a| self.path.imply(&lemmas, &claim(a)))
     }
 
     fn place(&mut self, load: &mut Load) {
@@ -473,11 +479,11 @@ impl Walker<'_, '_> {
     }
 }
 
-/// Something that always holds of the elements beside those that a form reads, and of the first: the code may
-/// not read them, though laws relate them.
-fn neighbours(a: &Affine) -> Vec<Formula> {
+/// Something that always holds of the elements beside those that are read, and of the first: the code may not
+/// read them, though laws relate them.
+fn neighbours(calls: &[Call]) -> Vec<Formula> {
     let mut out = Vec::new();
-    a.visit_calls(&mut |call| {
+    for call in calls {
         for k in 0..call.args.len() {
             let own = &call.args[k];
             let one = || Affine::constant(1);
@@ -492,7 +498,7 @@ fn neighbours(a: &Affine) -> Vec<Formula> {
                 ]));
             }
         }
-    });
+    }
     out
 }
 

@@ -1,0 +1,68 @@
+//! Several statements: as one kernel where that can be, else one after the other, with one result.
+
+use crate::sandbox::Sandbox;
+
+const MATRIX: &str =
+    "%%MatrixMarket matrix coordinate real general\n3 4 5\n1 1 1\n1 3 2\n2 2 3\n3 1 4\n3 4 5\n";
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file("a.mtx", MATRIX);
+    sandbox
+}
+
+#[test]
+fn one_kernel_and_several_give_one_result() {
+    let sandbox = sandbox();
+    let statements = "T[i] = A[i,j]; y[j] = A[i,j] * T[i]";
+    let run = |more: &[&str]| {
+        let mut arguments = vec!["run", statements, "-t", "A=a.mtx:csr", "--json"];
+        arguments.extend(more);
+        sandbox.json(&arguments)
+    };
+    let one = run(&[]);
+    assert!(one["kernel"].as_str().unwrap().contains("T[i] = A[i,j]; y[j]"), "{one}");
+    // 3 * 1 + 9 * 4, 3 * 3, 3 * 2, 9 * 5
+    assert_eq!((&one["output"]["sum"], &one["output"]["nonzero"]), (&99.0.into(), &4.into()));
+    for more in [&["--order", "i"][..], &["-f", "T=sparse"], &["--threads", "2"]] {
+        let several = run(more);
+        assert!(!several["kernel"].as_str().unwrap().contains("T[i] = A[i,j];"), "{more:?}");
+        assert_eq!(several["output"]["sum"], 99.0, "{more:?}");
+    }
+    let written = run(&["-o", "T=t.mtx", "-o", "y.mtx"]);
+    assert_eq!(written["statements"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn explain_says_what_statements_share() {
+    let sandbox = sandbox();
+    let text = sandbox.done(&[
+        "explain",
+        "T[i] = A[i,j] * x[j]; s = T[i] * T[i]; y[i] = T[i] / s",
+        "-f",
+        "A=csr",
+        "--stage",
+        "summary",
+    ]);
+    for line in [
+        "statement 2 shares the loop over pA0 with 1",
+        "statement 3 runs after statement 2",
+        "T has I elements",
+        "s is one element at a time",
+    ] {
+        assert!(text.lines().any(|l| l == line), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_statement_is_said_of_it() {
+    let sandbox = sandbox();
+    for (code, statements, why) in [
+        ("S0202", "T[i] = A[i,j]; y[i] = T[i] * B[i]", "tensor `B` is not given"),
+        ("S0201", "T[i] = A[i,j];; y[i] = T[i]", "a statement is empty"),
+        ("S0202", "T[i] = A[i,j]; y[i] = T[i,i]", "`T`"),
+    ] {
+        let said = sandbox.refused(code, &["run", statements, "-t", "A=a.mtx:csr"]);
+        assert!(said.contains(why), "{said}");
+    }
+}

@@ -1,0 +1,140 @@
+//! Several statements as one kernel: which loops they share, what is left of temporaries, what they compute.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use siskin::formula::Name;
+use siskin::packing::{PackOptions, pack};
+use siskin::program::{Dense, Program, Types, interpret_typed, resolve};
+use siskin::tensor::{Entries, IndexData, ValueType, Values};
+use siskin::{Kernel, Layout, Tensor};
+
+/// Small whole numbers at some coordinates, so that sums are exact in any order.
+fn tensor(layout: &str, dims: &[usize]) -> (Tensor, Dense) {
+    let total: usize = dims.iter().product();
+    let at = |k: usize| -> Vec<usize> {
+        let mut rest = k;
+        let mut out: Vec<usize> = dims.iter().rev().map(|d| (rest % d, rest /= d).0).collect();
+        out.reverse();
+        out
+    };
+    let dense = |k: usize| if k * 7 % 5 < 2 { (1 + k * 3 % 4) as f64 } else { 0.0 };
+    let stored: Vec<usize> = (0..total).filter(|k| dense(*k) != 0.0).collect();
+    let column = |d: usize| IndexData::U32(stored.iter().map(|k| at(*k)[d] as u32).collect());
+    let values = Values::F64(stored.iter().map(|k| dense(*k)).collect());
+    let entries = Entries::new(dims.to_vec(), (0..dims.len()).map(column).collect(), values);
+    let layout = Arc::new(Layout::named_for_rank(layout, dims.len()).unwrap());
+    let packed = pack(&layout, &entries.unwrap(), &PackOptions::default()).unwrap();
+    let values = Values::F64((0..total).map(dense).collect());
+    (packed, Dense { dims: dims.to_vec(), values })
+}
+
+/// The tree of the loops, after the kernel has given the result of the interpreter.
+fn checked(statements: &str, tensors: &[(&str, &str, &[usize])]) -> String {
+    let mut kernel = Kernel::new(statements);
+    let mut packed: Vec<(&str, Tensor)> = Vec::new();
+    let mut dense: IndexMap<Name, Dense> = IndexMap::new();
+    for (name, layout, dims) in tensors {
+        let (stored, all) = tensor(layout, dims);
+        kernel = kernel.layout(name, layout);
+        packed.push((name, stored));
+        dense.insert(Name::from(*name), all);
+    }
+    let program = Program::parse(statements).unwrap();
+    let dims = dense.iter().map(|(n, t)| (n.clone(), t.dims.clone())).collect();
+    let extents = resolve(&program, &dims, &IndexMap::new()).unwrap();
+    let types = Types::all(ValueType::F64);
+    let expected = interpret_typed(&program, &dense, &types, &extents).unwrap();
+    let expected = &expected[&program.output().unwrap().tensor];
+    let compiled = kernel.compile().unwrap();
+    let result = compiled.run(packed.iter().map(|(n, t)| (*n, t))).unwrap();
+    assert!(expected.values.as_slice::<f64>().unwrap().iter().any(|x| *x != 0.0), "{statements}");
+    assert_eq!(*result.values(), expected.values, "{statements}");
+    compiled.planned().loops().to_string()
+}
+
+fn lines_with(tree: &str, what: &str) -> Vec<String> {
+    tree.lines().filter(|l| l.trim().starts_with(what)).map(str::to_string).collect()
+}
+
+#[test]
+fn a_temporary_of_shared_loops_is_one_element() {
+    let matrix: &[usize] = &[5, 6];
+    let tensors: [(&str, &str, &[usize]); 2] = [("A", "csr", matrix), ("x", "dense", &[6])];
+    for (statements, begins) in [
+        ("T[i] = A[i,j] * x[j]; y[i] = T[i] * T[i]", vec!["  begin val_T[] = 0.0"]),
+        ("T[i] = A[i,j] * x[j]; y[k] = T[k] * T[k]", vec!["  begin val_T[] = 0.0"]),
+        ("T[i] = A[i,j] * x[j]; y[j] = A[i,j] * T[i]", vec!["  begin val_T[] = 0.0"]),
+        ("T[i] max= A[i,j] * x[j]; y[i] = T[i] * T[i]", vec!["  begin val_T[] = -inf"]),
+        (
+            "T[i] = A[i,j] * x[j]; U[i] = T[i] + 1; y[i] = T[i] * U[i]",
+            vec!["  begin val_T[] = 0.0", "  begin val_U[] = 0.0"],
+        ),
+        // The sum is not known before its last term.
+        (
+            "T[i] = A[i,j] * x[j]; s = T[i]; y[i] = T[i] * s",
+            vec!["begin val_T[I] = 0.0", "begin val_s[] = 0.0"],
+        ),
+        // Each column needs all rows.
+        ("T[j] = A[i,j]; y[i] = A[i,j] * T[j]", vec!["begin val_T[J] = 0.0"]),
+    ] {
+        let used = tensors.iter().filter(|(name, ..)| statements.contains(&format!("{name}[")));
+        let tree = checked(statements, &used.copied().collect::<Vec<_>>());
+        let mut found = lines_with(&tree, "begin");
+        found.sort();
+        assert_eq!(found, begins, "{statements}\n{tree}");
+    }
+}
+
+#[test]
+fn a_temporary_keeps_the_dimensions_that_differ() {
+    let tensors: [(&str, &str, &[usize]); 2] = [("A", "csr", &[4, 5]), ("B", "csr", &[5, 6])];
+    let tree = checked("T[i,k] = A[i,j] * B[j,k]; y[i] = T[i,k] * T[i,k]", &tensors);
+    assert_eq!(lines_with(&tree, "begin"), ["  begin val_T[K] = 0.0"], "{tree}");
+    // The loops of the second are over `k` first.
+    let tree = checked("T[i,k] = A[i,j] * B[j,k]; y[k] = T[i,k]", &tensors);
+    assert_eq!(lines_with(&tree, "begin"), ["begin val_T[I, K] = 0.0"], "{tree}");
+    let tree = checked("T[i,k] = A[i,j] * B[j,k]; y[i] = T[i,k] * T[j,k]", &tensors);
+    assert_eq!(lines_with(&tree, "begin"), ["begin val_T[I, K] = 0.0"], "{tree}");
+}
+
+#[test]
+fn indices_of_one_name_that_run_along_other_dimensions_are_told_apart() {
+    let program = Program::parse("T[i] = A[i,j]; y[i] = T[j] * B[i,j]").unwrap();
+    assert_eq!(program.to_string(), "T[i] = A[i,j]; y[i_2] = T[j_2] * B[i_2,j_2]");
+    assert_eq!(Program::parse(&program.to_string()).unwrap(), program);
+    let tensors: [(&str, &str, &[usize]); 2] = [("A", "csr", &[4, 5]), ("B", "csr", &[3, 4])];
+    checked("T[i] = A[i,j]; y[i] = T[j] * B[i,j]", &tensors);
+    // They are one where tensors connect them.
+    let same = "T[i] = A[i,j] * x[j]; y[i] = T[i] * A[i,j]";
+    assert_eq!(Program::parse(same).unwrap().to_string(), same);
+}
+
+#[test]
+fn what_is_no_kernel_is_refused_with_the_reason() {
+    for (statements, layouts, message) in [
+        ("T[i] = A[i,j]; y[i] = A[i,j]", vec![], "a kernel has one output, here `y` and `T`"),
+        ("y[i] = x[i]; x[i] += y[i]", vec![], "`x` is read before it is written"),
+        ("T[i] = x[i]; y[i] = T[i]", vec![("T", "sparse")], "the temporary `T` has the layout"),
+        ("T[i] = x[i]; y[i] = T[i]", vec![("y", "sparse")], "`y` is assembled from several"),
+        ("T[i] = x[i]; y[i] = T[2*i]", vec![], "`T` is a temporary with other subscripts"),
+    ] {
+        let mut kernel = Kernel::new(statements);
+        for (name, layout) in layouts {
+            kernel = kernel.layout(name, layout);
+        }
+        let e = kernel.plan().expect_err(statements);
+        assert!(e.message.starts_with(message), "{statements}: {}", e.message);
+        assert!(e.help.is_some() && e.span.is_some(), "{statements}");
+    }
+    let several = Kernel::new("T[i] = x[i]; y[i] = T[i]").threads(2);
+    assert!(several.plan().unwrap_err().message.contains("several threads"));
+}
+
+#[test]
+fn a_temporary_that_is_given_is_refused() {
+    let (x, _) = tensor("dense", &[3]);
+    let compiled = Kernel::new("T[i] = x[i]; y[i] = T[i]").compile().unwrap();
+    let e = compiled.run([("x", &x), ("T", &x)]).unwrap_err();
+    assert!(e.message.contains("`T`"), "{}", e.message);
+}
