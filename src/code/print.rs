@@ -293,7 +293,12 @@ impl<'a> Printer<'a> {
                 self.arrays.insert(*array, name.clone());
                 let fill = self.expr_text(fill, 0);
                 let value = Doc::text(format!("vec![{fill}; {len}]"));
-                self.out.assignment(&format!("let mut {name} ="), &value);
+                // The type of a number that nothing else tells.
+                let ty = match declared.element {
+                    Element::Value(ty) if !self.notation => format!(": Vec<{}>", ty.rust_name()),
+                    _ => String::new(),
+                };
+                self.out.assignment(&format!("let mut {name}{ty} ="), &value);
             }
             Stmt::If { .. } | Stmt::Matches { all: false, .. } => self.branch("if ", stmt),
             Stmt::While { condition, invariants, body } => {

@@ -1,19 +1,38 @@
-//! Drops what has no use: `let x = e;` that nothing reads, and tests and loops around nothing.
+//! Drops what has no use: `let x = e;` that nothing reads, tests and loops around nothing, `mut`.
 //!
 //! Before → after: `let i = pA0; let j = crd_A[pA1]; sum += val_A[pA1];` becomes
 //! `sum += val_A[pA1];`.
 
 use rustc_hash::FxHashSet;
 
-use super::ir::{Block, Body, Expr, Stmt, VarId};
+use super::ir::{Block, Body, Expr, Stmt, Type, VarId};
 use super::used::Used;
+use super::visit::{Part, visit};
 
 impl Body {
     /// Drops statements without effect, from the inside out.
     pub fn drop_unused(&mut self) {
         let mut block = std::mem::take(&mut self.block);
         self.prune(&mut block, &FxHashSet::default());
+        let mut assigned = FxHashSet::default();
+        visit(&block, &mut |part| {
+            if let Part::Stmt(Stmt::Assign { var, .. }) = part {
+                assigned.insert(*var);
+            }
+        });
+        self.settle(&mut block, &assigned);
         self.block = block;
+    }
+
+    /// Numbers that nothing assigns are no longer mutable.
+    fn settle(&self, block: &mut Block, assigned: &FxHashSet<VarId>) {
+        for stmt in block {
+            if let Stmt::Let { var, mutable, .. } = stmt {
+                let is_number = matches!(self.var(*var).ty, Type::Value(_));
+                *mutable &= !is_number || assigned.contains(var);
+            }
+            stmt.parts_mut(&mut |_| {}, &mut |inner| self.settle(inner, assigned));
+        }
     }
 
     fn prune(&self, block: &mut Block, read_later: &FxHashSet<VarId>) {

@@ -147,7 +147,7 @@ impl<'a> Functions<'a> {
         // A kernel that never enters its loops reads nothing, and where only the success of a search
         // matters, its position is not read.
         let mut allowed = vec!["non_snake_case"];
-        if self.body.block.is_empty() {
+        if self.body.block.is_empty() || self.spec.lacks_steps() {
             allowed.extend(["unused_unsafe", "unused_variables"]);
         } else if self.may_overwrite() {
             allowed.push("unused_assignments");
@@ -158,10 +158,11 @@ impl<'a> Functions<'a> {
     }
 
     /// Whether what something begins with may never be read: what is looked up may be there wherever it is
-    /// looked up, and an element be gathered at each point.
+    /// looked up, an element be gathered at each point, and a temporary be read by nothing.
     fn may_overwrite(&self) -> bool {
         let gather = self.spec.assembled.as_ref().map(|a| &a.assembling.gather);
         gather == Some(&Gather::Element)
+            || !self.spec.sequence.temporaries.is_empty()
             || self.spec.statements.iter().any(|s| !s.lookups().is_empty())
     }
 

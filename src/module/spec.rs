@@ -26,6 +26,12 @@ impl KernelSpec {
         self.statements.iter().any(|s| s.parallel.is_some())
     }
 
+    /// Some of several statements have nothing to visit.
+    pub(super) fn lacks_steps(&self) -> bool {
+        let steps = self.statements.chunk_by(|a, b| a.space.step == b.space.step).count();
+        self.program.assignments().is_ok_and(|all| all.len() > steps)
+    }
+
     /// A space whose operands are those of all statements.
     pub(super) fn space(&self) -> &Space {
         &self.statements[0].space

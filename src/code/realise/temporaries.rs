@@ -5,6 +5,7 @@ use super::super::ir::{
 };
 use super::{Realiser, size};
 use crate::loops::{Begin, Place};
+use crate::tensor::ValueType;
 
 impl Realiser<'_, '_> {
     /// Sets all elements. An array is allocated once, before all loops.
@@ -43,6 +44,12 @@ impl Realiser<'_, '_> {
             body = vec![Stmt::For { var, lo: Expr::int(0), hi, body }];
         }
         out.extend(body);
+    }
+
+    /// Whether the elements of the result have a type.
+    pub(super) fn is_of_result(&self, ty: ValueType) -> bool {
+        let written = |a: &Array| a.origin.is_written() && a.element == Element::Value(ty);
+        self.body.arrays().any(|(_, a)| written(a))
     }
 
     /// The variable that a temporary of one element is.
