@@ -93,7 +93,7 @@ impl Case {
             union: *random.pick(&Union::ALL),
             workspace: random.chance(50).then(|| {
                 let names = workspaces().expect("shipped workspaces");
-                random.pick(&names).name.clone()
+                random.pick(names).name.clone()
             }),
             forced: random.chance(60),
             entries,
