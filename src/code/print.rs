@@ -184,6 +184,17 @@ impl<'a> Printer<'a> {
         name
     }
 
+    /// A name that begins with `_` if nothing uses the variable; no variable in sight has it.
+    fn marked_variable(&mut self, v: VarId, used: bool) -> String {
+        let hint = self.body.hint(v);
+        let name = match used || hint.starts_with('_') {
+            true => self.naming.fresh(hint),
+            false => self.naming.fresh(&format!("_{hint}")),
+        };
+        self.variables.insert(v, name.clone());
+        name
+    }
+
     pub(super) fn variable(&self, v: VarId) -> String {
         // Only code that is not well-formed has a variable without a name; it is printed to be read.
         self.variables.get(&v).cloned().unwrap_or_else(|| self.body.var(v).name.to_string())
@@ -244,7 +255,7 @@ impl<'a> Printer<'a> {
             Stmt::Let { var, mutable, value } => {
                 let value_doc = self.expr(value);
                 let used = mentions(self.body, rest, *var);
-                let name = self.name_variable(*var);
+                let name = self.marked_variable(*var, used);
                 let word = if *mutable { "let mut" } else { "let" };
                 let ty = match (self.body.var(*var).ty, value) {
                     (Type::Value(t), Expr::Number(_)) => format!(": {}", t.rust_name()),
@@ -254,8 +265,7 @@ impl<'a> Printer<'a> {
                     }
                     _ => String::new(),
                 };
-                let underscore = if used || name.starts_with('_') { "" } else { "_" };
-                self.out.assignment(&format!("{word} {underscore}{name}{ty} ="), &value_doc);
+                self.out.assignment(&format!("{word} {name}{ty} ="), &value_doc);
             }
             Stmt::Assign { var, op, value } => {
                 let name = Doc::text(self.variable(*var));
@@ -365,9 +375,7 @@ impl<'a> Printer<'a> {
 
     /// The name of a loop's variable, marked if the body has no use for it.
     pub(super) fn loop_variable(&mut self, var: VarId, body: &Block) -> String {
-        let used = mentions(self.body, body, var);
-        let name = self.name_variable(var);
-        if used || name.starts_with('_') { name } else { format!("_{name}") }
+        self.marked_variable(var, mentions(self.body, body, var))
     }
 
     /// `-=` and `e` of `x = x - e`.

@@ -4,7 +4,6 @@ use super::doc::Doc;
 use super::ir::{Access, ArrayId, Combination, Combine, Drain, Element, Expr, WorkspaceId};
 use super::print::Printer;
 use super::print_expr::level;
-use super::used::mentions;
 
 impl Printer<'_> {
     /// `a.push(e as u32);`
@@ -76,13 +75,12 @@ impl Printer<'_> {
         let closure = self.closure(&d.by);
         let method = if d.sorted { "drain" } else { "drain_in_any_order" };
         let elements = Doc::text(self.variable(d.workspace)).method(method, vec![closure]);
-        let mut name = |var| {
-            let used = mentions(self.body, &d.body, var);
-            let name = self.name_variable(var);
-            if used || name.starts_with('_') { name } else { format!("_{name}") }
-        };
-        let key: Vec<String> = d.key.iter().map(|var| name(*var)).collect();
-        let pattern = format!("([{}], {}) in", key.join(", "), name(d.value));
+        let mut key = Vec::new();
+        for var in &d.key {
+            key.push(self.loop_variable(*var, &d.body));
+        }
+        let value = self.loop_variable(d.value, &d.body);
+        let pattern = format!("([{}], {value}) in", key.join(", "));
         self.out.open_with("for ", &pattern, &elements);
         self.nested(&d.body);
         for var in d.key.iter().chain([&d.value]) {

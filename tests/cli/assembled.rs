@@ -96,6 +96,31 @@ fn a_temporary_that_is_updated_keeps_what_it_does_not_store() {
 }
 
 #[test]
+fn a_loop_whose_index_is_not_used_hides_no_other() {
+    let sandbox = Sandbox::new();
+    let header = "%%MatrixMarket matrix coordinate real general\n";
+    sandbox.file("a.mtx", &format!("{header}3 1 1\n2 1 7\n"));
+    sandbox.file("b.mtx", &format!("{header}5 1 2\n1 1 1\n5 1 2\n"));
+    // `A` is added once for each `x`, of which there are more than there are `_x`.
+    for layout in ["sparse", "dense"] {
+        let out = format!("C.npz:{layout}");
+        let json = sandbox.json(&[
+            "run",
+            "C[_x] = A[_x] - B[x]",
+            "-t",
+            "A=a.mtx:sparse",
+            "-t",
+            "B=b.mtx:dense",
+            "-o",
+            &out,
+            "--json",
+        ]);
+        assert_eq!(json["output"]["sum"], 5.0 * 7.0 - 3.0 * 3.0, "{layout}");
+        assert_eq!(json["output"]["nonzero"], 3, "{layout}");
+    }
+}
+
+#[test]
 fn a_result_that_would_be_mostly_zero_is_a_list_of_entries() {
     let sandbox = Sandbox::new();
     let text = "%%MatrixMarket matrix coordinate real general\n5000 5000 2\n1 1 1\n4000 1 2\n";
