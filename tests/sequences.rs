@@ -99,6 +99,25 @@ fn a_temporary_keeps_the_dimensions_that_differ() {
 }
 
 #[test]
+fn a_sparse_result_is_assembled_in_the_loops_that_are_shared() {
+    let tensors: [(&str, &str, &[usize]); 1] = [("A", "csr", &[4, 5])];
+    let statements = "s[i] = A[i,j]; C[i,j] = A[i,j] / s[i]";
+    let kernel = Kernel::new(statements).layout("A", "csr").layout("C", "csr");
+    let tree = kernel.plan().unwrap().loops().to_string();
+    assert_eq!(lines_with(&tree, "begin"), ["  begin val_s[] = 0.0"], "{tree}");
+    assert_eq!(lines_with(&tree, "assemble").len(), 1, "{tree}");
+    let (a, _) = tensor("csr", tensors[0].2);
+    let result = kernel.compile().unwrap().run([("A", &a)]).unwrap();
+    let rows = a.arrays()["pos"].iter_i64().zip(a.arrays()["pos"].iter_i64().skip(1));
+    let values = result.values().as_slice::<f64>().unwrap();
+    for (from, to) in rows.filter(|(from, to)| from < to) {
+        let sum: f64 = values[from as usize..to as usize].iter().sum();
+        assert!((sum - 1.0).abs() < 1e-12, "{values:?}");
+    }
+    assert_eq!(result.arrays(), a.arrays());
+}
+
+#[test]
 fn indices_of_one_name_that_run_along_other_dimensions_are_told_apart() {
     let program = Program::parse("T[i] = A[i,j]; y[i] = T[j] * B[i,j]").unwrap();
     assert_eq!(program.to_string(), "T[i] = A[i,j]; y[i_2] = T[j_2] * B[i_2,j_2]");
@@ -116,7 +135,6 @@ fn what_is_no_kernel_is_refused_with_the_reason() {
         ("T[i] = A[i,j]; y[i] = A[i,j]", vec![], "a kernel has one output, here `y` and `T`"),
         ("y[i] = x[i]; x[i] += y[i]", vec![], "`x` is read before it is written"),
         ("T[i] = x[i]; y[i] = T[i]", vec![("T", "sparse")], "the temporary `T` has the layout"),
-        ("T[i] = x[i]; y[i] = T[i]", vec![("y", "sparse")], "`y` is assembled from several"),
         ("T[i] = x[i]; y[i] = T[2*i]", vec![], "`T` is a temporary with other subscripts"),
     ] {
         let mut kernel = Kernel::new(statements);

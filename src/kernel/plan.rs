@@ -103,7 +103,10 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
         space.verify()?;
         space.refuse_points_without_place(prover)?;
         if space.is_empty(prover) {
-            nothing.get_or_insert((space, own));
+            // The last statement is there even so: it writes the output.
+            if nothing.is_none() || space.target == 0 {
+                nothing = Some((space, own));
+            }
             continue;
         }
         let schedule = schedule(&space, &own)?;
@@ -120,7 +123,8 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
         }
         statements.push(statement);
     }
-    if let (true, Some((space, own))) = (statements.is_empty(), nothing) {
+    let writes = |s: &Statement| s.space.target == 0;
+    if let (false, Some((space, own))) = (statements.iter().any(writes), nothing) {
         // Nothing is ever added to the output; the kernel still is one.
         let schedule = schedule(&space, &own)?;
         statements.push(Statement::nothing(space, schedule));
@@ -142,14 +146,15 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
     let mut layouts = composed.clone();
     let mut assembled = None;
     let result = match result {
-        None if request.sparse_result && !several => sparse_result(request, &output, &statements)?,
+        None if request.sparse_result => sparse_result(request, &output, last(&statements))?,
         result => result,
     };
     if result.is_none() && request.union == Some(Union::Merge) {
         return Err(super::assemble::no_merge(&program, "its result is dense"));
     }
     if let Some(result) = result {
-        let how = super::assemble::assembled(request, &program, &statements, &result, prover)?;
+        let last = last(&statements);
+        let how = super::assemble::assembled(request, &program, last, &result, prover)?;
         layouts.insert(output.clone(), result);
         assembled = Some(Rc::new(how));
     }
@@ -168,6 +173,12 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
         wanted,
         index_width: request.index_width,
     })
+}
+
+/// The pieces of the last of several statements, which writes the output.
+fn last(statements: &[Statement]) -> &[Statement] {
+    let mut steps = statements.chunk_by(|a, b| a.space.step == b.space.step);
+    steps.next_back().unwrap_or_default()
 }
 
 /// What is asked of dimensions. Terms of a sum have positions of their own: a wish about one that only
@@ -310,7 +321,8 @@ impl Planned {
     /// assembled; else all elements are stored, or zero.
     pub fn result_fill(&self) -> Value {
         let ty = self.types().of(&self.output);
-        let op = self.assembled().map(|_| &self.statements[0].space.op);
+        // The last statement writes it.
+        let op = self.assembled().and_then(|_| self.statements.last()).map(|s| &s.space.op);
         op.and_then(|op| op.identity(ty, 0)).unwrap_or(Value::zero(ty))
     }
 

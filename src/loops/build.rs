@@ -27,16 +27,18 @@ pub fn build(
     let mut loops = empty(statements);
     let steps = steps(statements);
     let mut blocks = Vec::new();
-    for step in &steps {
+    for (k, step) in steps.iter().enumerate() {
+        // The last one writes the result.
+        let assembling = assembling.filter(|_| k + 1 == steps.len());
         add(&mut loops, step, assembling.is_some());
+        if let Some(assembling) = assembling {
+            assemble::assemble(&mut loops, assembling);
+        }
         blocks.push(std::mem::take(&mut loops.body));
     }
     join::follow(&mut loops, blocks, statements, &sequence.shared);
     for temporary in &sequence.temporaries {
         begin(&mut loops.body, temporary);
-    }
-    if let Some(assembling) = assembling {
-        assemble::assemble(&mut loops, assembling);
     }
     loops
 }

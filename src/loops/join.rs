@@ -7,8 +7,8 @@ use rustc_hash::FxHashSet;
 
 use super::statement::Statement;
 use super::tree::{
-    Among, Block, Lookup, Loop, Loops, Node, Place, Search, Skip, Take, Term, Update, binds,
-    updates,
+    Among, Assemble, Block, Lookup, Loop, Loops, Node, Place, Search, Skip, Take, Term, Update,
+    binds, updates,
 };
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
 use crate::scan::Range;
@@ -372,8 +372,14 @@ fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) ->
                 Node::When { region: region.map(&name), body: renamed_block(loops, body, renaming) }
             }
             Node::Piece(body) => Node::Piece(renamed_block(loops, body, renaming)),
-            // Pieces are joined before anything is assembled, or begins.
-            Node::Assemble(_) | Node::Begin(_) => node.clone(),
+            Node::Assemble(a) => Node::Assemble(Box::new(Assemble {
+                array: a.array.clone(),
+                key: a.key.iter().map(|e| e.as_ref().map(|e| e.rename(&changed))).collect(),
+                gather: a.gather.clone(),
+                body: renamed_block(loops, &a.body, renaming),
+            })),
+            // Blocks are joined before anything begins.
+            Node::Begin(_) => node.clone(),
         })
         .collect()
 }

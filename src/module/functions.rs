@@ -149,7 +149,8 @@ impl<'a> Functions<'a> {
         let mut allowed = vec!["non_snake_case"];
         if self.body.block.is_empty() || self.spec.lacks_steps() {
             allowed.extend(["unused_unsafe", "unused_variables"]);
-        } else if self.may_overwrite() {
+        }
+        if !self.body.block.is_empty() && self.may_overwrite() {
             allowed.push("unused_assignments");
         }
         allowed.push("clippy::too_many_arguments");

@@ -72,7 +72,9 @@ pub fn render(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<Module> {
     loops.verify(&spec.space().params())?;
     let codes = realise::templates(&loops, prover)?;
     let mut path = Path::new(&spec.space().theory, prover);
-    let assembled = assembled.map(|assembled| (assembled, &spec.space().op));
+    // The last statement writes the result.
+    let op = spec.statements.last().map(|s| &s.space.op);
+    let assembled = assembled.zip(op);
     body = realise::realise(body, &loops, &codes, assembled, &mut path)?;
     drop(path);
     body.drop_unused();

@@ -29,7 +29,8 @@ impl KernelSpec {
     /// Some of several statements have nothing to visit.
     pub(super) fn lacks_steps(&self) -> bool {
         let steps = self.statements.chunk_by(|a, b| a.space.step == b.space.step).count();
-        self.program.assignments().is_ok_and(|all| all.len() > steps)
+        let all = self.program.assignments().map_or(1, |all| all.len());
+        all > steps || self.statements.iter().any(|s| s.nest.is_nothing())
     }
 
     /// A space whose operands are those of all statements.

@@ -201,8 +201,8 @@ impl<'a> Bound<'a> {
         let made = Tensor::new(layout, dims.clone(), &IndexMap::new(), arrays, values);
         let mut made = made.map_err(shown)?;
         made.validate().map_err(shown)?;
-        let op = &planned.statements()[0].space().op;
-        let begin = op.identity(ty, 0).ok_or("nothing to begin with")?;
+        let begin = planned.result_fill();
+        assert_eq!(begin.value_type(), ty, "the fill is of the result's type");
         let mut out = begin.repeated(dims.iter().product());
         let entries = made.entries().map_err(shown)?;
         for k in 0..entries.len() {

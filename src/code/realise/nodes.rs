@@ -87,7 +87,7 @@ impl Realiser<'_, '_> {
                 out.extend(guarded(vec![condition], inner));
             }
             Node::Assemble(a) => self.assemble(a, out)?,
-            Node::Update(u) if self.assembly.is_some() => {
+            Node::Update(u) if self.assembles(&u.target) => {
                 let value = self.computed(&u.value)?;
                 let gathered = self.gather(&u.target, value);
                 out.extend(gathered);
@@ -235,7 +235,7 @@ impl Realiser<'_, '_> {
         }
         let mut targets: Vec<Place> = Vec::new();
         for u in &inside {
-            let new = self.assembly.is_none()
+            let new = !self.assembles(&u.target)
                 && !targets.contains(&u.target)
                 && !begun.contains(&&u.target.array)
                 && self.single(&u.target).is_none()
@@ -409,7 +409,7 @@ impl Realiser<'_, '_> {
         let sum = Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty }));
         let total = self.body.variable("sum", Type::Value(ty));
         let mut out = vec![Stmt::Let { var: total, mutable: false, value: sum }];
-        match (self.assembly.is_some(), self.single(target)) {
+        match (self.assembles(target), self.single(target)) {
             (true, _) => out.extend(self.gather(target, Expr::Var(total))),
             (false, Some(var)) => {
                 out.push(Stmt::Assign { var, op: Assign::Add, value: Expr::Var(total) });

@@ -52,6 +52,12 @@ impl Realiser<'_, '_> {
         self.body.arrays().any(|(_, a)| written(a))
     }
 
+    /// Whether an element is one of a result that is assembled.
+    pub(super) fn assembles(&self, target: &Place) -> bool {
+        let result = self.assembly.as_ref();
+        result.is_some_and(|result| self.body.arr(result.values).name == target.array)
+    }
+
     /// The variable that a temporary of one element is.
     pub(super) fn single(&self, place: &Place) -> Option<VarId> {
         self.elements.iter().find(|(p, _)| p == place).map(|(_, var)| *var)
