@@ -17,8 +17,8 @@ use crate::operators::Region;
 use crate::scan::{Bind, Level, Nest};
 use crate::synth::{self, Placement, Plan};
 
-/// The tree of all statements, one after the other; pieces of one that run over the same positions share their loops. A result of
-/// unknown structure is assembled where it was decided.
+/// The tree of all statements, one after the other; pieces of one that run over the same positions share
+/// their loops. A result of unknown structure is assembled where it was decided.
 pub fn build(
     statements: &[Statement],
     assembling: Option<&Assembling>,

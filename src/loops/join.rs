@@ -16,31 +16,7 @@ use crate::scan::Range;
 /// Makes the tree of `pieces`, one for each statement. Loops over one range are `alike` whatever they are
 /// called, if that is of use: then entries of several pieces come together.
 pub(super) fn join(loops: &mut Loops, pieces: Vec<Block>, statements: &[Statement], alike: bool) {
-    let several = pieces.len() > 1;
-    let mut taken = taken(statements);
-    pieces.iter().for_each(|piece| taken.extend(binds(piece)));
-    let mut joined: Vec<Block> = Vec::new();
-    for (k, piece) in pieces.into_iter().enumerate() {
-        let finds = loops.finds.clone();
-        let both = joined.last().cloned().and_then(|before| {
-            let apart = told_apart(loops, &before, &piece, k + 1, &mut taken);
-            let sharing = Sharing { alike, depth: usize::MAX };
-            joint(loops, &before, &apart, (Vec::new(), Vec::new()), sharing)
-        });
-        match (both, joined.last_mut()) {
-            (Some(both), Some(last)) => *last = both,
-            _ => {
-                // The piece keeps its names.
-                loops.finds = finds;
-                joined.push(piece);
-            }
-        }
-    }
-    loops.body = match joined.len() {
-        1 => joined.remove(0),
-        _ if several => joined.into_iter().map(Node::Piece).collect(),
-        _ => Vec::new(),
-    };
+    chain(loops, pieces, statements, |_| Sharing { alike, depth: usize::MAX });
 }
 
 /// Makes the tree of statements that run one after the other, each but the first sharing so many outer loops
@@ -51,20 +27,32 @@ pub(super) fn follow(
     statements: &[Statement],
     shared: &[Vec<Name>],
 ) {
+    let depth = |k: usize| shared.get(k - 1).map_or(0, Vec::len);
+    chain(loops, blocks, statements, |k| Sharing { alike: true, depth: depth(k) });
+}
+
+/// Makes the tree of `blocks`; `sharing` says what number `k`, not the first, shares with those before.
+fn chain(
+    loops: &mut Loops,
+    blocks: Vec<Block>,
+    statements: &[Statement],
+    sharing: impl Fn(usize) -> Sharing,
+) {
+    let several = blocks.len() > 1;
     let mut taken = taken(statements);
     blocks.iter().for_each(|block| taken.extend(binds(block)));
-    let several = blocks.len() > 1;
     let mut out: Vec<Block> = Vec::new();
     for (k, block) in blocks.into_iter().enumerate() {
-        let depth = if k == 0 { 0 } else { shared.get(k - 1).map_or(0, Vec::len) };
         let finds = loops.finds.clone();
-        let both = out.last().cloned().filter(|_| depth > 0).and_then(|before| {
+        let before = out.last().cloned().map(|before| (before, sharing(k)));
+        let both = before.filter(|(_, sharing)| sharing.depth > 0).and_then(|(before, sharing)| {
             let apart = told_apart(loops, &before, &block, k + 1, &mut taken);
-            joint(loops, &before, &apart, (Vec::new(), Vec::new()), Sharing { alike: true, depth })
+            joint(loops, &before, &apart, (Vec::new(), Vec::new()), sharing)
         });
         match (both, out.last_mut()) {
             (Some(both), Some(last)) => *last = both,
             _ => {
+                // The block keeps its names.
                 loops.finds = finds;
                 out.push(block);
             }
