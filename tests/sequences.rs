@@ -65,7 +65,10 @@ fn a_temporary_of_shared_loops_is_one_element() {
         ("T[i] = A[i,j] * x[j]; y[i] = T[i] * T[i]", vec!["  begin val_T[] = 0.0"]),
         ("T[i] = A[i,j] * x[j]; y[k] = T[k] * T[k]", vec!["  begin val_T[] = 0.0"]),
         ("T[i] = A[i,j] * x[j]; y[j] = A[i,j] * T[i]", vec!["  begin val_T[] = 0.0"]),
-        ("T[i] max= A[i,j] * x[j]; y[i] = T[i] * T[i]", vec!["  begin val_T[] = -inf"]),
+        (
+            "T[i] max= A[i,j] * x[j]; y[i] = T[i] * T[i]",
+            vec!["    begin val_visits_T[] = 0_i64", "  begin val_T[] = -inf"],
+        ),
         (
             "T[i] = A[i,j] * x[j]; U[i] = T[i] + 1; y[i] = T[i] * U[i]",
             vec!["  begin val_T[] = 0.0", "  begin val_U[] = 0.0"],

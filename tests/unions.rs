@@ -72,7 +72,8 @@ fn passes_walk_each_tensor_once_and_look_the_others_up() {
         visited(&passes("C[i,j] = A[i,j] + B[i,j] - D[i,j]")),
         ["A if everywhere", "B if not A", "D if not A and not B"]
     );
-    assert_eq!(visited(&passes("C[i,j] = A[i,j] * B[i,j] + 1")), [" if everywhere"]);
+    assert_eq!(visited(&passes("C[i,j] = A[i,j] * B[i,j] + 1")), ["A B if everywhere"]);
+    assert_eq!(visited(&passes("C[i,j] += A[i,j] * B[i,j] + 1")), [" if everywhere"]);
 }
 
 #[test]
@@ -197,6 +198,7 @@ fn what_is_missing_annihilates_infinities_in_both_ways_to_unite() {
     let mut asked = 0;
     for (expression, fills) in [
         ("C[i,j] = A[i,j] + B[i,j] * X[i,j]", [0.0; 3]),
+        ("C[i,j] = B[i,j] + A[i,j] * X[i,j]", [0.0; 3]),
         ("C[i,j] = A[i,j] * X[i,j] - B[i,j] / D[i,j]", [0.0; 3]),
         ("C[i,j] += A[i,j] * (X[i,j] - 2) + mul(X[i,j], D[i,j], 3)", [0.0; 3]),
         ("C[i,j] = 1 + A[i,j] / B[i,j]", [0.0; 3]),

@@ -355,7 +355,7 @@ fn of_file(
     fill: Option<Number>,
 ) -> Result<Given> {
     let stored = match is_archive(path) {
-        true => files::read_stored(path)?,
+        true => files::read_stored(path, fill)?,
         false => None,
     };
     let stated = |tensor: &Tensor| dims.as_ref().is_none_or(|dims| dims == tensor.dims());

@@ -379,13 +379,13 @@ impl Target {
         name.ends_with(".npy")
     }
 
-    /// An archive holds the layout that was asked for; a result without one is entries.
+    /// An archive holds the layout that was asked for; a result without one is entries, or all elements.
     /// True if the file says what it does not store.
     fn write(&self, result: Tensor, fill: Option<Number>) -> Result<bool> {
         let path = self.destination.path();
+        let all = result.layout().arrays.is_empty();
         match self.layout {
-            OutputLayout::Default => {
-                let all = result.layout().arrays.is_empty();
+            OutputLayout::Default if all || fill.is_none() => {
                 files::write(path, &Loaded::of(result)?).map(|()| all)
             }
             _ => files::write_filled(path, result, fill).map(|wrote| wrote.says_fill),

@@ -172,7 +172,7 @@ pub fn is_reserved(word: &str) -> bool {
 }
 
 /// `name` with what an identifier cannot have replaced by `_`.
-fn identifier(name: &str) -> String {
+pub(super) fn identifier(name: &str) -> String {
     let mut out: String = name
         .replace('\'', "_prime")
         .chars()

@@ -12,7 +12,7 @@ use super::ir::{
 };
 use super::line_breaks::{Shape, closure_parameters};
 use super::lines::Lines;
-use super::naming::Naming;
+use super::naming::{Naming, identifier};
 use super::used::{Used, is_receiver, mentions};
 use crate::tensor::ValueType;
 
@@ -186,10 +186,10 @@ impl<'a> Printer<'a> {
 
     /// A name that begins with `_` if nothing uses the variable; no variable in sight has it.
     fn marked_variable(&mut self, v: VarId, used: bool) -> String {
-        let hint = self.body.hint(v);
-        let name = match used || hint.starts_with('_') {
-            true => self.naming.fresh(hint),
-            false => self.naming.fresh(&format!("_{hint}")),
+        let wish = identifier(self.body.hint(v));
+        let name = match used || wish.starts_with('_') {
+            true => self.naming.fresh(&wish),
+            false => self.naming.fresh(&format!("_{wish}")),
         };
         self.variables.insert(v, name.clone());
         name

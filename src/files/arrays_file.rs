@@ -1,6 +1,6 @@
 //! The arrays of a packed tensor in a NumPy archive (`.npz`): one member for each index array under
-//! its name, the values under theirs, the extents as `shape`, counted sizes under their names, and the
-//! declaration of the layout as `declaration.toml`. Where Binsparse has a name for the storage, the
+//! its name, the values under theirs, the extents as `shape`, counted sizes under their names, what is not
+//! stored as `fill_value` unless it is zero, and the declaration of the layout as `declaration.toml`. Where Binsparse has a name for the storage, the
 //! members have its names, and its descriptor is `binsparse.json`.
 //!
 //! A tensor is read back without packing. Nothing about its arrays is believed: [`Tensor::validate`] says
@@ -20,6 +20,7 @@ use super::known::Known;
 use super::lines::read_failed;
 use super::npy;
 use super::npy_header::bad;
+use super::options::refuse_other_fill;
 use super::replace::replace;
 use super::scipy;
 use super::stored_zip::StoredZip;
@@ -27,9 +28,10 @@ use super::written::{WriteFailure, Written};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::layout::{Layout, LayoutSpec, checks};
-use crate::tensor::{DenseArray, IndexData, IndexType, Tensor, Values};
+use crate::tensor::{DenseArray, IndexData, IndexType, Tensor, Value, Values};
 
 const SHAPE: &str = "shape";
+const FILL: &str = "fill_value";
 const DECLARATION: &str = "declaration.toml";
 const DESCRIPTOR: &str = "binsparse.json";
 
@@ -54,8 +56,9 @@ pub fn holds_arrays(path: &Path) -> Result<bool> {
 /// The tensor of an archive that holds its layout's declaration; it is not validated.
 ///
 /// # Errors
-/// Those of [`Tensor::read_arrays`], and of the declaration.
-pub fn read_stored(path: &Path) -> Result<Option<Tensor>> {
+/// Those of [`Tensor::read_arrays`], and of the declaration; [`Code::Data`] if what is not stored is something
+/// else than `fill`, or than zero.
+pub fn read_stored(path: &Path, fill: Option<Value>) -> Result<Option<Tensor>> {
     let mut archive = open(path)?;
     let Some(declaration) = text(&mut archive, DECLARATION) else { return Ok(None) };
     let name = path.display().to_string();
@@ -69,7 +72,14 @@ pub fn read_stored(path: &Path) -> Result<Option<Tensor>> {
     if let Some(own) = spec.own_name() {
         layout.name = own.to_string();
     }
-    read_from(&mut archive, &Arc::new(layout), &name).map(Some)
+    let tensor = read_from(&mut archive, &Arc::new(layout), &name)?;
+    let says = archive.array_names().any(|found| found == FILL);
+    let said = match says {
+        true => member(&mut archive, &name, FILL)?.into_values(),
+        false => Value::zero(tensor.value_type()).repeated(1),
+    };
+    refuse_other_fill(&name, &said, fill)?;
+    Ok(Some(tensor))
 }
 
 fn open(path: &Path) -> Result<Archive> {
@@ -144,13 +154,15 @@ fn read_from(archive: &mut Archive, layout: &Arc<Layout>, name: &str) -> Result<
 }
 
 /// Writes the members; what Binsparse calls the storage, if it does.
-pub(super) fn write(out: &mut dyn Write, tensor: &Tensor) -> Written {
+pub(super) fn write(out: &mut dyn Write, tensor: &Tensor, fill: Option<Value>) -> Written {
     let layout = tensor.layout();
-    if layout.arrays.keys().chain(layout.params.keys()).any(|n| &**n == SHAPE) {
+    let own = [(SHAPE, "the extents"), (FILL, "what is not stored")];
+    let named = |name: &str| layout.arrays.keys().chain(layout.params.keys()).any(|n| &**n == name);
+    if let Some((name, what)) = own.into_iter().find(|(name, _)| named(name)) {
         return Err(WriteFailure::Refused(
             Diagnostic::new(
                 Code::Data,
-                format!("the extents would have the name of an array, `{SHAPE}`"),
+                format!("{what} would have the name of an array, `{name}`"),
             )
             .help("rename the array in the declaration"),
         ));
@@ -173,6 +185,8 @@ pub(super) fn write(out: &mut dyn Write, tensor: &Tensor) -> Written {
     if let Some(known) = known {
         archive.add(DESCRIPTOR, binsparse::descriptor(tensor, known).as_bytes())?;
     }
+    let fill = fill.map(|fill| (FILL, fill.cast(tensor.value_type()).repeated(1)));
+    members.extend(fill);
     let values = (&**member_name(known, &layout.value.name), tensor.values());
     for (name, values) in members.iter().map(|(name, v)| (*name, v)).chain([values]) {
         archive.add(&format!("{name}.npy"), &scipy::member(&[values.len()], values)?)?;
@@ -196,7 +210,7 @@ impl Tensor {
     /// # Errors
     /// [`Code::Io`].
     pub fn write_arrays(&self, path: &Path) -> Result<()> {
-        replace(path, |out| write(out, self)).map_err(|failure| failure.diagnostic(path))
+        replace(path, |out| write(out, self, None)).map_err(|failure| failure.diagnostic(path))
     }
 }
 
@@ -253,7 +267,7 @@ mod tests {
         assert_eq!(read.params(), tensor.params());
         assert_eq!(read.entries().unwrap(), tensor.entries().unwrap());
         // The declaration is beside the arrays.
-        let mut stored = read_stored(&path).unwrap().unwrap();
+        let mut stored = read_stored(&path, None).unwrap().unwrap();
         stored.validate().unwrap();
         assert!(stored.layout().same_as(tensor.layout()));
         assert_eq!(stored.arrays(), tensor.arrays());

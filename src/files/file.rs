@@ -80,7 +80,7 @@ pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<File> {
     let (format, compressed) = Format::of(path)?;
     let name = path.display().to_string();
     if format == Format::Npz
-        && let Some(mut tensor) = read_stored(path)?
+        && let Some(mut tensor) = read_stored(path, options.fill)?
     {
         tensor.validate().map_err(|e| e.note(format!("in `{name}`")))?;
         return finish(Loaded::of(tensor)?, Vec::new(), &name, options);
@@ -250,8 +250,8 @@ pub struct Wrote {
     pub says_fill: bool,
 }
 
-/// [`write_tensor`] of a tensor that is `fill` where it stores nothing: PyData's files say so. The others do
-/// not, as the answer tells.
+/// [`write_tensor`] of a tensor that is `fill` where it stores nothing: PyData's archives and our own say so.
+/// The others do not, as the answer tells.
 ///
 /// # Errors
 /// Those of [`write_tensor`].
@@ -283,12 +283,12 @@ pub fn write_filled(path: &Path, tensor: Tensor, fill: Option<Value>) -> Result<
         let what = "a list of coordinates".to_string();
         return Ok(Wrote { what, says_fill: true });
     }
-    put(path, compressed, |out| arrays_file::write(out, &tensor))?;
+    put(path, compressed, |out| arrays_file::write(out, &tensor, fill))?;
     let what = match binsparse::storage(layout)? {
         Some(known) => format!("Binsparse's {}, with its declaration", known.format),
         None => "the arrays of the layout, with its declaration".to_string(),
     };
-    Ok(Wrote { what, says_fill: false })
+    Ok(Wrote { what, says_fill: true })
 }
 
 /// A file that is complete, or the old one.

@@ -9,6 +9,7 @@ use npyz::npz::NpzArchive;
 
 use super::npy;
 use super::npy_header::bad;
+use super::options::refuse_other_fill;
 use super::pydata::Compressed;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::tensor::{DenseArray, Entries, IndexData, Value, Values};
@@ -28,7 +29,8 @@ pub(super) fn read<R: Read + Seek>(source: R, name: &str, fill: Option<Value>) -
     })?;
     let mut members = Members { archive, name };
     if members.has("fill_value") {
-        members.filled_with(fill)?;
+        let said = members.array("fill_value")?;
+        refuse_other_fill(name, said.values(), fill)?;
     }
     if members.has("compressed_axes") {
         return members.several_axes();
@@ -106,23 +108,6 @@ impl<R: Read + Seek> Members<'_, R> {
 
     fn has(&self, key: &str) -> bool {
         self.archive.array_names().any(|found| found == key)
-    }
-
-    /// Elements that are not stored are what the reader takes them for.
-    fn filled_with(&mut self, wanted: Option<Value>) -> Result<()> {
-        let array = self.array("fill_value")?;
-        if array.values().len() != 1 {
-            return Err(bad(self.name, "`fill_value` is no number")
-                .help("write the file again with the library that made it"));
-        }
-        let fill = Value::element(array.values(), 0);
-        let wanted = wanted.map_or(Value::zero(fill.value_type()), |w| w.cast(fill.value_type()));
-        match fill.same(wanted) {
-            true => Ok(()),
-            false => Err(bad(self.name, format!("elements that are not stored are {fill}")).help(
-                format!("say so where it is computed with: `siskin run … --fill NAME={fill}`"),
-            )),
-        }
     }
 
     /// The extents.

@@ -10,9 +10,10 @@ use super::{Names, Operand, Role};
 use crate::check::stores_coordinates_once;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name};
-use crate::layout::{Layout, Property};
+use crate::layout::{DefaultFor, Layout, Property};
 use crate::operators::Value;
 use crate::program::{Access, Program};
+use crate::tensor::ValueType;
 use crate::theory::Theory;
 
 /// The operands that are met so far.
@@ -166,6 +167,42 @@ impl<'a> Accesses<'a> {
             .within("<expression>", &self.program.text)
             .help("store it in a layout without duplicates; `siskin layouts` lists them"));
         }
+        self.operands.push(operand);
+        Ok(self.operands.len() - 1)
+    }
+
+    /// What the elements of the tensor of an operand are before anything is written.
+    pub fn begin(&mut self, operand: usize, value: Value) {
+        let tensor = self.operands[operand].tensor.clone();
+        let own = self.operands.iter_mut().filter(|o| o.tensor == tensor);
+        own.for_each(|o| o.begins = Some(value));
+    }
+
+    /// The number of a new temporary that counts what is written to each element of an operand.
+    ///
+    /// # Errors
+    /// [`Code::LayoutSchema`] if the shipped defaults are malformed.
+    pub fn counter(&mut self, of: usize) -> Result<usize> {
+        let counted = self.operands[of].clone();
+        let mut tensor = Name::from(format!("visits_{}", counted.tensor));
+        while self.operands.iter().any(|o| o.tensor == tensor) {
+            tensor = Name::from(format!("{tensor}_"));
+        }
+        let layout = DefaultFor::Output.layout()?;
+        let layout = Arc::new(Layout::named_for_rank(&layout, counted.subscripts.len())?);
+        let mut operand = Operand::new(
+            tensor.clone(),
+            tensor.to_string(),
+            Role::Temporary,
+            layout,
+            counted.subscripts,
+            counted.extents,
+            None,
+            &mut self.names,
+        );
+        operand.value_type = ValueType::I64;
+        operand.fill = Value::zero(ValueType::I64);
+        operand.begins = Some(operand.fill);
         self.operands.push(operand);
         Ok(self.operands.len() - 1)
     }

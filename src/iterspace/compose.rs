@@ -5,6 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::accesses::Accesses;
+use super::elsewhere::{Elsewhere, combined_once, is_indexed_by, rest_of};
 use super::passes::{Pass, passes};
 use super::region::{Leaves, Value};
 use super::source::Source;
@@ -51,18 +52,26 @@ pub fn compose_by(
 ) -> Result<Vec<Space>> {
     let mut accesses = Accesses::new(program, layouts, wanted)?;
     let mut steps = Vec::new();
-    for (number, assignment) in program.assignments()?.into_iter().enumerate() {
-        steps.push(Step::new(program, number, assignment, wanted, &mut accesses)?);
+    for assignment in program.assignments()? {
+        steps.push(Step::new(program, &assignment, wanted, &mut accesses)?);
     }
     if let Some(tensor) = &wanted.shares {
         accesses.share(tensor)?;
+    }
+    let mut all = Vec::new();
+    let mut written: Vec<Name> = Vec::new();
+    for mut step in steps {
+        let tensor = accesses.operands[step.target].tensor.clone();
+        let rest = step.refrain(&mut accesses, wanted, !written.contains(&tensor))?;
+        written.push(tensor);
+        all.extend(std::iter::once(step).chain(rest));
     }
     let (facts, properties) = accesses.known();
     let theory = Arc::new(accesses.theory(&facts, &properties));
     let common = Common { facts, properties, theory };
     let mut spaces = Vec::new();
-    for step in &steps {
-        spaces.extend(step.spaces(program, &accesses, &common, wanted)?);
+    for (number, step) in all.iter().enumerate() {
+        spaces.extend(step.spaces(number, program, &accesses, &common, wanted)?);
     }
     Ok(spaces)
 }
@@ -75,26 +84,44 @@ struct Common {
 }
 
 /// A statement, one of several, over operands.
-struct Step<'a> {
-    number: usize,
-    assignment: Assignment<'a>,
+struct Step {
     /// Its indices.
     indices: Vec<Name>,
+    /// What must hold of them.
+    restriction: Option<Formula>,
     op: Arc<Operator>,
+    /// The output begins anew.
+    assigns: bool,
     value: Value,
     target: usize,
     /// The operands that it reads.
     reads: Vec<usize>,
+    /// The points that it visits, if the value is known at the others, and what becomes of these.
+    elsewhere: Option<(Region, Elsewhere)>,
 }
 
-impl<'a> Step<'a> {
+/// Where indices run.
+struct Scope {
+    extents: IndexMap<Name, Name>,
+    inside: Vec<Constraint>,
+    guards: Vec<Formula>,
+}
+
+impl Scope {
+    /// Whether an operand is stored everywhere: nothing but that subscripts are inside is asked of it.
+    fn is_total(&self, o: &Operand) -> bool {
+        let is_given = |c: &Constraint| c.as_bool() == Some(true) || self.inside.contains(c);
+        o.is_direct() && o.pieces.len() == 1 && o.pieces[0].iter().all(is_given)
+    }
+}
+
+impl Step {
     fn new(
         program: &Program,
-        number: usize,
-        assignment: Assignment<'a>,
+        assignment: &Assignment<'_>,
         wanted: &Wanted,
         accesses: &mut Accesses<'_>,
-    ) -> Result<Step<'a>> {
+    ) -> Result<Step> {
         let tensor = &assignment.output.tensor;
         let ty = wanted.types.of(tensor);
         let within = |e: Box<Diagnostic>| e.within("<expression>", &program.text);
@@ -119,34 +146,99 @@ impl<'a> Step<'a> {
         let value = value.map_err(within)?;
         reads.sort_unstable();
         reads.dedup();
-        let indices = assignment.indices();
-        Ok(Step { number, assignment, indices, op, value, target, reads })
+        Ok(Step {
+            indices: assignment.indices(),
+            restriction: assignment.restriction.cloned(),
+            op,
+            assigns: assignment.op == AssignOp::Assign,
+            value,
+            target,
+            reads,
+            elsewhere: None,
+        })
+    }
+
+    fn scope(&self, accesses: &Accesses<'_>) -> Scope {
+        let own = |index: &Name| self.indices.contains(index);
+        let extents = accesses.extents.iter().filter(|(index, _)| own(index));
+        let extents: IndexMap<Name, Name> = extents.map(|(i, e)| (i.clone(), e.clone())).collect();
+        let accessed = std::iter::once(&self.target).chain(&self.reads);
+        let accessed = accessed.map(|&k| &accesses.operands[k]);
+        let (inside, guards) = points(&extents, accessed, self.restriction.as_ref());
+        Scope { extents, inside, guards }
+    }
+
+    /// Visits no point at which nothing is stored, if that can be avoided: what is combined there is known.
+    /// Then there may be another step, to combine it. `first`: nothing has written the output before.
+    fn refrain(
+        &mut self,
+        accesses: &mut Accesses<'_>,
+        wanted: &Wanted,
+        first: bool,
+    ) -> Result<Option<Step>> {
+        let scope = self.scope(accesses);
+        let operands = &accesses.operands;
+        let is_total = |k: usize| scope.is_total(&operands[k]);
+        let leaves = Leaves { operands, is_total: &is_total, fast_math: wanted.fast_math };
+        let Some((fill, region)) = rest_of(&self.value, &self.op, leaves)? else {
+            return Ok(None);
+        };
+        let output = &operands[self.target];
+        let restricted = scope.inside.len() > 2 * scope.extents.len() || !scope.guards.is_empty();
+        if restricted || !is_indexed_by(output, &scope.extents) {
+            return Ok(None);
+        }
+        let reduced: Vec<Name> = scope
+            .extents
+            .iter()
+            .filter(|(index, _)| !output.subscripts.contains(&Affine::var((*index).clone())))
+            .map(|(_, extent)| extent.clone())
+            .collect();
+        if self.assigns && first && reduced.is_empty() {
+            accesses.begin(self.target, fill);
+            self.elsewhere = Some((region, Elsewhere::Begun));
+            return Ok(None);
+        }
+        let again = self.op.apply(fill.value_type(), &[fill, fill]);
+        let counts = wanted.counts && !(wanted.assembles && self.target == 0);
+        let counts = counts && again.is_some_and(|again| again.same(fill));
+        if !counts || !self.op.is_reduction() {
+            return Ok(None);
+        }
+        let counter = accesses.counter(self.target)?;
+        self.elsewhere = Some((region, Elsewhere::Counted(counter)));
+        let of_output = |index: &Name| {
+            let output = &accesses.operands[self.target];
+            output.subscripts.contains(&Affine::var(index.clone()))
+        };
+        Ok(Some(Step {
+            indices: self.indices.iter().filter(|index| of_output(index)).cloned().collect(),
+            restriction: None,
+            op: self.op.clone(),
+            assigns: false,
+            value: combined_once(&self.op, counter, &reduced, fill)?,
+            target: self.target,
+            reads: vec![counter],
+            elsewhere: None,
+        }))
     }
 
     /// One for each case and choice of relation pieces.
     fn spaces(
         &self,
+        number: usize,
         program: &Program,
         accesses: &Accesses<'_>,
         common: &Common,
         wanted: &Wanted,
     ) -> Result<Vec<Space>> {
         let operands = &accesses.operands;
-        let own = |index: &Name| self.indices.contains(index);
-        let extents = accesses.extents.iter().filter(|(index, _)| own(index));
-        let extents: IndexMap<Name, Name> = extents.map(|(i, e)| (i.clone(), e.clone())).collect();
-        let accessed = std::iter::once(&self.target).chain(&self.reads).map(|&k| &operands[k]);
-        let (inside, guards) = points(&extents, accessed, self.assignment.restriction);
-
-        // An operand without more conditions than that subscripts are inside is stored everywhere.
-        let is_total = |k: usize| {
-            let o: &Operand = &operands[k];
-            let is_given = |c: &Constraint| c.as_bool() == Some(true) || inside.contains(c);
-            o.is_direct() && o.pieces.len() == 1 && o.pieces[0].iter().all(is_given)
-        };
+        let scope = self.scope(accesses);
+        let is_total = |k: usize| scope.is_total(&operands[k]);
         let leaves = Leaves { operands, is_total: &is_total, fast_math: wanted.fast_math };
-        let value = self.value.clone();
-        let parts = passes(program, (&self.op, self.target), value, leaves, wanted.union)?;
+        let visited = self.elsewhere.as_ref().map(|(region, _)| region);
+        let how = (wanted.union, visited);
+        let parts = passes(program, (&self.op, self.target), self.value.clone(), leaves, how)?;
         if let Some(tensor) = &wanted.shares {
             refuse_elsewhere(program, operands, tensor, &parts)?;
         }
@@ -159,7 +251,7 @@ impl<'a> Step<'a> {
             let value = Arc::new(pass.value);
             for pieces in choices(program, operands, &stored)? {
                 let join = |stored: &[usize]| {
-                    let mut constraints = inside.clone();
+                    let mut constraints = scope.inside.clone();
                     if pass.rest == Region::Nothing {
                         constraints.push(never());
                     }
@@ -174,22 +266,23 @@ impl<'a> Step<'a> {
                 };
                 spaces.push(Space {
                     indices: self.indices.clone(),
-                    extents: extents.clone(),
+                    extents: scope.extents.clone(),
                     operands: operands.clone(),
-                    step: self.number,
+                    step: number,
                     target: self.target,
                     stored: stored.clone(),
                     lookups: lookups.clone(),
                     rest: pass.rest.clone(),
                     constraints: join(&stored),
                     demanded: join(&stored[1..]),
-                    guards: guards.clone(),
+                    guards: scope.guards.clone(),
                     facts: common.facts.clone(),
                     properties: common.properties.clone(),
                     theory: common.theory.clone(),
                     op: self.op.clone(),
                     fast_math: wanted.fast_math,
-                    assigns: self.assignment.op == AssignOp::Assign,
+                    assigns: self.assigns,
+                    elsewhere: self.elsewhere.as_ref().map(|(_, elsewhere)| *elsewhere),
                     value: value.clone(),
                     pieces,
                     tiles: Vec::new(),

@@ -51,6 +51,9 @@ pub struct Operand {
     pub value_type: ValueType,
     /// What the tensor holds where it stores nothing; of that type.
     pub fill: Value,
+    /// What its elements are before anything is written, if that is not what the first operator that writes
+    /// them begins with.
+    pub begins: Option<Value>,
     /// The input whose positions an output reuses.
     pub shares: Option<Name>,
 }
@@ -177,6 +180,7 @@ impl Operand {
             positions: position_names,
             value_type: ValueType::F64,
             fill: Value::F64(0.0),
+            begins: None,
             shares: None,
         };
         operand.substitute_direct_positions();

@@ -68,7 +68,8 @@ impl Pass {
     }
 }
 
-/// The passes of a value that is combined by an operator into elements of an operand. At least one.
+/// The passes of a value that is combined by an operator into elements of an operand: at least one. Where
+/// the value is known without a visit, they are over `visited`.
 ///
 /// # Errors
 /// [`Code::Space`] if an operand may be stored twice at a coordinate, and would have to be summed first.
@@ -77,10 +78,10 @@ pub(super) fn passes(
     (op, target): (&Arc<Operator>, usize),
     value: Value,
     leaves: Leaves<'_>,
-    union: Union,
+    (union, visited): (Union, Option<&Region>),
 ) -> Result<Vec<Pass>> {
     let values = match union {
-        Union::Distribute | Union::Merge if op.is_reduction() => {
+        Union::Distribute | Union::Merge if op.is_reduction() && visited.is_none() => {
             let mut all = Vec::new();
             terms(&value, op, false, &mut all);
             all.into_iter().map(|term| signed(term, leaves)).collect::<Result<Vec<_>>>()?
@@ -90,7 +91,11 @@ pub(super) fn passes(
     let mut out = Vec::new();
     for value in values {
         let asking = asking(&value, leaves)?;
-        for case in cases(&region(&value, op, leaves)?) {
+        let region = match visited {
+            Some(region) => region.clone(),
+            None => region(&value, op, leaves)?,
+        };
+        for case in cases(&region) {
             let value = in_case(&asking, &case, leaves)?;
             refuse_repeated(program, op, leaves, &case.stored, &value)?;
             let missed = case.missed.iter().map(|k| Region::Stored(*k).complement());

@@ -10,7 +10,7 @@ use crate::operators::{Region, Tree};
 pub enum Source {
     /// The operand with this number in its space.
     Operand(usize),
-    /// The value of an index, an `i64`.
+    /// The value of an index, or of an extent; an `i64`.
     Index(Name),
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::elsewhere::Elsewhere;
 use super::source::{Source, asked, operands};
 use super::{Names, Operand, Points};
 use crate::diagnostic::{Diagnostic, Result};
@@ -57,6 +58,8 @@ pub struct Space {
     pub fast_math: bool,
     /// The output begins anew: `=` in index notation.
     pub assigns: bool,
+    /// What becomes of points that are not visited, though they change elements.
+    pub elsewhere: Option<Elsewhere>,
     /// What is combined into the output.
     pub value: Arc<Tree<Source>>,
     /// Index of this space among those of the statement, and which piece of each operand it takes.
@@ -72,6 +75,25 @@ pub struct Space {
 impl Space {
     pub fn output(&self) -> &Operand {
         &self.operands[self.target]
+    }
+
+    /// The operand that counts the points at which elements are written.
+    pub fn counter(&self) -> Option<usize> {
+        match self.elsewhere {
+            Some(Elsewhere::Counted(counter)) => Some(counter),
+            Some(Elsewhere::Begun) | None => None,
+        }
+    }
+
+    /// What it writes: the output, and what counts.
+    pub fn written(&self) -> impl Iterator<Item = &Operand> {
+        let counter = self.counter();
+        std::iter::once(self.target).chain(counter).map(|k| &self.operands[k])
+    }
+
+    /// Whether it writes an operand.
+    pub fn writes(&self, operand: usize) -> bool {
+        operand == self.target || self.counter() == Some(operand)
     }
 
     /// Whether the value of an operand matters.

@@ -18,6 +18,10 @@ pub struct Wanted {
     pub union: Union,
     /// What annihilates finite floats is taken to annihilate infinities and NaN, too: 0 * inf is 0.
     pub fast_math: bool,
+    /// What is visited may be counted, to visit nothing where nothing is stored: the kernel has one thread.
+    pub counts: bool,
+    /// The output is assembled: it has no elements before.
+    pub assembles: bool,
     /// The types of the tensors.
     pub types: Types,
     /// What tensors hold where they store nothing, unless it is zero; of any type that holds it.
@@ -30,6 +34,8 @@ impl Default for Wanted {
             shares: None,
             union: Union::default(),
             fast_math: false,
+            counts: false,
+            assembles: false,
             types: Types::all(ValueType::F64),
             fills: IndexMap::new(),
         }

@@ -84,7 +84,7 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
     refuse_unknown(request, &program)?;
     refuse_sequence(request, &program, &found)?;
     let Layouts { composed, result } = found;
-    let wanted = request.wanted(&program)?;
+    let wanted = Wanted { assembles: result.is_some(), ..request.wanted(&program)? };
     let spaces = compose_by(&program, &composed, &wanted)?;
     let templates = templates()?;
     // Also when there is nothing to force it on: it is a slip.
@@ -317,13 +317,15 @@ impl Planned {
         self.wanted.fill_of(tensor)
     }
 
-    /// What an element of the result is that it does not store: what its operator begins with, if it is
-    /// assembled; else all elements are stored, or zero.
+    /// What an element of the result is that it does not store: what it began with, if that is known or the
+    /// result is assembled; else all elements are stored, or zero.
     pub fn result_fill(&self) -> Value {
         let ty = self.types().of(&self.output);
         // The last statement writes it.
-        let op = self.assembled().and_then(|_| self.statements.last()).map(|s| &s.space.op);
-        op.and_then(|op| op.identity(ty, 0)).unwrap_or(Value::zero(ty))
+        let last = self.statements.last().map(|s| &s.space);
+        let op = last.filter(|_| self.assembled().is_some()).map(|space| &space.op);
+        let begins = last.and_then(|space| space.operands[0].begins);
+        begins.or(op.and_then(|op| op.identity(ty, 0))).unwrap_or(Value::zero(ty))
     }
 
     /// The width of the index arrays.
@@ -361,6 +363,7 @@ impl Planned {
             for (operand, new) in own.operands.iter_mut().zip(&new.operands) {
                 operand.value_type = new.value_type;
                 operand.fill = new.fill;
+                operand.begins = new.begins;
             }
             own.value = new.value;
             own.op = new.op;

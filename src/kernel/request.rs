@@ -99,6 +99,8 @@ impl Request {
             shares: shares(self, &program.output()?.tensor),
             union: self.union.unwrap_or_default(),
             fast_math: self.fast_math,
+            counts: self.threads <= 1,
+            assembles: false,
             types: self.types.clone(),
             fills: self.fills.clone(),
         })

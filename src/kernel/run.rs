@@ -249,7 +249,9 @@ impl CompiledKernel {
         let mut sizes: IndexMap<Name, i64> = IndexMap::new();
         for statement in self.planned.statements() {
             for o in &statement.space.operands {
-                for (extent, n) in o.extents.iter().zip(&extents.tensors[&o.tensor]) {
+                // What counts has the extents of what it counts.
+                let dims = extents.tensors.get(&o.tensor);
+                for (extent, n) in o.extents.iter().zip(dims.into_iter().flatten()) {
                     sizes.insert(extent.clone(), i64::try_from(*n).unwrap_or(i64::MAX));
                 }
             }
@@ -454,7 +456,8 @@ impl Call<'_> {
             None => {
                 let space = &self.kernel.planned.statements()[0].space;
                 let ty = output.value_type();
-                let begin = space.op.identity(ty, 0).unwrap_or(Value::zero(ty));
+                let identity = || space.op.identity(ty, 0).unwrap_or(Value::zero(ty));
+                let begin = space.operands[0].begins.unwrap_or_else(identity);
                 begin.fill(output.values_mut());
             }
         }

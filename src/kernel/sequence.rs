@@ -7,8 +7,7 @@ use super::assemble::sparse_result;
 use super::layouts::Layouts;
 use super::request::Request;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::Name;
-use crate::iterspace::{Operand, Role};
+use crate::iterspace::Role;
 use crate::loops::{Sequence, Statement, Temporary, begun, build, sharing};
 use crate::program::Program;
 use crate::prover::Prover;
@@ -60,22 +59,28 @@ pub(super) fn sequence(
     statements: &[Statement],
     prover: &mut dyn Prover,
 ) -> Result<Sequence> {
+    let assignments = program.assignments()?;
     let mut temporaries: Vec<Temporary> = Vec::new();
-    for assignment in program.assignments()? {
-        let known = |name: &Name| temporaries.iter().any(|t| t.tensor == *name);
-        let tensor = &assignment.output.tensor;
-        let operands = &statements[0].space.operands;
-        let own = |o: &&Operand| o.role == Role::Temporary && o.tensor == *tensor;
-        if let Some(o) = operands.iter().find(own).filter(|_| !known(tensor)) {
-            let remedy = "give it a kernel of its own, with an initial value";
-            let value = assignment.op.combines()?.beginning(o.value_type);
-            temporaries.push(Temporary {
-                tensor: tensor.clone(),
-                array: o.value_array.clone(),
-                shape: o.value_shape.clone(),
-                value: value.map_err(|e| e.help(remedy))?,
-            });
+    let operands = &statements[0].space.operands;
+    for o in operands.iter().filter(|o| o.role == Role::Temporary) {
+        if temporaries.iter().any(|t| t.tensor == o.tensor) {
+            continue;
         }
+        let value = match (o.begins, assignments.iter().find(|a| a.output.tensor == o.tensor)) {
+            (Some(value), _) => value,
+            (None, Some(first)) => {
+                let remedy = "give it a kernel of its own, with an initial value";
+                let value = first.op.combines()?.beginning(o.value_type);
+                value.map_err(|e| e.help(remedy))?
+            }
+            (None, None) => continue,
+        };
+        temporaries.push(Temporary {
+            tensor: o.tensor.clone(),
+            array: o.value_array.clone(),
+            shape: o.value_shape.clone(),
+            value,
+        });
     }
     Ok(Sequence { shared: sharing(statements, prover), temporaries })
 }

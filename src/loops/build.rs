@@ -12,8 +12,8 @@ use super::tree::{
     Update,
 };
 use crate::formula::{Constraint, Formula, Name};
-use crate::iterspace::{Operand, Source};
-use crate::operators::Region;
+use crate::iterspace::{Elsewhere, Operand, Source};
+use crate::operators::{Operators, Region, Tree, Value};
 use crate::scan::{Bind, Level, Nest};
 use crate::synth::{self, Placement, Plan};
 
@@ -292,16 +292,23 @@ impl<'a> Builder<'a> {
             Source::Operand(k) => Term::Found(self.lookup_name(*k)),
             Source::Index(index) => Term::Index(index.clone()),
         };
-        let update = Node::Update(Box::new(Update {
-            target: place(space.output()),
-            op: space.op.clone(),
-            value: space.value.map(&term),
-        }));
+        let op = match space.elsewhere {
+            Some(Elsewhere::Begun) => None,
+            Some(Elsewhere::Counted(_)) | None => Some(space.op.clone()),
+        };
+        let target = place(space.output());
+        let value = space.value.map(&term);
+        let mut out = vec![Node::Update(Box::new(Update { target, op, value }))];
+        if let (Some(counter), Ok(sum)) = (space.counter(), Operators::sum()) {
+            let target = place(&space.operands[counter]);
+            let one = Tree::Number(Value::I64(1));
+            out.push(Node::Update(Box::new(Update { target, op: Some(sum), value: one })));
+        }
         match space.rest {
-            Region::All => vec![update],
+            Region::All => out,
             _ => {
                 let region = space.rest.map(&|&k| self.lookup_name(k));
-                vec![Node::When { region, body: vec![update] }]
+                vec![Node::When { region, body: out }]
             }
         }
     }

@@ -85,7 +85,8 @@ impl Outline {
                     self.block(body, depth + 1, f)?;
                 }
                 Node::Update(u) => {
-                    writeln!(f, "{pad}{} {}= {}", u.target, update_prefix(&u.op), u.value)?
+                    let prefix = u.op.as_ref().map_or(":", |op| update_prefix(op));
+                    writeln!(f, "{pad}{} {prefix}= {}", u.target, u.value)?
                 }
                 Node::Piece(body) => {
                     writeln!(f, "{pad}piece")?;

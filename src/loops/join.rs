@@ -266,7 +266,7 @@ fn joint(
 
 /// Whether all that a loop does is to add: only that can threads do privately.
 fn sums(l: &Loop) -> bool {
-    updates(&l.body).iter().all(|u| u.op.is_sum())
+    updates(&l.body).iter().all(|u| u.is_sum())
 }
 
 fn stay(loops: &mut Loops, block: &mut Block) {

@@ -138,9 +138,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `a[e] += -2.5 * b[e] * c[] + found`
+    /// `a[e] += -2.5 * b[e] * c[] + found`, or `:=`
     fn update(&self, line: &str) -> Result<Option<Node>> {
-        let Some((target, op, value)) = split_update(line) else { return Ok(None) };
+        let (target, op, value) = match (split_update(line), line.split_once(" := ")) {
+            (Some((target, op, value)), _) => (target, Some(op.clone()), value),
+            (None, Some((target, value))) => (target, None, value),
+            (None, None) => return Ok(None),
+        };
         let Some(target) = place(target)? else { return Ok(None) };
         let term = |text: &str| match place(text) {
             Ok(Some(place)) => Some(Term::Element(place)),
@@ -149,7 +153,7 @@ impl<'a> Reader<'a> {
             Err(_) => None,
         };
         let Some(value) = Tree::parse(value, Operators::shipped()?, &term) else { return Ok(None) };
-        Ok(Some(Node::Update(Box::new(Update { target, op: op.clone(), value }))))
+        Ok(Some(Node::Update(Box::new(Update { target, op, value }))))
     }
 
     /// `val_C[i, _] through dense`

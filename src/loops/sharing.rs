@@ -47,15 +47,17 @@ fn may_share(
     let names = |loops: &[(Name, Range)]| loops.iter().map(|(n, _)| n.clone()).collect();
     let (own, others): (Vec<Name>, Vec<Name>) = (names(&own), names(&others));
     earlier.iter().all(|a| {
-        let target = a.space.output();
-        let from = Keyed { space: &a.space, loops: own.clone(), key: target.subscripts.clone() };
-        later.iter().all(|b| {
-            let reads = b.space.operands.iter().enumerate().filter(|(k, o)| {
-                o.tensor == target.tensor && (b.space.reads(*k) || *k == b.space.target)
-            });
-            reads.map(|(_, o)| o).all(|o| {
-                let (loops, key) = (others.clone(), o.subscripts.clone());
-                in_one_iteration(&from, &Keyed { space: &b.space, loops, key }, prover)
+        a.space.written().all(|target| {
+            let key = target.subscripts.clone();
+            let from = Keyed { space: &a.space, loops: own.clone(), key };
+            later.iter().all(|b| {
+                let touched = b.space.operands.iter().enumerate().filter(|(k, o)| {
+                    o.tensor == target.tensor && (b.space.reads(*k) || b.space.writes(*k))
+                });
+                touched.map(|(_, o)| o).all(|o| {
+                    let (loops, key) = (others.clone(), o.subscripts.clone());
+                    in_one_iteration(&from, &Keyed { space: &b.space, loops, key }, prover)
+                })
             })
         })
     })

@@ -185,16 +185,21 @@ pub struct Place {
     pub index: Vec<Arith>,
 }
 
-/// `target += value`.
+/// `target += value`, or `target := value`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
     pub target: Place,
-    /// Elements are combined by it.
-    pub op: Arc<Operator>,
+    /// Elements are combined by it; without one, they become the value.
+    pub op: Option<Arc<Operator>>,
     pub value: Tree<Term>,
 }
 
 impl Update {
+    /// Whether it adds.
+    pub fn is_sum(&self) -> bool {
+        self.op.as_ref().is_some_and(|op| op.is_sum())
+    }
+
     /// The elements that it reads.
     pub fn elements(&self) -> impl Iterator<Item = &Place> {
         self.value.leaves().into_iter().filter_map(|term| match term {

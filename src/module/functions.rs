@@ -12,6 +12,7 @@ use crate::code::{AccessProof, Argument, Body, Doc, Expr, IndexWidth, Lines, Var
 use crate::formula::{Arith, Name};
 use crate::iterspace::Operand;
 use crate::loops::Gather;
+use crate::operators::Value;
 
 pub(super) struct Functions<'a> {
     spec: &'a KernelSpec,
@@ -316,10 +317,11 @@ impl<'a> Functions<'a> {
                 out.statement(&array.method("clear", Vec::new()));
             }
         } else if self.spec.assigns() {
-            let zero = crate::code::Expr::zero(self.spec.output().value_type);
+            let written = self.spec.output();
+            let begin = written.begins.unwrap_or(Value::zero(written.value_type));
             let values = Doc::text(output.argument.clone()).field(&output.values.field);
-            let zero = Doc::text(self.body.print_expr(&zero));
-            out.statement(&values.method("fill", vec![zero]));
+            let begin = Doc::text(self.body.print_expr(&crate::code::Expr::Number(begin)));
+            out.statement(&values.method("fill", vec![begin]));
         }
         let arguments = self.body.arguments();
         let sizes: Vec<VarId> = arguments

@@ -30,7 +30,8 @@ impl KernelSpec {
     pub(super) fn lacks_steps(&self) -> bool {
         let steps = self.statements.chunk_by(|a, b| a.space.step == b.space.step).count();
         let all = self.program.assignments().map_or(1, |all| all.len());
-        all > steps || self.statements.iter().any(|s| s.nest.is_nothing())
+        let counts = self.statements.iter().any(|s| s.space.counter().is_some());
+        counts || all > steps || self.statements.iter().any(|s| s.nest.is_nothing())
     }
 
     /// A space whose operands are those of all statements.

@@ -121,6 +121,37 @@ fn a_loop_whose_index_is_not_used_hides_no_other() {
 }
 
 #[test]
+fn a_loop_whose_index_is_not_used_says_so_whatever_its_name() {
+    let sandbox = Sandbox::new();
+    for index in ["__", "_k", "x", "for"] {
+        let text =
+            sandbox.done(&["emit", &format!("y[] += b[k] + 0 * a[{index}]"), "--type", "i64"]);
+        let unused = text.lines().filter(|l| l.trim().starts_with("for _"));
+        assert!(unused.count() > 0, "{text}");
+    }
+}
+
+#[test]
+fn what_a_value_is_where_nothing_is_stored_is_the_fill_of_the_result() {
+    let sandbox = Sandbox::new();
+    sandbox.file("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 4\n2 3 -1\n");
+    let json = |out: &str| {
+        sandbox.json(&["run", "C[i,j] = A[i,j] + 2", "-t", "A=a.mtx:csr", "-o", out, "--json"])
+    };
+    for layout in ["csr", "coo", "bcsr(2,2)"] {
+        assert_eq!(json(&format!("C=c.npz:{layout}"))["output"]["fill"], "2.0", "{layout}");
+        if layout == "bcsr(2,2)" {
+            continue;
+        }
+        // PyData's archives say the fill, which must then be given.
+        let again = ["run", "s[] += C[i,j]", "-t", "C=c.npz:csr", "--json"];
+        assert_eq!(sandbox.json(&[&again[..], &["--fill", "C=2"]].concat())["output"]["sum"], 15.0);
+        sandbox.refused("S0501", &again[..4]);
+    }
+    assert_eq!(json("C=c.npy")["output"]["sum"], 15.0);
+}
+
+#[test]
 fn a_result_that_would_be_mostly_zero_is_a_list_of_entries() {
     let sandbox = Sandbox::new();
     let text = "%%MatrixMarket matrix coordinate real general\n5000 5000 2\n1 1 1\n4000 1 2\n";

@@ -137,8 +137,8 @@ impl<'a> Bound<'a> {
                 None => match (out, &out_arrays) {
                     (Some(out), Some(arrays)) if o.is_given() => (out, arrays, out.values()),
                     _ => {
-                        let dims = &self.extents.tensors[&o.tensor];
-                        given.sizes.extend(o.extents.iter().cloned().zip(dims.iter().copied()));
+                        let dims = self.extents.tensors.get(&o.tensor).into_iter().flatten();
+                        given.sizes.extend(o.extents.iter().cloned().zip(dims.copied()));
                         continue;
                     }
                 },
@@ -264,7 +264,10 @@ fn blank(
     let first =
         assignments.iter().find(|a| a.output.tensor == *name).ok_or("nothing is written")?;
     let op = first.op.combines().map_err(|e| format!("{e:#?}"))?;
-    fill_initially(&mut values, &op).map_err(|e| format!("{e:#?}"))?;
+    match planned.statements()[0].space().operands[0].begins {
+        Some(begin) => begin.fill(&mut values),
+        None => fill_initially(&mut values, &op).map_err(|e| format!("{e:#?}"))?,
+    }
     Tensor::new(layout.clone(), dims.clone(), &counted, arrays, values)
         .map_err(|e| format!("{e:#?}"))
 }

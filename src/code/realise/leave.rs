@@ -31,12 +31,13 @@ impl Realiser<'_, '_> {
         if !alike || !self.pays(&l.body, ty) || !self.ends_states(&l.body) {
             return None;
         }
-        let mut specials = first.op.specials(ty).into_iter();
+        let op = first.op.as_ref()?;
+        let mut specials = op.specials(ty).into_iter();
         let annihilator = specials.find_map(|s| match s.result {
             SpecialResult::Value(value)
                 if s.kind == CaseKind::Annihilator
                     && s.argument == 0
-                    && (s.ieee || (self.loops.fast_math && !first.op.is_sum()))
+                    && (s.ieee || (self.loops.fast_math && !op.is_sum()))
                     && value.value_type() == ty =>
             {
                 Some(value)

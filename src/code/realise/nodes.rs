@@ -97,12 +97,16 @@ impl Realiser<'_, '_> {
                 let value = self.computed(&u.value)?;
                 let sum = self.sums.iter().find(|(place, _)| *place == u.target);
                 let variable = sum.map(|(_, var)| *var).or(self.single(&u.target));
-                out.push(match (variable, u.op.is_sum()) {
-                    (Some(var), _) => self.combine_into(&u.op, var, value),
-                    (None, true) => self.store(&u.target, value),
-                    (None, false) => {
+                out.push(match (variable, &u.op) {
+                    (Some(var), Some(op)) => self.combine_into(op, var, value),
+                    (Some(var), None) => Stmt::Assign { var, op: Assign::Set, value },
+                    (None, Some(op)) if op.is_sum() => self.store(&u.target, value),
+                    (None, op) => {
                         let place = self.place(&u.target);
-                        let value = self.combined(&u.op, Expr::Load(place.clone()), value);
+                        let value = match op {
+                            Some(op) => self.combined(op, Expr::Load(place.clone()), value),
+                            None => value,
+                        };
                         Stmt::Store { place, op: Assign::Set, value }
                     }
                 });
@@ -247,9 +251,8 @@ impl Realiser<'_, '_> {
                 }
             }
         }
-        let adds = |array: &Name| {
-            inside.iter().filter(|u| u.target.array == *array).all(|u| u.op.is_sum())
-        };
+        let adds =
+            |array: &Name| inside.iter().filter(|u| u.target.array == *array).all(|u| u.is_sum());
         // An element that has two names would be written twice, each time without what the other combined;
         // sums are added.
         targets.retain(|target| {
@@ -257,7 +260,7 @@ impl Realiser<'_, '_> {
             adds(&target.array) || !inside.iter().any(|u| other(&&**u))
         });
         if let ([update], true) = (inside.as_slice(), self.gathers_one_element())
-            && update.op.is_sum()
+            && update.is_sum()
             && let Some(code) = self.unrolled(l, &update.target, chunk)?
         {
             let (lo, hi) = self.range(&l.range, false);
@@ -269,7 +272,7 @@ impl Realiser<'_, '_> {
         if let [update] = inside.as_slice()
             && (targets.as_slice() == [update.target.clone()]
                 || self.single(&update.target).is_some())
-            && update.op.is_sum()
+            && update.is_sum()
             && let Some(code) = self.unrolled(l, &update.target, chunk)?
         {
             out.extend(code);
