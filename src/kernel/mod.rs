@@ -35,6 +35,7 @@
 
 mod assemble;
 mod compile;
+mod fitting;
 mod layouts;
 mod measure;
 mod plan;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::assemble::sparse_result;
+use super::fitting::fit;
 use super::layouts::{Layouts, layouts};
 use super::request::{Request, names};
 use super::sequence::{refuse_sequence, refuse_waste, sequence};
@@ -128,6 +129,12 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
         // Nothing is ever added to the output; the kernel still is one.
         let schedule = schedule(&space, &own)?;
         statements.push(Statement::nothing(space, schedule));
+    }
+    let last_step = statements.last().map_or(0, |s| s.space.step);
+    if last_step > 0 && request.leaves_loops_open() {
+        // What is assembled has an order of its own.
+        let steps = if result.is_none() { last_step + 1 } else { last_step };
+        fit(&mut statements, steps, request, &templates, prover)?;
     }
     for (position, _) in &request.forced {
         if let Some(p) = position {

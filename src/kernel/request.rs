@@ -106,6 +106,12 @@ impl Request {
         })
     }
 
+    /// Nothing is said about loops and searches.
+    pub(super) fn leaves_loops_open(&self) -> bool {
+        let said = [self.order.len(), self.tiles.len(), self.fused.len(), self.forced.len()];
+        said.iter().all(|n| *n == 0)
+    }
+
     /// The command that shows the nests of this request.
     pub(super) fn command(&self) -> String {
         let mut out = format!("siskin explain --stage nest '{}'", self.expression);
