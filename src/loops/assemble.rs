@@ -35,6 +35,8 @@ pub struct Assembling {
     /// So many coordinates of the order are known there.
     pub prefix: usize,
     pub gather: Gather,
+    /// If several threads are wanted: the loop of which they take chunks, or why there is none.
+    pub threads: Option<std::result::Result<Name, String>>,
 }
 
 /// A place down the tree.
@@ -78,7 +80,8 @@ pub fn assembling(
         (false, _) if may_merge && merges() => Gather::Merge,
         (false, _) => workspace(&candidate.around, &order[prefix..])?,
     };
-    Ok(Assembling { order: order.to_vec(), around: candidate.around, prefix, gather })
+    let around = candidate.around;
+    Ok(Assembling { order: order.to_vec(), around, prefix, gather, threads: None })
 }
 
 /// The only node with updates, if there is one.

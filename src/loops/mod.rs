@@ -8,7 +8,7 @@
 //! ```text
 //! block  := node*
 //! node   := 'let' v '=' e                                  of the nodes that follow
-//!         | 'for' v 'in' range ['on threads' ['with private sums']] ['each thread:' 'state' v]*
+//!         | 'for' v 'in' range ['on threads' ['with private sums' | 'in parts']] ['each thread:' 'state' v]*
 //!               ['skip unless' v 'in' range 'where' tests ':' skipped] block
 //!         | 'if' tests (';' restriction)* block
 //!         | 'state' v                                      of the search for v, set up here
@@ -51,6 +51,7 @@ mod display;
 mod join;
 mod outline;
 mod parse;
+mod parts;
 mod sequence;
 mod sharing;
 mod statement;
@@ -62,11 +63,12 @@ pub use assemble::{Assembling, assembling};
 pub use assembled::Assembled;
 pub use build::{build, joined};
 pub use outline::{Outline, Sought};
+pub use parts::shared_loop;
 pub use sequence::{Sequence, Temporary};
 pub use sharing::sharing;
 pub use statement::{Looked, Parallelism, Statement};
 pub use tree::{
     Among, Assemble, Begin, Block, Find, Gather, Lookup, Loop, Loops, Node, Place, Search,
-    SearchId, Skip, Take, Term, Update, begun, updates,
+    SearchId, Skip, Take, Term, Threads, Update, begun, updates,
 };
 pub use walkers::{Walker, walkers};

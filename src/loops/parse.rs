@@ -3,7 +3,7 @@
 use super::outline::{Outline, Sought};
 use super::tree::{
     Among, Assemble, Begin, Block, Gather, Lookup, Loop, Node, Place, Search, SearchId, Skip, Take,
-    Term, Update,
+    Term, Threads, Update,
 };
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::split::split;
@@ -188,8 +188,9 @@ impl<'a> Reader<'a> {
     fn nest(&mut self, rest: &str, depth: usize) -> Result<Option<Node>> {
         let Some((var, rest)) = rest.split_once(" in ") else { return Ok(None) };
         let (text, parallel) = match rest.split_once(" on threads") {
-            Some((text, "")) => (text, Some(false)),
-            Some((text, " with private sums")) => (text, Some(true)),
+            Some((text, "")) => (text, Some(Threads::Apart)),
+            Some((text, " with private sums")) => (text, Some(Threads::Sums)),
+            Some((text, " in parts")) => (text, Some(Threads::Parts)),
             Some(_) => return Ok(None),
             None => (rest, None),
         };
