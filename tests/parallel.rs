@@ -256,6 +256,12 @@ fn sums_are_merged_in_parts() {
     for out in ["csr", "coo", "dcsr"] {
         assembled(|k| k, sum, &[("A", "csr"), ("B", "csr")], out);
     }
+    // No loop is around these: chunks are of the first coordinate.
+    for out in ["coo", "csr", "dcsr"] {
+        assembled(|k| k, sum, &[("A", "coo"), ("B", "coo")], out);
+    }
+    let three = [("A", "coo"), ("B", "coo"), ("D", "coo")];
+    assembled(|k| k, "C[i,j] = A[i,j] + 2 * B[i,j] + D[i,j]", &three, "csr");
 }
 
 /// A row of entries may begin in one part and go on in the next.

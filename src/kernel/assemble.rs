@@ -10,7 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::iterspace::Union;
 use crate::layout::{DefaultFor, Layout};
-use crate::loops::{Assembled, Gather, Statement, assembling, joined, shared_loop};
+use crate::loops::{Assembled, Gather, Statement, assembling, chunks_of, joined};
 use crate::packing::{Appending, Plan};
 use crate::program::Program;
 use crate::prover::Prover;
@@ -81,7 +81,7 @@ pub(super) fn assembled(
         return Err(no_merge(program, "its terms are not walks in the order of the result"));
     }
     if request.threads > 1 {
-        assembling.threads = Some(shared_loop(&loops, &assembling, &space.theory, prover));
+        assembling.threads = Some(chunks_of(&loops, &assembling, space, prover));
     }
     let mut names = space.names.clone();
     let tensor = &output.tensor;

@@ -34,8 +34,10 @@ pub fn build(
         add(&mut loops, step, assembling.is_some());
         if let Some(assembling) = assembling {
             assemble::assemble(&mut loops, assembling);
-            if let Some(Ok(var)) = &assembling.threads {
-                parts::share(&mut loops, var);
+            match &assembling.threads {
+                Some(Ok(_)) if assembling.around.is_empty() => parts::share_merge(&mut loops.body),
+                Some(Ok(var)) => parts::share(&mut loops, var),
+                _ => {}
             }
         }
         blocks.push(std::mem::take(&mut loops.body));

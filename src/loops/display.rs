@@ -125,6 +125,7 @@ impl fmt::Display for Assemble {
         match &self.gather {
             Gather::Nothing => Ok(()),
             Gather::Element => f.write_str(" through one element"),
+            Gather::Merge if self.in_parts => f.write_str(" by merging on threads in parts"),
             Gather::Merge => f.write_str(" by merging"),
             Gather::Workspace { template, sorted: true } => write!(f, " through {template}"),
             Gather::Workspace { template, sorted: false } => {

@@ -364,6 +364,7 @@ fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) ->
                 array: a.array.clone(),
                 key: a.key.iter().map(|e| e.as_ref().map(|e| e.rename(&changed))).collect(),
                 gather: a.gather.clone(),
+                in_parts: a.in_parts,
                 body: renamed_block(loops, &a.body, renaming),
             })),
             // Blocks are joined before anything begins.

@@ -21,7 +21,7 @@
 //!         | 'assemble' a[(e | '_'), …] [how] block
 //!                                                          what is written inside is appended after it
 //!         | 'begin' a[e, …] '=' value                      a temporary, all its elements set
-//! how    := 'through' ('one element' | workspace ['in any order']) | 'by merging'
+//! how    := 'through' ('one element' | workspace ['in any order']) | 'by merging' ['on threads in parts']
 //! range  := end..end                                       the upper end exclusive
 //! value  := a tree of operators over elements a[e, …], lookups, indices and numbers
 //! end    := e | 'max(' e (',' e)* ')' | 'min(' e (',' e)* ')'
@@ -63,7 +63,7 @@ pub use assemble::{Assembling, assembling};
 pub use assembled::Assembled;
 pub use build::{build, joined};
 pub use outline::{Outline, Sought};
-pub use parts::shared_loop;
+pub use parts::chunks_of;
 pub use sequence::{Sequence, Temporary};
 pub use sharing::sharing;
 pub use statement::{Looked, Parallelism, Statement};

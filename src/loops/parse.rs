@@ -154,6 +154,10 @@ impl<'a> Reader<'a> {
 
     /// `val_C[i, _] through dense`
     fn assemble(&mut self, rest: &str, depth: usize) -> Result<Option<Node>> {
+        let (rest, in_parts) = match rest.strip_suffix(" on threads in parts") {
+            Some(rest) => (rest, true),
+            None => (rest, false),
+        };
         let merged = rest.strip_suffix(" by merging");
         let (place, gather) = match rest.split_once(" through ") {
             None if merged.is_some() => (merged.unwrap_or_default(), Gather::Merge),
@@ -175,7 +179,8 @@ impl<'a> Reader<'a> {
         };
         let key = split(index, ", ").into_iter().map(known).collect::<Result<Vec<_>>>()?;
         let body = self.block(depth + 1)?;
-        Ok(Some(Node::Assemble(Box::new(Assemble { array: array.into(), key, gather, body }))))
+        let array = array.into();
+        Ok(Some(Node::Assemble(Box::new(Assemble { array, key, gather, in_parts, body }))))
     }
 
     fn state(&mut self, position: &str) -> Node {

@@ -1,7 +1,9 @@
 //! A result that threads assemble in parts.
 //!
 //! Later iterations of the loops around an assembled place write greater coordinates, and so do those of the
-//! outermost one: what chunks of its iterations append comes in the order of the chunks.
+//! outermost one: what chunks of its iterations append comes in the order of the chunks. If walks are merged
+//! and no loop is around them, threads take chunks of the first coordinate instead: each walk is in order, and a
+//! binary search tells where a chunk begins and ends in it.
 //!
 //! ```text
 //! state px                                      for i in 0..I on threads in parts
@@ -11,24 +13,29 @@
 //! ```
 
 use super::assemble::Assembling;
-use super::tree::{Block, Loop, Loops, Node, SearchId, Threads};
+use super::tree::{Block, Gather, Loop, Loops, Node, SearchId, Threads};
 use crate::formula::{Affine, Constraint, Formula, Name};
+use crate::iterspace::Space;
 use crate::prover::{Answer, Prover};
 use crate::scan::Range;
 use crate::theory::{Known, Theory};
 
-/// The loop of which threads may take chunks, each assembling parts, or why there is none.
-pub fn shared_loop(
+/// Of what threads may take chunks, each assembling parts, or why of nothing.
+pub fn chunks_of(
     loops: &Loops,
     assembling: &Assembling,
-    theory: &Theory,
+    space: &Space,
     prover: &mut dyn Prover,
 ) -> Result<Name, String> {
     let Some(var) = assembling.around.first() else {
-        return Err("entries come in order only when all loops have run".to_string());
+        let first = assembling.order.first().filter(|_| assembling.gather == Gather::Merge);
+        return match first {
+            Some(d) => Ok(Name::from(space.output().subscripts[*d].to_string())),
+            None => Err("entries come in order only when all loops have run".to_string()),
+        };
     };
     match outermost(&loops.body, var) {
-        Some(l) if is_natural(&l.range, theory, prover) => Ok(var.clone()),
+        Some(l) if is_natural(&l.range, &space.theory, prover) => Ok(var.clone()),
         Some(_) => Err(format!("`{var}` may be negative")),
         None => Err(format!("`{var}` is searched for, one match after the other")),
     }
@@ -48,6 +55,16 @@ fn is_natural(range: &Range, theory: &Theory, prover: &mut dyn Prover) -> bool {
     let mut facts: Vec<Formula> = range.of(&number).into_iter().map(Formula::Constraint).collect();
     facts.push(Formula::Constraint(Constraint::lt(number, Affine::constant(0))));
     matches!(Known::new(theory, prover).ask(&facts), Answer::Unsat)
+}
+
+/// Marks the merge around which there are no loops.
+pub(super) fn share_merge(block: &mut Block) {
+    for node in block {
+        match node {
+            Node::Assemble(a) => a.in_parts = true,
+            node => node.blocks_mut().into_iter().for_each(share_merge),
+        }
+    }
 }
 
 /// Marks the loop over `var`. Each thread has states of its own: it meets its iterations in order, and what

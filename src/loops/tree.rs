@@ -126,6 +126,8 @@ pub struct Assemble {
     /// The coordinates that are known here; the others differ between the updates inside.
     pub key: Vec<Option<Arith>>,
     pub gather: Gather,
+    /// Threads merge parts, between numbers of the first coordinate.
+    pub in_parts: bool,
     pub body: Block,
 }
 

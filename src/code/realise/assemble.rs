@@ -173,7 +173,10 @@ impl Realiser<'_, '_> {
                 };
                 let begin = identity(&op, ty)?;
                 let merge = Merge { walkers, known, rest, op, ty, begin };
-                self.merge(&merge, out)?;
+                if a.in_parts {
+                    return self.merge_in_parts(&merge, out);
+                }
+                self.merge(&merge, None, out)?;
                 self.end_behind(&merge.known, out);
                 return Ok(());
             }
@@ -204,6 +207,11 @@ impl Realiser<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// The extent of a coordinate of the result.
+    pub(super) fn extent_of(&self, coordinate: usize) -> Option<Expr> {
+        self.assembly.as_ref().map(|result| result.extents[coordinate].clone())
     }
 
     /// The coordinates that are known around the node.
