@@ -146,6 +146,8 @@ impl Modules {
         let three = "D[i,l] += A[i,j] * B[j,k] * C[k,l]";
         let sampled = "C[i,j,l] += A[i,j,k] * B[k,l]";
         let shared = of(sampled, &[("A", "csf"), ("B", "dense"), ("C", "shares(A)")]);
+        let both = "C[i,j] = A[i,j] + B[i,j]";
+        let scaled = "C[i,j,k] = A[i,j,k] * x[k]";
         let kernels = [
             of(spmv, &[("A", "csr"), ("x", "dense")]).threads(2),
             of(spmv, &[("A", "csr"), ("x", "sparse")]).threads(2),
@@ -159,6 +161,10 @@ impl Modules {
             of(spmv, &[("A", "dense")]).tile("i", 32).tile("j", 32).threads(2),
             of(product, &[("A", "csr"), ("B", "csr")]),
             of(product, &[("A", "csr"), ("B", "csr")]).threads(2),
+            of(product, &[("A", "csr"), ("B", "csr"), ("C", "csr")]).threads(2),
+            of(both, &[("A", "csr"), ("B", "csr"), ("C", "dcsr")]).threads(2),
+            of(both, &[("A", "coo"), ("B", "coo"), ("C", "csr")]).threads(2),
+            of(scaled, &[("A", "coo"), ("C", "csf")]).threads(2),
             of(product, &[("A", "csr"), ("B", "csc")]),
             of(product, &[("A", "dcsr"), ("B", "dcsc")]),
             of(product, &[]).tile("i", 8).tile("j", 8).tile("k", 8),

@@ -14,9 +14,13 @@ fn scrambled(k: usize) -> usize {
 
 /// About one in `sparsity` coordinates, with values that do not add up exactly.
 fn tensor(layout: &str, dims: &[usize], sparsity: usize, seed: usize) -> Tensor {
+    tensor_of(layout, dims, |k| scrambled(k + seed * 7919).is_multiple_of(sparsity))
+}
+
+/// The coordinates whose row-major places are `stored`.
+fn tensor_of(layout: &str, dims: &[usize], stored: impl Fn(usize) -> bool) -> Tensor {
     let len: usize = dims.iter().product();
-    let stored: Vec<usize> =
-        (0..len).filter(|k| scrambled(k + seed * 7919).is_multiple_of(sparsity)).collect();
+    let stored: Vec<usize> = (0..len).filter(|k| stored(*k)).collect();
     let coords = (0..dims.len())
         .map(|d| {
             let inner: usize = dims[d + 1..].iter().product();
@@ -161,4 +165,147 @@ fn a_sum_that_is_stored_without_a_match_is_a_write() {
 fn bounds_below_a_difference_that_may_be_negative_are_those_of_a_chunk() {
     let a = tensor("bcsr(3,4)", &[31, 17], 3, 1);
     check("y[i + 1] += A[2*i,i]", &[("A", "bcsr(3,4)", a)], None, Expected::Bitwise);
+}
+
+/// What a tensor is made of, to the bit.
+fn bytes(tensor: &Tensor) -> (Vec<(String, IndexData)>, Vec<u64>) {
+    let arrays = tensor.arrays().iter().map(|(name, data)| (name.to_string(), data.clone()));
+    let values = tensor.values().as_slice::<f64>().unwrap();
+    (arrays.collect(), values.iter().map(|x| x.to_bits()).collect())
+}
+
+/// Matrices of 211 rows: some, few, or no entries, all in few rows, all in one row, one entry.
+fn matrices(layout: &str, columns: usize, seed: usize) -> Vec<Tensor> {
+    let dims = [211, columns];
+    let some = |n: usize| move |k: usize| scrambled(k + seed).is_multiple_of(n);
+    vec![
+        tensor_of(layout, &dims, some(9)),
+        tensor_of(layout, &dims, some(400)),
+        tensor_of(layout, &dims, |_| false),
+        tensor_of(layout, &dims, |k| k / columns % 50 == 3 && some(2)(k)),
+        tensor_of(layout, &dims, |k| k / columns == 77),
+        tensor_of(layout, &dims, |k| k == 5 * columns + 1),
+        tensor_of(layout, &[3, columns], some(2)),
+        tensor_of(layout, &[0, columns], some(2)),
+    ]
+}
+
+/// A result that threads assemble in parts is the one that a single thread assembles, to the bit.
+fn assembled(
+    wish: impl Fn(Kernel) -> Kernel,
+    statement: &str,
+    layouts: &[(&str, &str)],
+    out: &str,
+) {
+    let kernel = |threads| {
+        let kernel = layouts.iter().fold(Kernel::new(statement), |k, (t, l)| k.layout(t, l));
+        wish(kernel.layout("C", out)).threads(threads)
+    };
+    let planned = kernel(2).plan().unwrap();
+    let threads = planned.assembled().unwrap().assembling.threads.clone();
+    assert!(matches!(threads, Some(Ok(_))), "{statement} {layouts:?}: {threads:?}");
+    let one = kernel(1).compile().unwrap();
+    let many: Vec<_> = [2, 3, 7].map(|threads| kernel(threads).compile().unwrap()).into();
+    let (mut entries, others) = (0, 37);
+    for first in matrices(layouts[0].1, others, 1) {
+        let rows = first.dims()[0];
+        let mut given = vec![(layouts[0].0, first)];
+        for (seed, (name, layout)) in layouts.iter().enumerate().skip(1) {
+            let rank = planned.program().tensors()[*name];
+            // As many rows as the first has, or as it has columns.
+            let rows = if statement.contains("[k,j]") { others } else { rows };
+            let dims = if rank == 1 { vec![others] } else { vec![rows, others] };
+            given.push((*name, tensor(layout, &dims, 3, seed + 5)));
+        }
+        let given: Vec<(&str, &Tensor)> = given.iter().map(|(n, t)| (*n, t)).collect();
+        let expected = one.run(given.clone()).unwrap();
+        entries += expected.stored();
+        for (kernel, threads) in many.iter().zip([2, 3, 7]) {
+            let mut got = kernel.run(given.clone()).unwrap();
+            assert_eq!(bytes(&got), bytes(&expected), "{statement} {layouts:?} {threads} threads");
+            got.validate().unwrap();
+        }
+    }
+    assert!(entries > 100, "the results are not trivial");
+}
+
+#[test]
+fn products_are_assembled_in_parts_by_every_workspace() {
+    let csr = [("A", "csr"), ("B", "csr")];
+    for workspace in siskin::synth::workspaces().unwrap() {
+        let name = workspace.name.as_str();
+        assembled(|k| k.workspace(name), "C[i,j] += A[i,k] * B[k,j]", &csr, "csr");
+    }
+}
+
+#[test]
+fn products_are_assembled_in_parts_of_every_layout() {
+    for out in ["csc", "dcsr", "coo", "dense(i), compressed(j, ordered=false)", "bcsr(3,4)"] {
+        // Columns come in order by the columns of the second.
+        let inputs = match out {
+            "csc" => [("A", "csc"), ("B", "csc")],
+            _ => [("A", "csr"), ("B", "csr")],
+        };
+        assembled(|k| k, "C[i,j] += A[i,k] * B[k,j]", &inputs, out);
+    }
+}
+
+#[test]
+fn sums_are_merged_in_parts() {
+    let sum = "C[i,j] = A[i,j] + B[i,j]";
+    for out in ["csr", "coo", "dcsr"] {
+        assembled(|k| k, sum, &[("A", "csr"), ("B", "csr")], out);
+    }
+    // No loop is around these: chunks are of the first coordinate.
+    for out in ["coo", "csr", "dcsr"] {
+        assembled(|k| k, sum, &[("A", "coo"), ("B", "coo")], out);
+    }
+    let three = [("A", "coo"), ("B", "coo"), ("D", "coo")];
+    assembled(|k| k, "C[i,j] = A[i,j] + 2 * B[i,j] + D[i,j]", &three, "csr");
+}
+
+/// A row of entries may begin in one part and go on in the next.
+#[test]
+fn rows_that_several_parts_share_are_joined() {
+    for out in ["csr", "dcsr", "coo", "compressed(i), compressed(j)"] {
+        assembled(|k| k, "C[i,j] = A[i,j] * x[j]", &[("A", "coo"), ("x", "dense")], out);
+    }
+}
+
+/// Of three levels, the outer two may go on.
+#[test]
+fn fibers_that_several_parts_share_are_joined() {
+    let halves = ["dense(i), compressed(j), compressed(k)", "dense(i), dense(j), compressed(k)"];
+    ["csf", "coo"].into_iter().chain(halves).for_each(fibers);
+}
+
+fn fibers(out: &str) {
+    let kernel = |threads| {
+        let kernel = Kernel::new("C[i,j,k] = A[i,j,k] * x[k]").layout("A", "coo");
+        kernel.layout("C", out).threads(threads).compile().unwrap()
+    };
+    let (one, x) = (kernel(1), tensor("dense", &[40], 1, 2));
+    for many in [kernel(2), kernel(3), kernel(7)] {
+        for (n, first) in [(2, 0), (30, 0), (3, 7)] {
+            let stored = |k: usize| scrambled(k + first).is_multiple_of(n);
+            let cube = tensor_of("coo", &[5, 6, 40], stored);
+            let given = [("A", &cube), ("x", &x)];
+            let (expected, mut got) = (one.run(given).unwrap(), many.run(given).unwrap());
+            assert_eq!(bytes(&got), bytes(&expected), "{out}");
+            assert!(got.stored() > 20);
+            got.validate().unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_comes_in_order_only_at_the_end_is_assembled_on_one_thread() {
+    let kernel = Kernel::new("C[i,j] += A[k,i] * B[k,j]").layout("A", "csr").layout("B", "csr");
+    let planned = kernel.layout("C", "csr").threads(2).plan().unwrap();
+    let why = match &planned.assembled().unwrap().assembling.threads {
+        Some(Err(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(why, "entries come in order only when all loops have run");
+    assert!(!planned.render().unwrap().text().contains("threads"));
 }

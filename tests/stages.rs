@@ -80,6 +80,20 @@ fn each_stage_reads_back_what_it_prints() {
     assert!(lines > 2_000, "{lines}");
 }
 
+/// What threads assemble in parts, by loops or by the first coordinate of lists that are merged.
+#[test]
+fn parts_are_read_back() {
+    for (expression, layout) in
+        [("C[i,j] += A[i,k] * B[k,j]", "csr"), ("C[i,j] = A[i,j] + B[i,j]", "coo")]
+    {
+        let kernel = Kernel::new(expression).layout("A", layout).layout("B", layout);
+        let planned = kernel.layout("C", "dcsr").threads(2).plan().expect("a plan");
+        let text = planned.loops().to_string();
+        assert!(text.contains(" on threads in parts"), "{text}");
+        check(&planned, expression);
+    }
+}
+
 /// A position searched in the tiles of another: the guard is read back, too.
 #[test]
 fn tiles_that_are_skipped_are_read_back() {

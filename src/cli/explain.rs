@@ -193,8 +193,7 @@ fn summary(planned: &Planned, module: &Module) -> String {
     if searches == 0 {
         out.push_str("nothing is searched for\n");
     }
-    let parallel = planned.statements().iter().any(|s| s.parallel().is_some());
-    out.push_str(if parallel { "runs on several threads\n" } else { "runs on one thread\n" });
+    out.push_str(&threads(planned));
     let accesses = module.accesses();
     let proved = accesses.iter().filter(|a| a.proved).count();
     out.push_str(&format!(
@@ -203,6 +202,20 @@ fn summary(planned: &Planned, module: &Module) -> String {
         accesses.len() - proved
     ));
     out
+}
+
+/// On how many threads the kernel runs, and how they assemble a result.
+fn threads(planned: &Planned) -> String {
+    match planned.assembled().and_then(|a| a.assembling.threads.as_ref()) {
+        Some(Ok(var)) => format!(
+            "runs on several threads: chunks of {var} make parts, which are joined in order\n"
+        ),
+        Some(Err(why)) => format!("runs on one thread: {why}\n"),
+        None if planned.statements().iter().any(|s| s.parallel().is_some()) => {
+            "runs on several threads\n".to_string()
+        }
+        None => "runs on one thread\n".to_string(),
+    }
 }
 
 /// Where the entries of the result come in order, and how they are gathered.

@@ -126,8 +126,9 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
         _ => e,
     })?;
     let hints = !asked.options.json;
-    if hints && compiled.planned().assembled().is_some() && asked.options.threads.is_some() {
-        output::hint(&format!("`{}` is assembled on one thread", written.tensor));
+    let assembling = compiled.planned().assembled().map(|a| &a.assembling);
+    if let (true, Some(Some(Err(why)))) = (hints, assembling.map(|a| &a.threads)) {
+        output::hint(&format!("`{}` is assembled on one thread: {why}", written.tensor));
     }
     let seconds = progress::during("running the kernel", || call.run());
     tracing::info!("ran the kernel in {}", time(seconds));
@@ -405,6 +406,10 @@ impl Target {
 
 /// The parallel loops, or `false`.
 fn parallel(k: &CompiledKernel) -> Value {
+    let assembling = k.planned().assembled().map(|a| &a.assembling);
+    if let Some(Some(Ok(var))) = assembling.map(|a| &a.threads) {
+        return json!([{ "loop": &**var, "private_output": true }]);
+    }
     let loops: Vec<Value> = k
         .planned()
         .statements()

@@ -7,26 +7,8 @@ use crate::operators::{Operator, Value};
 use crate::tensor::ValueType;
 
 use super::bounds::BoundsProof;
-
-/// A variable of a [`Body`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct VarId(pub(super) u32);
-
-/// An array of a [`Body`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ArrayId(pub(super) u32);
-
-/// A block that can be left by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct LabelId(pub(super) u32);
-
-/// A type that a template brings: a multimap from keys to positions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TableId(pub(super) u32);
-
-/// A workspace of a [`Body`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct WorkspaceId(pub(super) u32);
+pub use super::ids::{ArrayId, LabelId, TableId, VarId, WorkspaceId};
+pub use super::parts::{PartLevel, Parts, Writes};
 
 /// What an expression evaluates to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -304,9 +286,7 @@ pub struct Parallel {
     pub end: VarId,
     pub lo: Expr,
     pub hi: Expr,
-    pub output: ArrayId,
-    /// Threads may meet at one element: each sums into a copy of its own.
-    pub private: bool,
+    pub writes: Writes,
     /// What each thread sets up once, before its first chunk.
     pub setup: Block,
     /// What is done for a chunk.

@@ -145,6 +145,7 @@ impl Walk<'_> {
                 let ends = self.expr(&p.lo).max(self.expr(&p.hi));
                 self.bind(p.start, ends);
                 self.bind(p.end, ends);
+                p.writes.variables().for_each(|var| self.bind(var, Magnitude::of(STEPS, 1)));
                 self.block(&p.setup);
                 self.block(&p.body);
             }

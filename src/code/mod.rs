@@ -10,7 +10,7 @@
 //!         | 'label: block | 'break' ['label] | block | comment
 //!         | a.'push'(e) | w.'combine'(key, e, op) | 'for' key, v 'in' w.'drain'(op) block
 //!         | t.'insert'(key, e) | ('for' | 'if' first) v 'in' t.'matches'(key) block
-//!         | 'parallel' v 'in' e..e [setup] block | 'given' facts block
+//!         | 'parallel' v 'in' e..e ('shared' a | 'private' a | 'parts' levels) [setup] block | 'given' facts block
 //! e      := integer | number | bool | v | a[e, …] | op e | e op e | e 'as' type | 'sum' v 'in' e..e of e
 //! ```
 //! Integers (`usize`, `isize`), Booleans and values of tensors are different types; subscripts are
@@ -21,6 +21,7 @@ mod branches;
 mod build;
 mod doc;
 mod hole;
+mod ids;
 pub mod interpret;
 mod ir;
 mod line_breaks;
@@ -30,12 +31,15 @@ mod meaning;
 pub mod naming;
 mod notation;
 mod parse;
+mod parts;
 mod path;
 mod print;
 mod print_expr;
 mod print_grown;
+mod print_parallel;
 mod read;
 mod read_grown;
+mod read_parallel;
 pub mod realise;
 pub mod template;
 mod types;

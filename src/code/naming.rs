@@ -76,7 +76,7 @@ const TAKEN: [&str; 60] = [
 ];
 
 /// The values and functions that a module defines itself.
-const ITEMS: [&str; 29] = [
+const ITEMS: [&str; 35] = [
     "at",
     "element",
     "at_mut",
@@ -99,6 +99,12 @@ const ITEMS: [&str; 29] = [
     "kernel_core",
     "on_threads",
     "on_threads_summing",
+    "on_threads_in_order",
+    "join",
+    "part",
+    "parts",
+    "before",
+    "previous",
     "sizes",
     "arrays",
     "raw",
@@ -109,7 +115,7 @@ const ITEMS: [&str; 29] = [
 ];
 
 /// The types that a module defines itself.
-const TYPES: [&str; 9] = [
+const TYPES: [&str; 11] = [
     "Error",
     "RawArray",
     "Validated",
@@ -119,6 +125,8 @@ const TYPES: [&str; 9] = [
     "AtomicUsize",
     "Range",
     "Stored",
+    "Part",
+    "Ends",
 ];
 
 /// Hands out identifiers that differ from each other and from all words that mean something.

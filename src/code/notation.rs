@@ -5,7 +5,10 @@
 use std::fmt;
 
 use super::doc::Doc;
-use super::ir::{Array, ArrayId, Body, Element, Expr, IndexWidth, Load, Origin, Parallel};
+use super::ir::{
+    Array, ArrayId, Body, Element, Expr, IndexWidth, Load, Origin, Parallel, PartLevel, Parts,
+    Writes,
+};
 use super::lines::Lines;
 use super::print::{Argument, Printer};
 
@@ -99,9 +102,12 @@ impl Printer<'_> {
     }
 
     pub(super) fn notation_parallel(&mut self, p: &Parallel) {
-        let output = self.array_name(p.output);
         let (lo, hi) = (self.expr_text(&p.lo, 3), self.expr_text(&p.hi, 3));
-        let how = if p.private { "private" } else { "shared" };
+        let (how, written) = match &p.writes {
+            Writes::Shared(output) => ("shared", self.array_name(*output)),
+            Writes::Copies(output) => ("private", self.array_name(*output)),
+            Writes::Parts(parts) => ("parts", self.notation_parts(parts)),
+        };
         self.out.open("'threads:");
         let before = self.names();
         let mut rest = p.setup.clone();
@@ -109,10 +115,26 @@ impl Printer<'_> {
         for (k, stmt) in p.setup.iter().enumerate() {
             self.stmt(stmt, &rest[k + 1..]);
         }
-        let (start, end) = (self.name_variable(p.start), self.name_variable(p.end));
-        self.out.open(&format!("for ({start}, {end}) in {how}({output}, {lo}..{hi})"));
+        let mut bound = vec![self.name_variable(p.start), self.name_variable(p.end)];
+        bound.extend(p.writes.variables().map(|var| self.name_variable(var)));
+        let bound = bound.join(", ");
+        self.out.open(&format!("for ({bound}) in {how}({written}, {lo}..{hi})"));
         self.nested(&p.body);
         self.forget_since(before);
         self.out.close("");
+    }
+
+    /// `[level(1, [crd0], [], []), level(2, [crd1, val], [pos1], [])]`
+    fn notation_parts(&mut self, parts: &Parts) -> String {
+        let list = |this: &Self, arrays: &[ArrayId]| {
+            let names: Vec<String> = arrays.iter().map(|a| this.array_name(*a)).collect();
+            format!("[{}]", names.join(", "))
+        };
+        let level = |level: &PartLevel| {
+            let arrays = [&level.columns, &level.begins, &level.ends].map(|a| list(self, a));
+            format!("level({}, {})", level.prefix, arrays.join(", "))
+        };
+        let levels: Vec<String> = parts.levels.iter().map(level).collect();
+        format!("[{}]", levels.join(", "))
     }
 }

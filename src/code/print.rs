@@ -7,10 +7,9 @@ use rustc_hash::FxHashMap;
 
 use super::doc::Doc;
 use super::ir::{
-    Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, LabelId, Load, Origin, Parallel,
-    Stmt, Type, VarId,
+    Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, LabelId, Load, Origin, Stmt,
+    Type, VarId,
 };
-use super::line_breaks::{Shape, closure_parameters};
 use super::lines::Lines;
 use super::naming::{Naming, identifier};
 use super::used::{Used, is_receiver, mentions};
@@ -116,13 +115,15 @@ pub(super) struct Printer<'a> {
     pub(super) body: &'a Body,
     naming: Naming,
     variables: FxHashMap<VarId, String>,
-    arrays: FxHashMap<ArrayId, String>,
+    pub(super) arrays: FxHashMap<ArrayId, String>,
     labels: FxHashMap<LabelId, String>,
     pub(super) out: Lines,
     /// For people and for the parser, not for Rust.
     pub(super) notation: bool,
     /// The output is written through a handle that threads share.
     pub(super) shared: Option<ArrayId>,
+    /// Arrays of which a chunk only notes what it writes.
+    pub(super) ends: Vec<ArrayId>,
 }
 
 impl<'a> Printer<'a> {
@@ -136,6 +137,7 @@ impl<'a> Printer<'a> {
             out: Lines::default(),
             notation: false,
             shared: None,
+            ends: Vec::new(),
         }
     }
 
@@ -163,7 +165,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn parameter_type(&self, argument: Argument) -> String {
+    pub(super) fn parameter_type(&self, argument: Argument) -> String {
         match argument {
             Argument::Size(_) | Argument::Threads(_) => "usize".to_string(),
             Argument::Array(a) => {
@@ -276,6 +278,11 @@ impl<'a> Printer<'a> {
                     }
                     _ => self.update(&name, name.clone(), *op, value),
                 }
+            }
+            Stmt::Store { place, value, .. } if self.ends.contains(&place.array) => {
+                let (place_of_end, value) = (self.index(place), self.expr(value));
+                let ends = Doc::text(self.array_name(place.array));
+                self.out.statement(&ends.method("set", vec![place_of_end, value]));
             }
             Stmt::Store { place, op, value } => {
                 let (target, element) = self.target(place);
@@ -420,101 +427,6 @@ impl<'a> Printer<'a> {
                 self.out.assign(target, operator, &value);
             }
         }
-    }
-
-    fn parallel(&mut self, p: &Parallel) {
-        let output = self.array_name(p.output);
-        let (lo, hi) = (self.expr(&p.lo), self.expr(&p.hi));
-        let header = Doc::call("Chunks::new", vec![Doc::text("threads"), lo, hi]);
-        self.out.assignment("let chunks =", &header);
-        // Only what is an argument is known not to change while the output is written.
-        let mut used = Used::of(self.body, &p.setup);
-        let inside = Used::of(self.body, &p.body);
-        used.variables.extend(inside.variables);
-        used.arrays.extend(inside.arrays);
-        let needed: Vec<Argument> = self
-            .body
-            .arguments()
-            .into_iter()
-            .filter(|a| match a {
-                Argument::Size(v) => used.variables.contains(v),
-                Argument::Array(a) => *a != p.output && used.arrays.contains(a),
-                Argument::Threads(_) => false,
-            })
-            .collect();
-        let name = |printer: &Self, a: &Argument| match a {
-            Argument::Size(v) | Argument::Threads(v) => printer.variable(*v),
-            Argument::Array(a) => printer.array_name(*a),
-        };
-        let mut parameters: Vec<String> = needed
-            .iter()
-            .map(|a| format!("{}: {}", name(self, a), self.parameter_type(*a)))
-            .collect();
-        let mut passed: Vec<String> = needed.iter().map(|a| name(self, a)).collect();
-        let element = self.body.arr(p.output).element.rust_name();
-        if p.private {
-            parameters.insert(0, format!("{output}: &mut [{element}]"));
-            passed.insert(0, "own".to_string());
-        } else {
-            parameters.insert(0, format!("{output}: Shared<{element}>"));
-            passed.insert(0, output.clone());
-            let shared = Doc::call("Shared::new", vec![Doc::text(output.clone())]);
-            self.out.assignment(&format!("let {output} ="), &shared);
-        }
-        let line = Shape::line(self.out.indent(), 1);
-        let before = "let work =";
-        let here = closure_parameters(&parameters, line.after(before.len() + 1).unwrap_or(line));
-        let below = closure_parameters(&parameters, Shape::line(self.out.indent() + 4, 1));
-        let is_below = here.matches('\n').count() > 1 && !below.contains('\n');
-        if is_below {
-            self.out.line(before);
-            self.out.deeper();
-            self.out.open(&below);
-        } else {
-            self.out.open(&format!("{before} {here}"));
-        }
-        let shared = self.shared;
-        if !p.private {
-            self.shared = Some(p.output);
-        }
-        let before = (self.variables.clone(), self.arrays.clone());
-        for (k, stmt) in p.setup.iter().enumerate() {
-            let mut rest: Vec<Stmt> = p.setup[k + 1..].to_vec();
-            rest.extend(p.body.iter().cloned());
-            self.stmt(stmt, &rest);
-        }
-        let (start, end) = (self.name_variable(p.start), self.name_variable(p.end));
-        self.out.open(&format!("while let Some(({start}, {end})) = chunks.next()"));
-        self.nested(&p.body);
-        for (v, name) in std::mem::replace(&mut self.variables, before.0) {
-            if !self.variables.contains_key(&v) {
-                self.naming.release(&name);
-            }
-        }
-        self.arrays = before.1;
-        self.shared = shared;
-        self.out.close(";");
-        if is_below {
-            self.out.shallower();
-        }
-        let passed: Vec<Doc> = passed.into_iter().map(Doc::text).collect();
-        let call = Doc::call("work", passed);
-        let call = if p.private {
-            let closure = Doc::Closure {
-                parameters: format!("own: &mut [{element}]"),
-                lets: Vec::new(),
-                result: Box::new(call),
-            };
-            Doc::call("on_threads_summing", vec![Doc::text("threads"), Doc::text(output), closure])
-        } else {
-            let closure = Doc::Closure {
-                parameters: String::new(),
-                lets: Vec::new(),
-                result: Box::new(call),
-            };
-            Doc::call("on_threads", vec![Doc::text("threads"), closure])
-        };
-        self.out.statement(&call);
     }
 }
 

@@ -16,8 +16,8 @@ use proc_macro2::Span;
 use syn::spanned::Spanned;
 
 use super::ir::{
-    Access, Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, IndexWidth, Load, Origin,
-    Parallel, Stmt, Sum, Type, VarId,
+    Access, Array, ArrayId, Assign, BinaryOp, Body, Element, Expr, IndexWidth, Load, Origin, Stmt,
+    Sum, Type,
 };
 use super::parse::{Parser, Whole, spelled};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -416,52 +416,6 @@ impl Parser<'_> {
         let array = self.declare(name, element, Origin::Local);
         self.body.arrays[array.0 as usize].shape = shape;
         Ok(Stmt::Allocate { array, fill })
-    }
-
-    /// `'threads: { setup… for (start, end) in private(y, lo..hi) { … } }`
-    pub(super) fn parallel(&mut self, block: &syn::Block) -> Result<Stmt> {
-        let wrong = |p: &Self| {
-            p.wrong(block.span(), "a parallel loop ends in `for (start, end) in shared(y, lo..hi)`")
-        };
-        let Some((last, setup)) = block.stmts.split_last() else { return Err(wrong(self)) };
-        let syn::Stmt::Expr(syn::Expr::ForLoop(f), _) = last else { return Err(wrong(self)) };
-        let (syn::Pat::Tuple(ends), syn::Expr::Call(call)) = (&*f.pat, &*f.expr) else {
-            return Err(wrong(self));
-        };
-        let private = match &*call.func {
-            syn::Expr::Path(p) if p.path.is_ident("private") => true,
-            syn::Expr::Path(p) if p.path.is_ident("shared") => false,
-            _ => return Err(wrong(self)),
-        };
-        let args: Vec<&syn::Expr> = call.args.iter().collect();
-        let [syn::Expr::Path(output), syn::Expr::Range(range)] = args.as_slice() else {
-            return Err(wrong(self));
-        };
-        let output = output.path.get_ident().map(ToString::to_string).unwrap_or_default();
-        let (Some(output), Some(lo), Some(hi)) =
-            (self.array_named(&output), &range.start, &range.end)
-        else {
-            return Err(wrong(self));
-        };
-        let (lo, hi) = (self.expr(lo)?, self.expr(hi)?);
-        let before = self.scope.len();
-        let mut code: Block = Vec::new();
-        for s in setup {
-            self.stmt(s, &mut code)?;
-        }
-        let mut names = ends.elems.iter().filter_map(|p| match p {
-            syn::Pat::Ident(ident) => Some(ident.ident.to_string()),
-            _ => None,
-        });
-        let (Some(start), Some(end)) = (names.next(), names.next()) else {
-            return Err(wrong(self));
-        };
-        let (start, end): (VarId, VarId) =
-            (self.bind(&start, Type::Unsigned), self.bind(&end, Type::Unsigned));
-        let body = self.block(&f.body)?;
-        self.scope.truncate(before);
-        let parallel = Parallel { start, end, lo, hi, output, private, setup: code, body };
-        Ok(Stmt::Parallel(Box::new(parallel)))
     }
 
     /// `x = x.wrapping_add(e)` is `x += e`.

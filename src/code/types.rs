@@ -4,7 +4,8 @@ use rustc_hash::FxHashSet;
 
 use super::ir::Hole;
 use super::ir::{
-    BinaryOp, Block, Body, Combination, Element, Expr, LabelId, Load, Origin, Stmt, Type, VarId,
+    BinaryOp, Block, Body, Combination, Element, Expr, LabelId, Load, Origin, Parts, Stmt, Type,
+    VarId, Writes,
 };
 use crate::diagnostic::{Diagnostic, Result};
 use crate::tensor::ValueType;
@@ -357,12 +358,38 @@ impl Checker<'_> {
                 }
                 self.bind(p.start, Some(Type::Unsigned))?;
                 self.bind(p.end, Some(Type::Unsigned))?;
+                for var in p.writes.variables() {
+                    self.bind(var, Some(Type::Unsigned))?;
+                    self.mutable.insert(var);
+                }
+                if let Writes::Parts(parts) = &p.writes {
+                    self.parts(parts)?;
+                }
                 self.repeated(&p.body)?;
                 self.bound = before;
             }
             Stmt::Hole(hole) => return Err(format!("the hole `{}!` is open", hole.name())),
         }
         Ok(())
+    }
+
+    /// Parts are of arrays that grow, and of variables for all prefixes.
+    fn parts(&self, parts: &Parts) -> Check {
+        if let Some(a) = parts.arrays().find(|a| self.body.arr(*a).origin != Origin::Grown) {
+            return Err(format!(
+                "parts are joined to `{}`, which does not grow",
+                self.body.arr(a).name
+            ));
+        }
+        let Some((last, outer)) = parts.levels.split_last() else {
+            return Err("parts of no levels".into());
+        };
+        let told_apart = outer.iter().all(|level| level.prefix <= parts.first.len());
+        let counted = parts.levels.iter().all(|level| !level.columns.is_empty());
+        match told_apart && counted && parts.first.len() == parts.last.len() {
+            true => Ok(()),
+            false => Err(format!("positions before {last:?} are not told apart")),
+        }
     }
 
     /// The elements of a workspace whose keys have so many parts.

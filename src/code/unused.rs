@@ -41,7 +41,9 @@ impl Body {
         for mut stmt in std::mem::take(block).into_iter().rev() {
             match &mut stmt {
                 Stmt::Parallel(p) => {
-                    self.prune(&mut p.body, &needed);
+                    let mut later = needed.clone();
+                    later.extend(p.writes.variables());
+                    self.prune(&mut p.body, &later);
                     // What the setup binds is read by the body.
                     let mut inside = needed.clone();
                     inside.extend(Used::of(self, &p.body).variables);

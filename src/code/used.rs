@@ -56,7 +56,8 @@ impl Used {
             }
             Stmt::Allocate { array, .. } => self.shape(body, *array, 0),
             Stmt::Parallel(p) => {
-                self.arrays.insert(p.output);
+                self.arrays.extend(p.writes.arrays());
+                self.variables.extend(p.writes.variables());
                 self.variables.extend(body.threads);
             }
             _ => {}

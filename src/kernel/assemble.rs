@@ -10,7 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::iterspace::Union;
 use crate::layout::{DefaultFor, Layout};
-use crate::loops::{Assembled, Gather, Statement, assembling, joined};
+use crate::loops::{Assembled, Gather, Statement, assembling, chunks_of, joined};
 use crate::packing::{Appending, Plan};
 use crate::program::Program;
 use crate::prover::Prover;
@@ -76,9 +76,12 @@ pub(super) fn assembled(
         Some(union) => union == Union::Merge,
     };
     let order = &appending.order;
-    let assembling = assembling(&loops, statements, order, may_merge, workspace, prover)?;
+    let mut assembling = assembling(&loops, statements, order, may_merge, workspace, prover)?;
     if request.union == Some(Union::Merge) && assembling.gather != Gather::Merge {
         return Err(no_merge(program, "its terms are not walks in the order of the result"));
+    }
+    if request.threads > 1 {
+        assembling.threads = Some(chunks_of(&loops, &assembling, space, prover));
     }
     let mut names = space.names.clone();
     let tensor = &output.tensor;

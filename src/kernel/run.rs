@@ -297,9 +297,16 @@ impl CompiledKernel {
         let Some(workspace) = workspace_named(template)? else { return Ok(()) };
         let extent = product(&how.order[how.prefix..]);
         let bytes = workspace.memory(&Gathered { extent, updates: 0.0, drains: 1.0 })?;
-        let what = || format!("the workspace `{template}` of `{name}`");
+        let threads = match how.threads {
+            Some(Ok(_)) => self.threads,
+            _ => 1,
+        };
+        let what = || match threads {
+            1 => format!("the workspace `{template}` of `{name}`"),
+            n => format!("the workspaces `{template}` of `{name}`, one for each of {n} threads,"),
+        };
         room(
-            bytes as u64,
+            (bytes * threads as f64) as u64,
             &what,
             "use another workspace, `--workspace hash`, or another loop order",
         )

@@ -35,6 +35,9 @@ pub struct Assembling {
     /// So many coordinates of the order are known there.
     pub prefix: usize,
     pub gather: Gather,
+    /// If several threads are wanted: the loop of which they take chunks, or the first coordinate if all is
+    /// merged at once; or why one thread does it.
+    pub threads: Option<std::result::Result<Name, String>>,
 }
 
 /// A place down the tree.
@@ -78,7 +81,8 @@ pub fn assembling(
         (false, _) if may_merge && merges() => Gather::Merge,
         (false, _) => workspace(&candidate.around, &order[prefix..])?,
     };
-    Ok(Assembling { order: order.to_vec(), around: candidate.around, prefix, gather })
+    let around = candidate.around;
+    Ok(Assembling { order: order.to_vec(), around, prefix, gather, threads: None })
 }
 
 /// The only node with updates, if there is one.
@@ -214,7 +218,7 @@ fn wrap(loops: &mut Loops, block: &mut Block, around: &mut Vec<Name>, how: &Asse
         stay(loops, &mut body);
     }
     let (array, gather) = (target.array, how.gather.clone());
-    block.push(Node::Assemble(Box::new(Assemble { array, key, gather, body })));
+    block.push(Node::Assemble(Box::new(Assemble { array, key, gather, in_parts: false, body })));
 }
 
 /// Whether the place is inside the node: not all loops are around it yet, or the node only tests.

@@ -4,12 +4,13 @@ use std::rc::Rc;
 
 use super::assemble::{self, Assembling};
 use super::join;
+use super::parts;
 use super::sequence::{Sequence, steps};
 use super::statement::Statement;
 use super::temporaries::begin;
 use super::tree::{
     Among, Block, Find, Lookup, Loop, Loops, Node, Place, Search, SearchId, Skip, Take, Term,
-    Update,
+    Threads, Update,
 };
 use crate::formula::{Constraint, Formula, Name};
 use crate::iterspace::{Elsewhere, Operand, Source};
@@ -33,6 +34,11 @@ pub fn build(
         add(&mut loops, step, assembling.is_some());
         if let Some(assembling) = assembling {
             assemble::assemble(&mut loops, assembling);
+            match &assembling.threads {
+                Some(Ok(_)) if assembling.around.is_empty() => parts::share_merge(&mut loops.body),
+                Some(Ok(var)) => parts::share(&mut loops, var),
+                _ => {}
+            }
         }
         blocks.push(std::mem::take(&mut loops.body));
     }
@@ -163,7 +169,10 @@ impl<'a> Builder<'a> {
                 out.push(Node::For(Box::new(Loop {
                     var: level.var.clone(),
                     range: range.clone(),
-                    parallel: parallel.map(|p| p.private),
+                    parallel: parallel.map(|p| match p.private {
+                        true => Threads::Sums,
+                        false => Threads::Apart,
+                    }),
                     setup,
                     skip: if levels.lookup.is_none() { self.skip(d) } else { None },
                     body,

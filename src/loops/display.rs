@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::outline::Outline;
-use super::tree::{Among, Assemble, Block, Gather, Loops, Node, Place, Term};
+use super::tree::{Among, Assemble, Block, Gather, Loops, Node, Place, Term, Threads};
 use crate::formula::{Arith, Name, conjunction};
 use crate::operators::Tree;
 use crate::program::update_prefix;
@@ -29,8 +29,9 @@ impl Outline {
                 Node::For(l) => {
                     let threads = match l.parallel {
                         None => "",
-                        Some(false) => " on threads",
-                        Some(true) => " on threads with private sums",
+                        Some(Threads::Apart) => " on threads",
+                        Some(Threads::Sums) => " on threads with private sums",
+                        Some(Threads::Parts) => " on threads in parts",
                     };
                     writeln!(f, "{pad}for {} in {}{threads}", l.var, l.range)?;
                     for node in &l.setup {
@@ -125,6 +126,7 @@ impl fmt::Display for Assemble {
         match &self.gather {
             Gather::Nothing => Ok(()),
             Gather::Element => f.write_str(" through one element"),
+            Gather::Merge if self.in_parts => f.write_str(" by merging on threads in parts"),
             Gather::Merge => f.write_str(" by merging"),
             Gather::Workspace { template, sorted: true } => write!(f, " through {template}"),
             Gather::Workspace { template, sorted: false } => {

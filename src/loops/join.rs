@@ -7,8 +7,8 @@ use rustc_hash::FxHashSet;
 
 use super::statement::Statement;
 use super::tree::{
-    Among, Assemble, Block, Lookup, Loop, Loops, Node, Place, Search, Skip, Take, Term, Update,
-    binds, updates,
+    Among, Assemble, Block, Lookup, Loop, Loops, Node, Place, Search, Skip, Take, Term, Threads,
+    Update, binds, updates,
 };
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
 use crate::scan::Range;
@@ -256,7 +256,7 @@ fn joint(
         var: loop_a.var.clone(),
         range,
         // Two pieces may meet at an element that each of them writes once.
-        parallel: loop_a.parallel.map(|_| true),
+        parallel: loop_a.parallel.map(|_| Threads::Sums),
         setup,
         skip: None,
         body,
@@ -364,6 +364,7 @@ fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) ->
                 array: a.array.clone(),
                 key: a.key.iter().map(|e| e.as_ref().map(|e| e.rename(&changed))).collect(),
                 gather: a.gather.clone(),
+                in_parts: a.in_parts,
                 body: renamed_block(loops, &a.body, renaming),
             })),
             // Blocks are joined before anything begins.

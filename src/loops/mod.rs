@@ -8,7 +8,7 @@
 //! ```text
 //! block  := node*
 //! node   := 'let' v '=' e                                  of the nodes that follow
-//!         | 'for' v 'in' range ['on threads' ['with private sums']] ['each thread:' 'state' v]*
+//!         | 'for' v 'in' range ['on threads' ['with private sums' | 'in parts']] ['each thread:' 'state' v]*
 //!               ['skip unless' v 'in' range 'where' tests ':' skipped] block
 //!         | 'if' tests (';' restriction)* block
 //!         | 'state' v                                      of the search for v, set up here
@@ -21,7 +21,7 @@
 //!         | 'assemble' a[(e | '_'), …] [how] block
 //!                                                          what is written inside is appended after it
 //!         | 'begin' a[e, …] '=' value                      a temporary, all its elements set
-//! how    := 'through' ('one element' | workspace ['in any order']) | 'by merging'
+//! how    := 'through' ('one element' | workspace ['in any order']) | 'by merging' ['on threads in parts']
 //! range  := end..end                                       the upper end exclusive
 //! value  := a tree of operators over elements a[e, …], lookups, indices and numbers
 //! end    := e | 'max(' e (',' e)* ')' | 'min(' e (',' e)* ')'
@@ -51,6 +51,7 @@ mod display;
 mod join;
 mod outline;
 mod parse;
+mod parts;
 mod sequence;
 mod sharing;
 mod statement;
@@ -62,11 +63,12 @@ pub use assemble::{Assembling, assembling};
 pub use assembled::Assembled;
 pub use build::{build, joined};
 pub use outline::{Outline, Sought};
+pub use parts::chunks_of;
 pub use sequence::{Sequence, Temporary};
 pub use sharing::sharing;
 pub use statement::{Looked, Parallelism, Statement};
 pub use tree::{
     Among, Assemble, Begin, Block, Find, Gather, Lookup, Loop, Loops, Node, Place, Search,
-    SearchId, Skip, Take, Term, Update, begun, updates,
+    SearchId, Skip, Take, Term, Threads, Update, begun, updates,
 };
 pub use walkers::{Walker, walkers};

@@ -3,7 +3,7 @@
 use super::outline::{Outline, Sought};
 use super::tree::{
     Among, Assemble, Begin, Block, Gather, Lookup, Loop, Node, Place, Search, SearchId, Skip, Take,
-    Term, Update,
+    Term, Threads, Update,
 };
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::split::split;
@@ -158,6 +158,10 @@ impl<'a> Reader<'a> {
 
     /// `val_C[i, _] through dense`
     fn assemble(&mut self, rest: &str, depth: usize) -> Result<Option<Node>> {
+        let (rest, in_parts) = match rest.strip_suffix(" on threads in parts") {
+            Some(rest) => (rest, true),
+            None => (rest, false),
+        };
         let merged = rest.strip_suffix(" by merging");
         let (place, gather) = match rest.split_once(" through ") {
             None if merged.is_some() => (merged.unwrap_or_default(), Gather::Merge),
@@ -179,7 +183,8 @@ impl<'a> Reader<'a> {
         };
         let key = split(index, ", ").into_iter().map(known).collect::<Result<Vec<_>>>()?;
         let body = self.block(depth + 1)?;
-        Ok(Some(Node::Assemble(Box::new(Assemble { array: array.into(), key, gather, body }))))
+        let array = array.into();
+        Ok(Some(Node::Assemble(Box::new(Assemble { array, key, gather, in_parts, body }))))
     }
 
     fn state(&mut self, position: &str) -> Node {
@@ -192,8 +197,9 @@ impl<'a> Reader<'a> {
     fn nest(&mut self, rest: &str, depth: usize) -> Result<Option<Node>> {
         let Some((var, rest)) = rest.split_once(" in ") else { return Ok(None) };
         let (text, parallel) = match rest.split_once(" on threads") {
-            Some((text, "")) => (text, Some(false)),
-            Some((text, " with private sums")) => (text, Some(true)),
+            Some((text, "")) => (text, Some(Threads::Apart)),
+            Some((text, " with private sums")) => (text, Some(Threads::Sums)),
+            Some((text, " in parts")) => (text, Some(Threads::Parts)),
             Some(_) => return Ok(None),
             None => (rest, None),
         };

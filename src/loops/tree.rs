@@ -78,13 +78,24 @@ pub enum Node {
 pub struct Loop {
     pub var: Name,
     pub range: Range,
-    /// It runs on several threads; if they may meet at one element, each sums privately.
-    pub parallel: Option<bool>,
+    /// It runs on several threads.
+    pub parallel: Option<Threads>,
     /// What each thread sets up once.
     pub setup: Block,
     /// The loop runs over tiles of which some can be told to hold no match.
     pub skip: Option<Skip>,
     pub body: Block,
+}
+
+/// How threads that share a loop write what they compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// No two write one element.
+    Apart,
+    /// They may meet at one element: each sums privately.
+    Sums,
+    /// Each assembles parts of the result, which are joined in the order of the iterations.
+    Parts,
 }
 
 /// A guard on tiles (SPF Fig. 8): the positions of a tile are ordered, first those to skip.
@@ -115,6 +126,8 @@ pub struct Assemble {
     /// The coordinates that are known here; the others differ between the updates inside.
     pub key: Vec<Option<Arith>>,
     pub gather: Gather,
+    /// Threads merge parts, between numbers of the first coordinate.
+    pub in_parts: bool,
     pub body: Block,
 }
 

@@ -95,6 +95,10 @@ impl<'a> Functions<'a> {
                 }
             }
         }
+        if let Some(var) = self.spec.in_parts() {
+            line("");
+            line(&format!("- {var}: parallel, in parts that are joined in order"));
+        }
         let checked: Vec<&AccessProof> = accesses.iter().filter(|a| !a.proved).collect();
         line("");
         line(&format!(

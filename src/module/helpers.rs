@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::spec::KernelSpec;
-use super::{probing, validate};
+use super::{parts, probing, validate};
 use crate::code::{
-    Access, Assign, Block, Body, Element, Expr, Load, Origin, Part, Stmt, Workspace, template,
+    Access, Assign, Block, Body, Element, Expr, Load, Part, Stmt, Workspace, Writes, template,
     visit,
 };
 use crate::diagnostic::Result;
@@ -24,6 +24,7 @@ struct Calls {
     home: bool,
     shared: bool,
     private: bool,
+    parts: bool,
 }
 
 impl Calls {
@@ -46,7 +47,7 @@ impl Calls {
     }
 
     fn place(&mut self, body: &Body, load: &Load, stored: bool, together: bool) {
-        let shared = together && body.arr(load.array).origin == Origin::Output;
+        let shared = together && body.arr(load.array).origin.is_written();
         match load.access {
             Access::Proved(_) if stored => self.at_mut |= !shared,
             Access::Proved(_) => self.at |= !shared,
@@ -57,11 +58,11 @@ impl Calls {
     }
 }
 
-/// Moves what threads run that share the output from `block` to `together`.
+/// Moves what threads run that share the output, or that only note where parts of it end, from `block` to `together`.
 fn set_apart(block: &mut Block, together: &mut Block) {
     for stmt in block {
         match stmt {
-            Stmt::Parallel(p) if !p.private => {
+            Stmt::Parallel(p) if !matches!(p.writes, Writes::Copies(_)) => {
                 together.append(&mut p.setup);
                 together.append(&mut p.body);
             }
@@ -75,8 +76,11 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
     let mut calls = Calls::default();
     visit(&body.block, &mut |part| {
         if let Part::Stmt(Stmt::Parallel(p)) = part {
-            calls.private |= p.private;
-            calls.shared |= !p.private;
+            match p.writes {
+                Writes::Shared(_) => calls.shared = true,
+                Writes::Copies(_) => calls.private = true,
+                Writes::Parts(_) => calls.parts = true,
+            }
         }
     });
     // Where threads share the output, they write it in another way than elsewhere.
@@ -106,7 +110,7 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
     if let Some(workspace) = used_workspace(body) {
         out.push_str(&workspace_items(&workspace.template)?);
     }
-    if calls.shared || calls.private {
+    if calls.shared || calls.private || calls.parts {
         out.push_str(CHUNKS);
     }
     if calls.shared {
@@ -114,6 +118,9 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
     }
     if calls.private {
         out.push_str(&summing(spec.output().value_type));
+    }
+    if let Some(part) = body.part_struct() {
+        out.push_str(&parts::items(&part));
     }
     if validation.element {
         out.push_str(ELEMENT);

@@ -11,6 +11,7 @@ mod entry;
 mod functions;
 mod header;
 mod helpers;
+mod parts;
 mod probing;
 mod render;
 mod signature;

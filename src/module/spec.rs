@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::code::IndexWidth;
+use crate::formula::Name;
 use crate::iterspace::{Operand, Space};
 use crate::loops::{Assembled, Sequence, Statement};
 use crate::program::Program;
@@ -23,7 +24,13 @@ pub struct KernelSpec {
 impl KernelSpec {
     /// The kernel takes a number of threads.
     pub fn is_parallel(&self) -> bool {
-        self.statements.iter().any(|s| s.parallel.is_some())
+        self.statements.iter().any(|s| s.parallel.is_some()) || self.in_parts().is_some()
+    }
+
+    /// The loop of which threads take chunks to assemble parts of the result.
+    pub(super) fn in_parts(&self) -> Option<&Name> {
+        let threads = self.assembled.as_ref()?.assembling.threads.as_ref()?;
+        threads.as_ref().ok()
     }
 
     /// Some of several statements have nothing to visit.

@@ -189,4 +189,8 @@ fn arrays_and_workspaces_that_fit_no_memory_are_refused() {
     let dense = ["-o", "C.npz:coo", "--workspace", "dense"];
     let dense = sandbox.refused("S0003", &[&sum[..], &dense[..]].concat());
     assert!(dense.contains("the workspace `dense` of `C`"), "{dense}");
+    let product = ["run", PRODUCT, "-t", "A=h.tns:dcsr", "-o", "C.npz:coo"];
+    let threads = ["--workspace", "dense", "--threads", "2"];
+    let each = sandbox.refused("S0003", &[&product[..], &threads[..]].concat());
+    assert!(each.contains("`dense` of `C`, one for each of 2 threads"), "{each}");
 }

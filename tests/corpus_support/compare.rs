@@ -55,15 +55,20 @@ pub fn compare(case: &Case, kernels: &[Made], library: &Library) -> Result<usize
             let expected = prepared.expected(variants)?;
             nonzero += expected.iter().filter(|v| **v != 0.0).count();
             let bound = Bound::new(made, &inputs, &prepared.extents).map_err(&about)?;
-            let interpreted = bound.interpreted(1).map_err(&about)?;
-            if interpreted != expected {
-                let got = format!("the interpreter of code gives {interpreted:?}");
-                return Err(about(format!("expected {expected:?}\n{got}")));
-            }
-            // The tensors are valid.
-            let got = unsafe { bound.compiled(k, library, 1) }.map_err(&about)?;
-            if got != expected {
-                return Err(about(format!("expected {expected:?}\n     got {got:?}")));
+            // Threads that are no divisors of small extents make uneven parts.
+            let threads: &[usize] = if made.signature.threads { &[1, 2, 3, 7] } else { &[1] };
+            for &threads in threads {
+                let about = |e: String| about(format!("{threads} thread(s): {e}"));
+                let interpreted = bound.interpreted(threads).map_err(about)?;
+                if interpreted != expected {
+                    let got = format!("the interpreter of code gives {interpreted:?}");
+                    return Err(about(format!("expected {expected:?}\n{got}")));
+                }
+                // The tensors are valid.
+                let got = unsafe { bound.compiled(k, library, threads) }.map_err(about)?;
+                if got != expected {
+                    return Err(about(format!("expected {expected:?}\n     got {got:?}")));
+                }
             }
             runs += 1;
             if let Some(ran) = &mut ran {

@@ -107,6 +107,7 @@ const NASTY: &[&str] = &[
     "None",
     "Ok",
     "on_threads",
+    "on_threads_in_order",
     "on_threads_summing",
     "Option",
     "Ordering",

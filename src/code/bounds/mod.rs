@@ -284,6 +284,7 @@ impl Walker<'_, '_> {
                 });
                 self.natural(p.start);
                 self.natural(p.end);
+                p.writes.variables().for_each(|var| self.natural(var));
                 self.path.enter(&Self::constraints(facts));
                 self.block(&mut p.body);
                 self.forget_assigned(&p.body);

@@ -21,7 +21,7 @@ pub struct Machine<'b, 'a> {
     pub(super) arrays: Vec<Storage<'a>>,
     pub(super) tables: Vec<Table>,
     /// By the variable that holds it.
-    workspaces: FxHashMap<VarId, Workspace>,
+    pub(super) workspaces: Workspaces,
     pub(super) width: IndexWidth,
     pub(super) threads: usize,
     fuel: u64,
@@ -30,8 +30,11 @@ pub struct Machine<'b, 'a> {
     pub(super) touched: Option<(ArrayId, usize, Vec<usize>)>,
 }
 
+pub(super) type Workspaces = FxHashMap<VarId, Workspace>;
+
 /// A workspace of a run.
-struct Workspace {
+#[derive(Clone)]
+pub(super) struct Workspace {
     shape: Vec<usize>,
     begin: Number,
     elements: Elements,
@@ -69,7 +72,7 @@ impl<'b, 'a> Machine<'b, 'a> {
             variables,
             arrays,
             tables: Vec::new(),
-            workspaces: FxHashMap::default(),
+            workspaces: Workspaces::default(),
             width: width.unwrap_or_default(),
             threads,
             fuel,

@@ -208,8 +208,7 @@ fn two_chunks_may_not_touch_one_element_unless_each_thread_has_a_copy() {
             end,
             lo: Expr::int(0),
             hi: Expr::Var(s.n),
-            output: s.y,
-            private,
+            writes: if private { Writes::Copies(s.y) } else { Writes::Shared(s.y) },
             setup: Vec::new(),
             body: vec![turn],
         }))];

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use super::super::ir::{
     Access, ArrayId, Assign, BinaryOp, Block, Combination, Combine, Drain, Element, Expr, Load,
-    Stmt, Type, VarId, Workspace,
+    Parts, Stmt, Type, VarId, Workspace,
 };
 use super::merge::Merge;
 use super::result::{Assembly, Gathering, Level};
@@ -62,42 +62,70 @@ impl Realiser<'_, '_> {
                 Group::Outer => {}
             }
         }
-        let order = assembled.appending.order.clone();
-        let outer = levels.len().checked_sub(2).map_or(0, |k| levels[k].prefix);
-        let mut last = Vec::new();
-        for d in &order[..outer] {
-            let hint = format!("last_{}", assembled.layout.relation.coordinates[*d]);
-            let var = self.body.variable(&hint, Type::Unsigned);
-            out.push(Stmt::Let { var, mutable: true, value: Expr::Unset });
-            last.push(var);
-        }
         let extents = assembled.extents.iter().map(|e| size(&self.body, &Arith::Var(e.clone())));
         let extents: Vec<Expr> = extents.collect();
         let how = &assembled.assembling;
-        let mut workspace = None;
+        let mut gathered = None;
         if let Gather::Workspace { template, .. } = &how.gather {
             let shape = how.order[how.prefix..].iter().map(|d| extents[*d].clone()).collect();
             let id =
                 self.body.workspace(Workspace { template: template.clone(), shape, element: ty });
-            let var = self.body.variable("workspace", Type::Workspace(id));
             let begin = Box::new(identity(op, ty)?);
-            let value = Expr::NewWorkspace { workspace: id, begin };
-            out.push(Stmt::Let { var, mutable: true, value });
-            workspace = Some(var);
+            gathered = Some(Expr::NewWorkspace { workspace: id, begin });
         }
+        let outer = levels.len().checked_sub(2).map_or(0, |k| levels[k].prefix);
         self.assembly = Some(Assembly {
             levels,
             values,
             ty,
             op: op.clone(),
-            order,
+            order: assembled.appending.order.clone(),
             extents,
             names: assembled.layout.relation.coordinates.clone(),
-            last,
-            workspace,
+            outer,
+            first: Vec::new(),
+            last: Vec::new(),
+            gathered,
+            workspace: None,
             gathering: None,
         });
+        if !matches!(how.threads, Some(Ok(_))) {
+            let last = self.keys("last");
+            out.extend(last.iter().map(|var| unset(*var)));
+            if let Some(result) = &mut self.assembly {
+                result.last = last;
+            }
+            self.begin_gathering(out);
+        }
         Ok(())
+    }
+
+    /// A variable for each coordinate that tells outer levels apart.
+    fn keys(&mut self, what: &str) -> Vec<VarId> {
+        let Some(result) = &self.assembly else { return Vec::new() };
+        let names: Vec<Name> =
+            result.order[..result.outer].iter().map(|d| result.names[*d].clone()).collect();
+        let variable = |name: Name| self.body.variable(&format!("{what}_{name}"), Type::Unsigned);
+        names.into_iter().map(variable).collect()
+    }
+
+    /// Sets up the workspace.
+    fn begin_gathering(&mut self, out: &mut Block) {
+        let Some(result) = &mut self.assembly else { return };
+        let Some(Expr::NewWorkspace { workspace, begin }) = result.gathered.take() else { return };
+        let var = self.body.variable("workspace", Type::Workspace(workspace));
+        let value = Expr::NewWorkspace { workspace, begin };
+        out.push(Stmt::Let { var, mutable: true, value });
+        result.workspace = Some(var);
+    }
+
+    /// Each thread has a workspace of its own, and each chunk makes a part of the result.
+    pub(super) fn begin_parts(&mut self, setup: &mut Block) -> Option<Parts> {
+        self.begin_gathering(setup);
+        let (first, last) = (self.keys("first"), self.keys("last"));
+        let result = self.assembly.as_mut()?;
+        (result.first, result.last) = (first, last);
+        Some(result.parts())
     }
 
     /// Ends the last segments, and those that nothing was stored in.
@@ -145,7 +173,10 @@ impl Realiser<'_, '_> {
                 };
                 let begin = identity(&op, ty)?;
                 let merge = Merge { walkers, known, rest, op, ty, begin };
-                self.merge(&merge, out)?;
+                if a.in_parts {
+                    return self.merge_in_parts(&merge, out);
+                }
+                self.merge(&merge, None, out)?;
                 self.end_behind(&merge.known, out);
                 return Ok(());
             }
@@ -176,6 +207,11 @@ impl Realiser<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// The extent of a coordinate of the result.
+    pub(super) fn extent_of(&self, coordinate: usize) -> Option<Expr> {
+        self.assembly.as_ref().map(|result| result.extents[coordinate].clone())
     }
 
     /// The coordinates that are known around the node.
@@ -296,7 +332,18 @@ impl Realiser<'_, '_> {
                 let here = coordinates[result.order[n]].clone();
                 Expr::binary(BinaryOp::Ne, here, Expr::Var(result.last[n]))
             }));
-            let mut then = result.pushed(level, coordinates);
+            let mut then = Vec::new();
+            if k == 0 && !result.first.is_empty() {
+                let keys = result.first.iter().zip(&result.order);
+                let set = keys.map(|(var, d)| Stmt::Assign {
+                    var: *var,
+                    op: Assign::Set,
+                    value: coordinates[*d].clone(),
+                });
+                let condition = Expr::binary(BinaryOp::Eq, result.length(0), Expr::int(0));
+                then.push(Stmt::If { condition, then: set.collect(), otherwise: Vec::new() });
+            }
+            then.extend(result.pushed(level, coordinates));
             for (array, group) in &result.levels[k + 1].segments {
                 if *group == Group::Outer {
                     then.push(Stmt::Push { array: *array, value: result.length(k + 1) });
@@ -319,6 +366,10 @@ impl Realiser<'_, '_> {
         out.extend(result.ended(result.levels.len() - 1, coordinates, ends));
         out
     }
+}
+
+fn unset(var: VarId) -> Stmt {
+    Stmt::Let { var, mutable: true, value: Expr::Unset }
 }
 
 /// What elements begin with.

@@ -45,10 +45,17 @@ impl Merge<'_> {
     }
 }
 
+/// The ends of what is merged, as numbers of a coordinate.
+pub(super) struct Chunk {
+    pub start: VarId,
+    pub end: VarId,
+    pub coordinate: usize,
+}
+
 /// Where a walker is.
-struct At {
-    position: VarId,
-    end: VarId,
+pub(super) struct At {
+    pub position: VarId,
+    pub end: VarId,
 }
 
 impl At {
@@ -62,8 +69,13 @@ impl At {
 }
 
 impl Realiser<'_, '_> {
-    /// Appends what the walkers give, in the order of their coordinates.
-    pub(super) fn merge(&mut self, merge: &Merge<'_>, out: &mut Block) -> Result<()> {
+    /// Appends what the walkers give, in the order of their coordinates, all of it or that of a chunk.
+    pub(super) fn merge(
+        &mut self,
+        merge: &Merge<'_>,
+        chunk: Option<&Chunk>,
+        out: &mut Block,
+    ) -> Result<()> {
         let mut ats = Vec::new();
         for w in &merge.walkers {
             for (var, value) in &w.before {
@@ -71,6 +83,10 @@ impl Realiser<'_, '_> {
                 out.push(Stmt::Let { var, mutable: false, value });
             }
             let (lo, hi) = self.range(&w.walk.range, false);
+            if let Some(chunk) = chunk {
+                ats.push(self.within_chunk(w, (lo, hi), chunk, out)?);
+                continue;
+            }
             let position = self.body.variable(&w.walk.var, Type::Unsigned);
             let end = self.body.variable(&format!("{}_end", w.walk.var), Type::Unsigned);
             out.push(Stmt::Let { var: position, mutable: true, value: lo });
@@ -85,7 +101,12 @@ impl Realiser<'_, '_> {
 
     /// What is computed at the position of a walker: the coordinates, and the value. What is known there
     /// is known until `leave`.
-    fn here_at(&mut self, w: &Walker<'_>, at: &At, out: &mut Block) -> Result<(Vec<Expr>, Expr)> {
+    pub(super) fn here_at(
+        &mut self,
+        w: &Walker<'_>,
+        at: &At,
+        out: &mut Block,
+    ) -> Result<(Vec<Expr>, Expr)> {
         self.env.insert(w.walk.var.clone(), at.position);
         let facts = self.range_facts(&w.walk.range, at.position);
         self.enter(&facts);

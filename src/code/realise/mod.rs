@@ -13,6 +13,7 @@
 //! Every access is tested until the bounds pass has seen it.
 
 mod assemble;
+mod chunk;
 mod finds;
 mod integers;
 mod leave;

@@ -1,11 +1,13 @@
 //! The nodes of the tree, from the outside in.
 
-use super::super::ir::{Assign, BinaryOp, Block, Expr, Load, Parallel, Stmt, Sum, Type, VarId};
+use super::super::ir::{
+    Assign, BinaryOp, Block, Expr, Load, Parallel, Stmt, Sum, Type, VarId, Writes,
+};
 use super::super::meaning::Meaning;
 use super::{Realiser, guarded};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Atom, Constraint, Formula, Name};
-use crate::loops::{self, Among, Loop, Node, Place, Skip, Update, begun, updates};
+use crate::loops::{self, Among, Loop, Node, Place, Skip, Threads, Update, begun, updates};
 use crate::scan::Range;
 
 /// A lookup has its own name.
@@ -53,7 +55,7 @@ impl Realiser<'_, '_> {
                     let inner = self.for_loop(l, None)?;
                     out.extend(inner);
                 }
-                Some(private) => self.parallel(l, private, out)?,
+                Some(threads) => self.parallel(l, threads, out)?,
             },
             Node::If { tests, restrictions, body } => {
                 let here = self.here_all(tests);
@@ -163,7 +165,7 @@ impl Realiser<'_, '_> {
         !natural
     }
 
-    fn parallel(&mut self, l: &Loop, private: bool, out: &mut Block) -> Result<()> {
+    fn parallel(&mut self, l: &Loop, threads: Threads, out: &mut Block) -> Result<()> {
         // Chunks are ranges of natural numbers.
         if self.may_be_negative(&l.range) {
             return Err(Diagnostic::new(
@@ -182,10 +184,18 @@ impl Realiser<'_, '_> {
         let targets = updates(&l.body);
         let Some(first) = targets.first() else { return Ok(()) };
         let output = self.array_of(&first.target.array);
+        let writes = match threads {
+            Threads::Apart => Writes::Shared(output),
+            Threads::Sums => Writes::Copies(output),
+            Threads::Parts => {
+                let Some(parts) = self.begin_parts(&mut setup) else { return Ok(()) };
+                Writes::Parts(parts)
+            }
+        };
         let start = self.body.variable("start", Type::Unsigned);
         let end = self.body.variable("end", Type::Unsigned);
         let body = self.for_loop(l, Some((start, end)))?;
-        let parallel = Parallel { start, end, lo, hi, output, private, setup, body };
+        let parallel = Parallel { start, end, lo, hi, writes, setup, body };
         out.push(Stmt::Parallel(Box::new(parallel)));
         Ok(())
     }

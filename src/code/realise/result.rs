@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::super::ir::{
-    Access, Array, ArrayId, Assign, Block, Body, Element, Expr, IndexWidth, Load, Origin, Stmt,
-    VarId,
+    Access, Array, ArrayId, Assign, Block, Body, Element, Expr, IndexWidth, Load, Origin,
+    PartLevel, Parts, Stmt, VarId,
 };
 use super::sizes::size;
 use crate::formula::Name;
@@ -24,8 +24,14 @@ pub(super) struct Assembly {
     pub(super) extents: Vec<Expr>,
     /// What the layout calls the coordinates.
     pub(super) names: Vec<Name>,
-    /// The last entry's coordinates, in the order, as far as outer levels are told apart by them.
+    /// So many coordinates of the order tell outer levels apart.
+    pub(super) outer: usize,
+    /// The first entry's, if threads assemble parts.
+    pub(super) first: Vec<VarId>,
+    /// The last entry's.
     pub(super) last: Vec<VarId>,
+    /// What the workspace is.
+    pub(super) gathered: Option<Expr>,
     pub(super) workspace: Option<VarId>,
     pub(super) gathering: Option<Gathering>,
 }
@@ -90,6 +96,26 @@ impl Assembly {
         let own = |d: usize| rest.iter().position(|other| *other == d).map(|k| key[k].clone());
         let all = known.iter().enumerate().map(|(d, e)| e.clone().or_else(|| own(d)));
         all.map(|e| e.unwrap_or(Expr::int(0))).collect()
+    }
+
+    /// What the arrays of a chunk are, if threads assemble parts.
+    pub(super) fn parts(&self) -> Parts {
+        let mut levels: Vec<PartLevel> = Vec::new();
+        for level in &self.levels {
+            let of = |wanted: &dyn Fn(&Group) -> bool| -> Vec<ArrayId> {
+                level.segments.iter().filter(|(_, g)| wanted(g)).map(|(a, _)| *a).collect()
+            };
+            levels.push(PartLevel {
+                prefix: level.prefix,
+                columns: level.coordinates.iter().map(|(array, _)| *array).collect(),
+                begins: of(&|group| *group == Group::Outer),
+                ends: of(&|group| matches!(group, Group::Coordinates(_))),
+            });
+        }
+        if let Some(level) = levels.last_mut() {
+            level.columns.push(self.values);
+        }
+        Parts { levels, first: self.first.clone(), last: self.last.clone() }
     }
 
     /// The coordinates of a new position.
