@@ -186,7 +186,9 @@ impl Realiser<'_, '_> {
                 let some = self.body.variable("some", Type::Bool);
                 out.push(Stmt::Let { var: value, mutable: true, value: identity(&op, ty)? });
                 out.push(Stmt::Let { var: some, mutable: true, value: Expr::Bool(false) });
-                Gathering::Element { value, some }
+                let keys = self.open_keys(a);
+                out.extend(keys.iter().map(|(_, var)| unset(*var)));
+                Gathering::Element { value, some, keys }
             }
             Gather::Workspace { .. } => Gathering::Workspace(rest),
         };
@@ -196,8 +198,9 @@ impl Realiser<'_, '_> {
         out.extend(inner);
         match gathering {
             Gathering::Nothing => {}
-            Gathering::Element { value, some } => {
-                let key: Vec<Expr> = known.into_iter().flatten().collect();
+            Gathering::Element { value, some, keys } => {
+                let mut key: Vec<Expr> = known.into_iter().flatten().collect();
+                keys.iter().for_each(|(d, var)| key[*d] = Expr::Var(*var));
                 let then = self.append(&key, Expr::Var(value), &mut |_| true);
                 out.push(Stmt::If { condition: Expr::Var(some), then, otherwise: Vec::new() });
             }
@@ -222,6 +225,18 @@ impl Realiser<'_, '_> {
             known.push(e.map(|e| self.arith(&e)));
         }
         known
+    }
+
+    /// Variables for coordinates that are not proved to be natural numbers around the node.
+    fn open_keys(&mut self, a: &Assemble) -> Vec<(usize, VarId)> {
+        let mut out = Vec::new();
+        for (d, e) in a.key.iter().enumerate() {
+            let form = e.as_ref().and_then(|e| self.here_arith(e).to_affine().ok());
+            if form.is_some_and(|form| !self.is_natural(&form)) {
+                out.push((d, self.body.variable("key", Type::Unsigned)));
+            }
+        }
+        out
     }
 
     fn set_gathering(&mut self, gathering: Option<Gathering>) {
@@ -293,10 +308,11 @@ impl Realiser<'_, '_> {
         match gathering {
             None => Vec::new(),
             Some(Gathering::Nothing) => self.append(&coordinates, value, &mut |_| true),
-            Some(Gathering::Element { value: element, some }) => {
-                let combined = self.combine_into(&op, element, value);
-                let there = Expr::Bool(true);
-                vec![combined, Stmt::Assign { var: some, op: Assign::Set, value: there }]
+            Some(Gathering::Element { value: element, some, keys }) => {
+                let set = |(var, value)| Stmt::Assign { var, op: Assign::Set, value };
+                let keys = keys.into_iter().map(|(d, var)| (var, coordinates[d].clone()));
+                let there = keys.chain([(some, Expr::Bool(true))]).map(set);
+                std::iter::once(self.combine_into(&op, element, value)).chain(there).collect()
             }
             Some(Gathering::Workspace(rest)) => {
                 let Some(workspace) = workspace else { return Vec::new() };

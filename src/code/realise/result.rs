@@ -50,6 +50,8 @@ pub(super) enum Gathering {
     Element {
         value: VarId,
         some: VarId,
+        /// Coordinates that are known to be natural numbers only where the element is written.
+        keys: Vec<(usize, VarId)>,
     },
     /// By these coordinates.
     Workspace(Vec<usize>),
