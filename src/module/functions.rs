@@ -159,7 +159,13 @@ impl<'a> Functions<'a> {
             allowed.push("unused_assignments");
         }
         allowed.push("clippy::too_many_arguments");
-        out.line(&format!("#[allow({})]", allowed.join(", ")));
+        let line = allowed.join(", ");
+        // As rustfmt breaks attributes.
+        if line.len() <= 70 {
+            out.line(&format!("#[allow({line})]"));
+        } else {
+            out.line(&format!("#[allow(\n    {}\n)]", allowed.join(",\n    ")));
+        }
         out.function(head, parameters, result);
     }
 

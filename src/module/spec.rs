@@ -37,8 +37,13 @@ impl KernelSpec {
     pub(super) fn lacks_steps(&self) -> bool {
         let steps = self.statements.chunk_by(|a, b| a.space.step == b.space.step).count();
         let all = self.program.assignments().map_or(1, |all| all.len());
-        let counts = self.statements.iter().any(|s| s.space.counter().is_some());
-        counts || all > steps || self.statements.iter().any(|s| s.nest.is_nothing())
+        // What counts is read by a statement of its own.
+        let temporaries = self.program.temporaries();
+        let own = |o: &&Operand| !o.is_given() && !temporaries.contains(&o.tensor);
+        let mut counters: Vec<&Name> =
+            self.space().operands.iter().filter(own).map(|o| &o.tensor).collect();
+        counters.dedup();
+        all + counters.len() > steps || self.statements.iter().any(|s| s.nest.is_nothing())
     }
 
     /// A space whose operands are those of all statements.
