@@ -162,6 +162,8 @@ impl Modules {
             of(product, &[("A", "csr"), ("B", "csr")]),
             of(product, &[("A", "csr"), ("B", "csr")]).threads(2),
             of(product, &[("A", "csr"), ("B", "csr"), ("C", "csr")]).threads(2),
+            of(product, &[("A", "csr"), ("B", "csr"), ("C", "csr")]).workspace("hash").threads(2),
+            of(product, &[("A", "csr"), ("B", "csr"), ("C", "dcsr")]).workspace("sort"),
             of(both, &[("A", "csr"), ("B", "csr"), ("C", "dcsr")]).threads(2),
             of(both, &[("A", "coo"), ("B", "coo"), ("C", "csr")]).threads(2),
             of(scaled, &[("A", "coo"), ("C", "csf")]).threads(2),

@@ -264,6 +264,18 @@ fn sums_are_merged_in_parts() {
     assembled(|k| k, "C[i,j] = A[i,j] + 2 * B[i,j] + D[i,j]", &three, "csr");
 }
 
+/// Each thread has the state of its searches from part to part; tables that are only read are shared.
+#[test]
+fn searches_keep_their_state_in_parts() {
+    let product = "C[i,j] = A[i,j] * B[i,j]";
+    for (second, template) in
+        [("csr", "seq"), ("csr", "hash"), ("coo", "seq"), ("coo", "hash"), ("coo", "bsearch")]
+    {
+        let wish = |k: Kernel| k.find(None, template);
+        assembled(wish, product, &[("A", "csr"), ("B", second)], "csr");
+    }
+}
+
 /// A row of entries may begin in one part and go on in the next.
 #[test]
 fn rows_that_several_parts_share_are_joined() {

@@ -28,7 +28,7 @@ impl Printer<'_> {
     /// What an element of the array is assigned: an index in its own width.
     pub(super) fn stored_as(&mut self, array: ArrayId, value: &Expr) -> Doc {
         match self.body.arr(array).element {
-            element @ Element::Index { .. } if !self.notation => {
+            element @ Element::Index { .. } if !self.notation && !is_literal(value) => {
                 self.within(value, level::CAST).cast(element.rust_name())
             }
             _ => self.expr(value),
@@ -87,4 +87,9 @@ impl Printer<'_> {
             self.forget(*var);
         }
     }
+}
+
+/// It has the type that is wanted.
+fn is_literal(value: &Expr) -> bool {
+    matches!(value, Expr::Int { .. })
 }

@@ -349,14 +349,14 @@ impl Realiser<'_, '_> {
                 Expr::binary(BinaryOp::Ne, here, Expr::Var(result.last[n]))
             }));
             let mut then = Vec::new();
-            if k == 0 && !result.first.is_empty() {
+            if let (0, Some(first)) = (k, result.first.first()) {
                 let keys = result.first.iter().zip(&result.order);
                 let set = keys.map(|(var, d)| Stmt::Assign {
                     var: *var,
                     op: Assign::Set,
                     value: coordinates[*d].clone(),
                 });
-                let condition = Expr::binary(BinaryOp::Eq, result.length(0), Expr::int(0));
+                let condition = Expr::binary(BinaryOp::Eq, Expr::Var(*first), Expr::Unset);
                 then.push(Stmt::If { condition, then: set.collect(), otherwise: Vec::new() });
             }
             then.extend(result.pushed(level, coordinates));
