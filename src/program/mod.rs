@@ -80,6 +80,7 @@
 mod bind;
 mod display;
 pub mod extents;
+pub mod finch;
 mod independence;
 pub mod interpret;
 mod ir;
