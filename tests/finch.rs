@@ -7,6 +7,8 @@ mod examples;
 mod kernels;
 #[path = "finch/language.rs"]
 mod language;
+#[path = "finch/random.rs"]
+mod random;
 #[path = "finch/refusals.rs"]
 mod refusals;
 
