@@ -9,9 +9,9 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::extents::Extents;
-use super::ir::{Access, AssignOp, Declare, Expr, Stmt};
-use super::point::{BoundAffine, BoundFormula, IndexId, Place};
-use super::scalar::number;
+use super::ir::{Access, AssignOp, Declare, Expr, Fill, Stmt};
+use super::point::{BoundAffine, BoundFormula, IndexId, Place, Reach};
+use super::scalar;
 use super::typing::{Types, combines, typed, typed_freely};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Name};
@@ -34,6 +34,11 @@ pub enum BoundStmt {
     },
     If {
         condition: BoundFormula,
+        then: Vec<BoundStmt>,
+        otherwise: Vec<BoundStmt>,
+    },
+    When {
+        condition: BoundValue,
         then: Vec<BoundStmt>,
         otherwise: Vec<BoundStmt>,
     },
@@ -72,6 +77,8 @@ pub enum BoundLeaf {
     Read(usize),
     Index(IndexId),
     Let(LetId),
+    /// Whether the access of a read lies inside its tensor.
+    Inside(usize),
 }
 
 pub enum BoundExpr {
@@ -80,6 +87,8 @@ pub enum BoundExpr {
     Cast(ValueType, Box<BoundExpr>),
     /// The operator, for arguments that meet in a type.
     Apply(Arc<Operator>, ValueType, Vec<BoundExpr>),
+    /// The first where the access of a read lies inside its tensor, else the second.
+    Within(usize, Box<[BoundExpr; 2]>),
 }
 
 pub struct Binder<'a> {
@@ -132,6 +141,18 @@ impl<'a> Binder<'a> {
                     out.push(BoundStmt::If { condition, then, otherwise });
                 }
             }
+            Stmt::When(w) => {
+                let (condition, ty) = self.value(&w.condition, None)?;
+                if ty != ValueType::Bool {
+                    let message = format!("a condition is a truth value, not of type {ty}");
+                    return Err(Diagnostic::new(Code::Program, message)
+                        .at(w.span.0.clone(), "asked here")
+                        .help("compare it: `… != 0`"));
+                }
+                let then = self.block(&w.then)?;
+                let otherwise = self.block(w.otherwise.as_deref().unwrap_or_default())?;
+                out.push(BoundStmt::When { condition, then, otherwise });
+            }
             Stmt::Let(l) => {
                 let (value, ty) = self.value(&l.value, None)?;
                 let id = LetId(self.lets.len());
@@ -142,8 +163,10 @@ impl<'a> Binder<'a> {
             Stmt::Declare(d) => {
                 let tensor = self.tensor(&d.tensor, &d.span.0)?;
                 let elements = size(&self.extents.tensors[tensor.0]);
-                let fill = fill(d, self.types.of(&d.tensor))?;
-                out.push(BoundStmt::Declare { tensor, fill, elements });
+                if let Some(number) = &d.fill {
+                    let fill = fill(d, number, self.types.of(&d.tensor))?;
+                    out.push(BoundStmt::Declare { tensor, fill, elements });
+                }
             }
             Stmt::Assign(a) => {
                 let (value, ty) = self.value(&a.value, Some(&a.output.tensor))?;
@@ -178,11 +201,33 @@ impl<'a> Binder<'a> {
         if dims.len() != access.rank() {
             return Err(foreign());
         }
-        let bound = |(subscript, extent): (&Affine, &usize)| {
-            Some((BoundAffine::new(subscript, &self.indices)?, *extent))
-        };
-        let place: Option<Vec<_>> = access.subscripts.iter().zip(dims).map(bound).collect();
-        Ok((tensor, Place(place.ok_or_else(foreign)?)))
+        // Values of `let` stand behind the indices in a point.
+        let names: Vec<Name> = self.indices.iter().chain(self.lets.keys()).cloned().collect();
+        let mut place = Vec::new();
+        let mut by_value = false;
+        for (subscript, extent) in access.subscripts.iter().zip(dims) {
+            subscript.visit_vars(&mut |name| by_value |= self.lets.contains_key(name));
+            self.verify_whole(subscript, access)?;
+            let subscript = BoundAffine::new(subscript, &names).ok_or_else(foreign)?;
+            place.push((subscript, *extent));
+        }
+        let reach = if by_value { Reach::Inside } else { Reach::Anywhere };
+        Ok((tensor, Place { subscripts: place, reach, span: access.span.clone() }))
+    }
+
+    /// Values that subscripts mention are whole numbers.
+    fn verify_whole(&self, subscript: &Affine, access: &Access) -> Result<()> {
+        let mut wrong = None;
+        subscript.visit_vars(&mut |name| match self.lets.get(name) {
+            None | Some(ValueType::I64 | ValueType::I32 | ValueType::U8) => {}
+            Some(ty) => wrong = Some(format!("`{name}` is of type {ty}, no subscript")),
+        });
+        match wrong {
+            None => Ok(()),
+            Some(message) => Err(Diagnostic::new(Code::Program, message)
+                .at(access.span.clone(), "subscripts are whole numbers")
+                .help("give the tensor that it is read from a type of integers")),
+        }
     }
 
     /// The value of an expression, and its type: that of the tensor that it is assigned to, if any.
@@ -214,6 +259,12 @@ impl<'a> Binder<'a> {
                 reads.push((tensor, place, ty));
                 Ok((BoundLeaf::Read(reads.len() - 1), ty))
             }
+            Expr::Within(within) => {
+                let (tensor, place) = self.place(&within.access)?;
+                let place = Place { reach: Reach::Anywhere, ..place };
+                reads.push((tensor, place, ValueType::Bool));
+                Ok((BoundLeaf::Inside(reads.len() - 1), ValueType::Bool))
+            }
             Expr::Index(name, span) => {
                 let known = self.indices.iter().position(|i| i == name);
                 let foreign = || foreign(&format!("index `{name}`"), span.0.clone());
@@ -235,7 +286,7 @@ impl<'a> Binder<'a> {
         Ok(match tree {
             Tree::Leaf(leaf) => {
                 let ty = match leaf {
-                    BoundLeaf::Read(k) => reads[*k],
+                    BoundLeaf::Read(k) | BoundLeaf::Inside(k) => reads[*k],
                     BoundLeaf::Index(_) => ValueType::I64,
                     BoundLeaf::Let(LetId(k)) => self.lets[*k],
                 };
@@ -255,23 +306,31 @@ impl<'a> Binder<'a> {
                     types.push(ty);
                 }
                 let signature = op.signature(&types)?;
+                if let Some(BoundExpr::Leaf(BoundLeaf::Inside(k))) = bound.first() {
+                    let k = *k;
+                    let values = <[BoundExpr; 2]>::try_from(bound.split_off(1));
+                    let values = values.map_err(|_| {
+                        Diagnostic::defect("what asks for an access has not two values")
+                    })?;
+                    return Ok((BoundExpr::Within(k, Box::new(values)), signature.result));
+                }
                 (BoundExpr::Apply(op.clone(), signature.generic, bound), signature.result)
             }
         })
     }
 }
 
-fn fill(d: &Declare, ty: ValueType) -> Result<Value> {
+fn fill(d: &Declare, number: &Fill, ty: ValueType) -> Result<Value> {
     let place = d.span.0.clone();
     let wrong = |what: String| {
         Diagnostic::new(Code::Program, what)
             .at(place.clone(), "cannot be represented")
             .help("write another number or compute with another type")
     };
-    let literal = &d.fill.literal;
-    let value =
-        number(literal, ty).ok_or_else(|| wrong(format!("`{literal}` is not a value of {ty}")))?;
-    match (d.fill.negative, value) {
+    let literal = &number.literal;
+    let value = scalar::number(literal, ty)
+        .ok_or_else(|| wrong(format!("`{literal}` is not a value of {ty}")))?;
+    match (number.negative, value) {
         (false, value) => Ok(value),
         (true, Value::F64(x)) => Ok(Value::F64(-x)),
         (true, Value::F32(x)) => Ok(Value::F32(-x)),
@@ -298,6 +357,9 @@ pub fn iterations(block: &[BoundStmt], inside: bool) -> u128 {
                 (*extent as u128).saturating_mul(iterations(body, true).max(1))
             }
             BoundStmt::If { then, otherwise, .. } => {
+                iterations(then, inside).max(iterations(otherwise, inside))
+            }
+            BoundStmt::When { then, otherwise, .. } => {
                 iterations(then, inside).max(iterations(otherwise, inside))
             }
             BoundStmt::Let { body, .. } => iterations(body, inside),

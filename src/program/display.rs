@@ -4,6 +4,7 @@
 use std::fmt;
 
 use super::ir::{Access, AssignOp, Block, Expr, Fill, Literal, Loop, Order, Program, Stmt};
+use super::token::GIVEN;
 use crate::operators::symbols::print_applied;
 
 impl fmt::Display for Program {
@@ -49,11 +50,25 @@ fn print_stmt(stmt: &Stmt, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Res
                 None => Ok(()),
             }
         }
+        Stmt::When(w) => {
+            write!(f, "when {} ", w.condition)?;
+            print_block(&w.then, f, depth)?;
+            match &w.otherwise {
+                Some(otherwise) => {
+                    f.write_str(" else ")?;
+                    print_block(otherwise, f, depth)
+                }
+                None => Ok(()),
+            }
+        }
         Stmt::Let(l) => {
             write!(f, "let {} = {} ", l.name, l.value)?;
             print_block(&l.body, f, depth)
         }
-        Stmt::Declare(d) => write!(f, "declare {} {}", d.tensor, d.fill),
+        Stmt::Declare(d) => match &d.fill {
+            Some(fill) => write!(f, "declare {} {fill}", d.tensor),
+            None => write!(f, "declare {} {GIVEN}", d.tensor),
+        },
         Stmt::Assign(a) => print_assign(&a.output, &a.op, &a.value, false, f),
         Stmt::Block(block) => print_block(block, f, depth),
     }
@@ -133,6 +148,15 @@ fn print(e: &Expr, f: &mut fmt::Formatter<'_>, min: u8, windows: bool) -> fmt::R
         Expr::Access(access) => print_access(access, windows, f),
         Expr::Literal(literal) => write!(f, "{literal}"),
         Expr::Index(name, _) | Expr::Name(name, _) => f.write_str(name),
+        Expr::Within(within) => {
+            f.write_str("within(")?;
+            print_access(&within.access, windows, f)?;
+            for part in [&within.inside, &within.outside] {
+                f.write_str(", ")?;
+                print(part, f, 0, windows)?;
+            }
+            f.write_str(")")
+        }
         Expr::Apply(apply) => {
             let inner = |e: &Expr, f: &mut fmt::Formatter<'_>, min| print(e, f, min, windows);
             print_applied(&apply.op, &apply.args, f, min, &inner)

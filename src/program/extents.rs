@@ -116,6 +116,7 @@ fn collect<'a>(stmt: &'a Stmt, around: &Site<'a>, sites: &mut Vec<Site<'a>>) {
             i.otherwise.iter().flatten().for_each(|s| collect(s, &inner, sites));
             return;
         }
+        Stmt::When(_) => {}
         Stmt::Assign(a) => {
             inner.output = Some(&a.output);
             sites.push(inner);
@@ -171,6 +172,13 @@ impl<'a> Resolver<'a> {
         let order = program.indices();
         if let Some(unknown) = order.iter().find(|i| !self.indices.contains_key(*i)) {
             return Err(self.unknown_extent(unknown));
+        }
+        if let Some(access) =
+            program.all_accesses().iter().find(|a| !self.dims.contains_key(&a.tensor))
+        {
+            return Err(wrong(format!("the dimensions of `{}` are unknown", access.tensor))
+                .at(access.span.clone(), "a value decides its subscripts")
+                .help(format!("state them: `--dims {}=EXTENT,…`", access.tensor)));
         }
         self.windows_inside()?;
         let indices = order.into_iter().map(|i| (i.clone(), self.indices[&i])).collect();
@@ -382,7 +390,12 @@ impl<'a> Resolver<'a> {
     /// `false` if nothing is new.
     fn find_dims(&mut self) -> Result<bool> {
         let mut found = false;
+        let indices = self.program.indices();
         for tensor in self.program.tensors().into_keys() {
+            // Values reach anywhere: they ask for dimensions that are given.
+            let given = self.dims.contains_key(&tensor);
+            let is_known =
+                |name: &Name| self.indices.contains_key(name) || (given && !indices.contains(name));
             let written: Vec<Site<'_>> = self
                 .sites
                 .iter()
@@ -392,7 +405,7 @@ impl<'a> Resolver<'a> {
             let known = |s: &Site<'_>| {
                 let mut known = true;
                 s.output.into_iter().for_each(|o| {
-                    o.visit_indices(&mut |i| known &= self.indices.contains_key(i));
+                    o.visit_indices(&mut |i| known &= is_known(i));
                 });
                 known
             };

@@ -18,7 +18,11 @@ impl Program {
     }
 }
 
-fn verify_loop(l: &Loop) -> Result<()> {
+/// That the order of the iterations of one loop, taken as free, does not matter.
+///
+/// # Errors
+/// [`Code::Program`](crate::diagnostic::Code::Program) if that is not seen.
+pub(super) fn verify_loop(l: &Loop) -> Result<()> {
     let mut writes: Vec<(&Access, &AssignOp)> = Vec::new();
     let mut reads: Vec<&Access> = Vec::new();
     let mut workspaces = Vec::new();

@@ -14,13 +14,13 @@ use super::bind::{
 };
 use super::extents::Extents;
 use super::ir::{AssignOp, Program};
-use super::point::IndexId;
+use super::point::{IndexId, Place, Reach};
 use super::scalar::Scalar;
 use super::typing::Types;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::operators::Value;
-use crate::tensor::Values;
+use crate::tensor::{ValueType, Values};
 
 /// The most iterations of innermost loops.
 pub const MAX_ITERATIONS: u128 = 1 << 32;
@@ -134,16 +134,16 @@ fn run(
     let storage: Result<Vec<_>> = extents
         .tensors
         .iter()
-        .map(|(name, dims)| match program.writes(name) {
+        .map(|(name, dims)| match program.writes(name) && !program.keeps(name) {
             true => initial(program, name, dims, types).map(Cow::Owned),
             false => operand(program, name, dims, tensors, types).map(Cow::Borrowed),
         })
         .collect();
     let mut state = State {
-        point: vec![0; extents.indices.len()],
+        point: vec![0; extents.indices.len() + binder.lets()],
+        indices: extents.indices.len(),
         lets: vec![Value::Bool(false); binder.lets()],
         tensors: storage?,
-        reads: Vec::new(),
     };
     state.block(&stmts)?;
     let mut out = IndexMap::new();
@@ -173,8 +173,9 @@ fn refuse_large(program: &Program, extents: &Extents) -> Result<()> {
 fn initial(program: &Program, name: &Name, dims: &[usize], types: &Types) -> Result<Values> {
     let first = program.assigns().into_iter().find(|a| a.output.tensor == *name);
     let ty = types.of(name);
+    let declared = program.declares().iter().any(|d| d.tensor == *name);
     let identity = match first.map(|a| (&a.op, a)) {
-        Some((AssignOp::Combine(op), a)) => op.identity(ty, 0).ok_or_else(|| {
+        Some((AssignOp::Combine(op), a)) if !declared => op.identity(ty, 0).ok_or_else(|| {
             Diagnostic::new(Code::Program, format!("`{}` has no identity for {ty}", op.name()))
                 .at(a.output.span.clone(), "nothing says what the elements begin with")
                 .help(format!("give `{name}` an initial value"))
@@ -219,12 +220,22 @@ fn operand<'a>(
 }
 
 struct State<'a> {
-    /// Values of the indices.
+    /// Values of the indices, then those of `let` that are whole numbers.
     point: Vec<i64>,
+    /// The number of indices.
+    indices: usize,
     lets: Vec<Value>,
     tensors: Vec<Cow<'a, Values>>,
-    /// What the expression at hand reads; kept to be allocated once.
-    reads: Vec<Value>,
+}
+
+/// Why there is no value.
+enum Stop {
+    /// An access is outside its tensor, as it may be.
+    Outside,
+    /// An access is outside its tensor; that of a read.
+    Left(usize),
+    /// An operator's loops do not end.
+    Endless,
 }
 
 impl State<'_> {
@@ -244,9 +255,17 @@ impl State<'_> {
                 let holds = condition.holds(&self.point);
                 self.block(if holds { then } else { otherwise })?;
             }
+            BoundStmt::When { condition, then, otherwise } => {
+                if let Some(value) = self.value(condition)? {
+                    self.block(if value.same(Value::Bool(true)) { then } else { otherwise })?;
+                }
+            }
             BoundStmt::Let { id: LetId(k), value, body } => {
                 if let Some(value) = self.value(value)? {
                     self.lets[*k] = value;
+                    if let Value::I64(whole) = value.cast(ValueType::I64) {
+                        self.point[self.indices + *k] = whole;
+                    }
                     self.block(body)?;
                 }
             }
@@ -255,7 +274,12 @@ impl State<'_> {
             }
             BoundStmt::Assign { tensor: TensorId(k), place, op, value } => {
                 // Outside its tensor nothing is computed.
-                let Some(at) = place.offset(&self.point) else { return Ok(()) };
+                let Some(at) = place.offset(&self.point) else {
+                    return match place.reach {
+                        Reach::Anywhere => Ok(()),
+                        Reach::Inside => Err(left(place)),
+                    };
+                };
                 let span = &value.span;
                 let Some(value) = self.value(value)? else { return Ok(()) };
                 let values = self.tensors[*k].to_mut();
@@ -270,33 +294,58 @@ impl State<'_> {
     }
 
     /// `None` if an access is outside its tensor.
-    fn value(&mut self, value: &BoundValue) -> Result<Option<Value>> {
-        self.reads.clear();
-        for (TensorId(k), place) in &value.reads {
-            let Some(at) = place.offset(&self.point) else { return Ok(None) };
-            self.reads.push(Value::element(&self.tensors[*k], at));
+    fn value(&self, value: &BoundValue) -> Result<Option<Value>> {
+        match self.eval(&value.expr, &value.reads) {
+            Ok(value) => Ok(Some(value)),
+            Err(Stop::Outside) => Ok(None),
+            Err(Stop::Left(k)) => Err(left(&value.reads[k].1)),
+            Err(Stop::Endless) => Err(endless(value.span.clone())),
         }
-        self.eval(&value.expr).map(Some).ok_or_else(|| endless(value.span.clone()))
     }
 
-    /// `None` if an operator's loops do not end.
-    fn eval(&self, e: &BoundExpr) -> Option<Value> {
-        match e {
-            BoundExpr::Leaf(BoundLeaf::Read(k)) => Some(self.reads[*k]),
-            BoundExpr::Leaf(BoundLeaf::Index(IndexId(k))) => Some(Value::I64(self.point[*k])),
-            BoundExpr::Leaf(BoundLeaf::Let(LetId(k))) => Some(self.lets[*k]),
-            BoundExpr::Number(value) => Some(*value),
-            BoundExpr::Cast(ty, inner) => Some(self.eval(inner)?.cast(*ty)),
-            BoundExpr::Apply(op, generic, args) => match args.as_slice() {
-                [a] => op.apply(*generic, &[self.eval(a)?]),
-                [a, b] => op.apply(*generic, &[self.eval(a)?, self.eval(b)?]),
-                args => {
-                    let args: Option<Vec<Value>> = args.iter().map(|a| self.eval(a)).collect();
-                    op.apply(*generic, &args?)
+    fn eval(&self, e: &BoundExpr, reads: &[(TensorId, Place)]) -> Result<Value, Stop> {
+        Ok(match e {
+            BoundExpr::Leaf(BoundLeaf::Read(k)) => {
+                let (TensorId(tensor), place) = &reads[*k];
+                match (place.offset(&self.point), place.reach) {
+                    (Some(at), _) => Value::element(&self.tensors[*tensor], at),
+                    (None, Reach::Anywhere) => return Err(Stop::Outside),
+                    (None, Reach::Inside) => return Err(Stop::Left(*k)),
                 }
-            },
-        }
+            }
+            BoundExpr::Leaf(BoundLeaf::Inside(k)) => Value::Bool(self.lies_inside(*k, reads)),
+            BoundExpr::Leaf(BoundLeaf::Index(IndexId(k))) => Value::I64(self.point[*k]),
+            BoundExpr::Leaf(BoundLeaf::Let(LetId(k))) => self.lets[*k],
+            BoundExpr::Number(value) => *value,
+            BoundExpr::Cast(ty, inner) => self.eval(inner, reads)?.cast(*ty),
+            BoundExpr::Within(k, values) => {
+                let [inside, outside] = &**values;
+                self.eval(if self.lies_inside(*k, reads) { inside } else { outside }, reads)?
+            }
+            BoundExpr::Apply(op, generic, args) => {
+                let value = match args.as_slice() {
+                    [a] => op.apply(*generic, &[self.eval(a, reads)?]),
+                    [a, b] => op.apply(*generic, &[self.eval(a, reads)?, self.eval(b, reads)?]),
+                    args => {
+                        let args: Result<Vec<Value>, Stop> =
+                            args.iter().map(|a| self.eval(a, reads)).collect();
+                        op.apply(*generic, &args?)
+                    }
+                };
+                value.ok_or(Stop::Endless)?
+            }
+        })
     }
+
+    fn lies_inside(&self, k: usize, reads: &[(TensorId, Place)]) -> bool {
+        reads[k].1.offset(&self.point).is_some()
+    }
+}
+
+fn left(place: &Place) -> Box<Diagnostic> {
+    wrong("a subscript leaves its tensor")
+        .at(place.span.clone(), "a value decides the place, which is outside")
+        .help("correct the values that subscripts are made from, or ask by `within`")
 }
 
 fn endless(place: std::ops::Range<usize>) -> Box<Diagnostic> {

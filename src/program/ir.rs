@@ -3,18 +3,21 @@
 //! ```text
 //! stmt  := ('forall' | 'for') index ['in' extent] block
 //!        | 'if' cond block ['else' block]
+//!        | 'when' expr block ['else' block]
 //!        | 'let' name '=' expr block
-//!        | 'declare' tensor fill
+//!        | 'declare' tensor (fill | 'given')
 //!        | access op expr
 //!        | block
 //! block := '{' stmt* '}'
 //! fill  := ['-'] literal
 //! op    := '=' | operator '='
 //! expr  := access | literal | index | name | op '(' expr, … ')'
+//!        | 'within' '(' access ',' expr ',' expr ')'
 //! ```
 //! `forall` is a *free* loop: the order of its iterations is the compiler's to choose. `for` is a
 //! *fixed* loop: they run one after the other. An `extent` is a number, a `cond` a formula over
-//! indices. The operators of an `expr` are printed and read as in index notation (`a + b * c`,
+//! indices: it restricts the iterations. What `when` asks depends on values. A subscript is linear in
+//! indices and in names that `let` binds to whole numbers. The operators of an `expr` are printed and read as in index notation (`a + b * c`,
 //! `min(a, b)`), whose grammar is in the module's doc; so are accesses. What a tree means is there
 //! too.
 
@@ -50,6 +53,8 @@ pub enum Stmt {
     Loop(Loop),
     /// A restriction or a choice.
     If(If),
+    /// A choice that depends on values.
+    When(When),
     /// A scalar with a name.
     Let(Let),
     /// A workspace.
@@ -97,6 +102,19 @@ pub struct If {
     pub span: Span,
 }
 
+/// `when x[i] > 0 { … } else { … }`
+#[derive(Clone, Debug, PartialEq)]
+pub struct When {
+    /// A truth value, computed once.
+    pub condition: Expr,
+    /// What runs if it is true.
+    pub then: Block,
+    /// What runs if it is not.
+    pub otherwise: Option<Block>,
+    /// Of the condition.
+    pub span: Span,
+}
+
 /// `let x = A[i,j] * 2 { … }`: the value is computed once, before the body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Let {
@@ -110,13 +128,14 @@ pub struct Let {
     pub span: Span,
 }
 
-/// `declare t 0`: sets every element of a tensor.
+/// `declare t 0`: sets every element of a tensor. `declare t given`: the elements of an output are those
+/// of the tensor that is given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declare {
     /// The tensor that is declared.
     pub tensor: Name,
-    /// Its elements, to begin with.
-    pub fill: Fill,
+    /// Its elements, to begin with; `None`: as they are given.
+    pub fill: Option<Fill>,
     /// Of the tensor's name.
     pub span: Span,
 }
@@ -158,7 +177,7 @@ pub enum AssignOp {
 pub struct Access {
     /// The tensor that is accessed.
     pub tensor: Name,
-    /// One linear form over indices per dimension; neither calls nor floor divisions.
+    /// One linear form over indices and values per dimension; neither calls nor floor divisions.
     pub subscripts: Vec<Affine>,
     /// Those of them that were written as windows; what they say of extents, loops say.
     pub windows: Vec<Window>,
@@ -191,6 +210,8 @@ pub enum Expr {
     Name(Name, Span),
     /// An operator with its operands.
     Apply(Apply),
+    /// One of two, as an access lies inside its tensor or not.
+    Within(Box<Within>),
 }
 
 /// An operator or function with its arguments.
@@ -201,6 +222,19 @@ pub struct Apply {
     /// As many as it takes.
     pub args: Vec<Expr>,
     /// Without enclosing parentheses and leading signs.
+    pub span: Span,
+}
+
+/// `within(A[i + 1], A[i + 1] * 2, 0)`: only one of the two is evaluated, so the first may read there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Within {
+    /// Its element is not read.
+    pub access: Access,
+    /// The value where it lies inside its tensor.
+    pub inside: Expr,
+    /// The value where it does not.
+    pub outside: Expr,
+    /// The whole.
     pub span: Span,
 }
 
@@ -313,6 +347,11 @@ impl Program {
         self.assigns().iter().any(|a| *a.output.tensor == *tensor)
     }
 
+    /// Whether the elements of `tensor` are given, and updated.
+    pub fn keeps(&self, tensor: &str) -> bool {
+        self.declares().iter().any(|d| *d.tensor == *tensor && d.fill.is_none())
+    }
+
     /// The tensors that one assignment writes and a later one reads.
     pub fn temporaries(&self) -> Vec<Name> {
         let assigns = self.assigns();
@@ -386,6 +425,7 @@ impl Stmt {
             Stmt::Loop(l) => vec![&l.body],
             Stmt::Let(l) => vec![&l.body],
             Stmt::If(i) => std::iter::once(&i.then).chain(&i.otherwise).collect(),
+            Stmt::When(w) => std::iter::once(&w.then).chain(&w.otherwise).collect(),
             Stmt::Declare(_) | Stmt::Assign(_) | Stmt::Block(_) => Vec::new(),
         }
     }
@@ -394,6 +434,7 @@ impl Stmt {
     pub fn value(&self) -> Option<&Expr> {
         match self {
             Stmt::Let(l) => Some(&l.value),
+            Stmt::When(w) => Some(&w.condition),
             Stmt::Assign(a) => Some(&a.value),
             Stmt::Loop(_) | Stmt::If(_) | Stmt::Declare(_) | Stmt::Block(_) => None,
         }
@@ -405,6 +446,7 @@ impl Stmt {
             Stmt::Loop(l) => l.span.0.clone(),
             Stmt::If(i) => i.span.0.clone(),
             Stmt::Let(l) => l.span.0.clone(),
+            Stmt::When(w) => w.span.0.clone(),
             Stmt::Declare(d) => d.span.0.clone(),
             Stmt::Assign(a) => a.output.span.clone(),
             Stmt::Block(b) => b.first().map_or(0..0, Stmt::span),
@@ -492,18 +534,23 @@ impl Expr {
     /// Calls `f` on the expression and all its parts, from left to right.
     pub fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Expr)) {
         f(self);
-        if let Expr::Apply(apply) = self {
-            apply.args.iter().for_each(|a| a.visit(f));
+        match self {
+            Expr::Apply(apply) => apply.args.iter().for_each(|a| a.visit(f)),
+            Expr::Within(within) => {
+                within.inside.visit(f);
+                within.outside.visit(f);
+            }
+            _ => {}
         }
     }
 
     /// The accesses, from left to right.
     pub fn accesses(&self) -> Vec<&Access> {
         let mut out = Vec::new();
-        self.visit(&mut |e| {
-            if let Expr::Access(access) = e {
-                out.push(access);
-            }
+        self.visit(&mut |e| match e {
+            Expr::Access(access) => out.push(access),
+            Expr::Within(within) => out.push(&within.access),
+            _ => {}
         });
         out
     }
@@ -515,6 +562,7 @@ impl Expr {
             Expr::Literal(literal) => literal.span.clone(),
             Expr::Index(_, span) | Expr::Name(_, span) => span.0.clone(),
             Expr::Apply(apply) => apply.span.0.clone(),
+            Expr::Within(within) => within.span.0.clone(),
         }
     }
 

@@ -32,13 +32,16 @@
 //! Of a tree: statements run from top to bottom, loops from the first value of their index, 0, to
 //! the last. In a free loop (`forall`) any other order is as good, but for the rounding of floats:
 //! its iterations write different elements, or combine into them by one operator. An `if` runs one
-//! of its blocks, a `let` computes its value once and runs its block.
+//! of its blocks, and so does a `when`, which asks for a value; a `let` computes its value once and runs
+//! its block.
 //!
 //! An assignment whose accesses, the output's included, do not **all** lie inside their tensors is
-//! not executed; neither is a `let` with its block if its value reads outside. `=` replaces the
+//! not executed; neither is a `let` or `when` with its blocks if its value reads outside. Only what
+//! `within` asks for may lie anywhere, and of its two values only one is read. A subscript that mentions
+//! a value of `let` must lie inside, or the program stops with an error. `=` replaces the
 //! element, `+=` adds to it, `*=` multiplies, `min=` and `max=` keep the least and the greatest.
 //!
-//! `declare` sets every element of a tensor. A tensor that is declared inside a loop, a branch or a
+//! `declare` sets every element of a tensor; `declare t given` keeps those that the caller passes. A tensor that is declared inside a loop, a branch or a
 //! `let` is a workspace: nothing outside that block mentions it. All other tensors that are written
 //! are outputs. The elements of an output that is not declared start at the identity of its
 //! operator, and it has only one.
@@ -77,6 +80,7 @@
 mod bind;
 mod display;
 pub mod extents;
+pub mod finch;
 mod independence;
 pub mod interpret;
 mod ir;
@@ -99,7 +103,7 @@ pub use extents::{Extents, resolve};
 pub use interpret::{Dense, OracleTensor, interpret, interpret_all, interpret_typed};
 pub use ir::{
     Access, Apply, Assign, AssignOp, Block, Declare, Expr, Fill, If, Let, Literal, Loop, Order,
-    Program, Span, Stmt, split_update, update_prefix,
+    Program, Span, Stmt, When, Within, split_update, update_prefix,
 };
 pub use notation::Assignment;
 pub use parse::Language;

@@ -166,6 +166,7 @@ fn assignment_of<'a>(declared: Option<&'a Declare>, stmt: &'a Stmt) -> Result<As
             Stmt::If(i) if i.otherwise.is_some() => ("an `else`", &i.span),
             Stmt::If(i) => ("an `if` inside an `if`", &i.span),
             Stmt::Let(l) => ("a `let`", &l.span),
+            Stmt::When(w) => ("a `when`", &w.span),
             Stmt::Declare(d) => return Err(lonely(d)),
             Stmt::Block(block) => {
                 inner = only(block)?;
@@ -183,13 +184,22 @@ fn assignment_of<'a>(declared: Option<&'a Declare>, stmt: &'a Stmt) -> Result<As
         Some(d) if d.tensor != assign.output.tensor => {
             return Err(not_compiled("a workspace", d.span.0.clone()));
         }
-        Some(d) if d.fill != zero() || assign.op != AssignOp::Combine(Operators::sum()?) => {
+        Some(d) if d.fill != Some(zero()) || assign.op != AssignOp::Combine(Operators::sum()?) => {
             let what = "a `declare` other than to 0 before a sum";
             return Err(not_compiled(what, d.span.0.clone()));
         }
         Some(_) => AssignOp::Assign,
     };
     let (output, value) = (&assign.output, &assign.value);
+    let mut within = None;
+    value.visit(&mut |e| {
+        if let Expr::Within(w) = e {
+            within.get_or_insert(w.span.0.clone());
+        }
+    });
+    if let Some(place) = within {
+        return Err(not_compiled("`within`", place));
+    }
     let mentioned = indices(output, value);
     let mut unmentioned = None;
     stmt.visit(&mut |s| match s {

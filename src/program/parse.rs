@@ -277,6 +277,11 @@ impl<'a> Parser<'a> {
         self.binary(COMPARISON)
     }
 
+    /// An expression that is a part of another.
+    pub(super) fn operand(&mut self) -> Result<Expr> {
+        self.binary(COMPARISON)
+    }
+
     /// An expression whose operators bind at least so strongly.
     fn binary(&mut self, own: u8) -> Result<Expr> {
         let inner = |p: &mut Self| match own {
@@ -330,6 +335,9 @@ impl<'a> Parser<'a> {
             }
             Token::Name(name) => {
                 let called = self.tokens[self.at + 1].0 == Token::Sym("(");
+                if name == "within" && called && self.is_tree() {
+                    return self.within();
+                }
                 match (self.operators.named(&name), self.bound(&name)) {
                     (_, Some(bound)) => Ok(bound),
                     (Ok(op), None) if called => {
@@ -464,6 +472,8 @@ fn name_indices(value: &mut Expr, indices: &[Name]) {
             *value = Expr::Index(a.tensor.clone(), Span(a.span.clone()));
         }
         Expr::Apply(apply) => apply.args.iter_mut().for_each(|arg| name_indices(arg, indices)),
+        // A part of trees only.
+        Expr::Within(_) => {}
         Expr::Access(_) | Expr::Literal(_) | Expr::Index(..) | Expr::Name(..) => {}
     }
 }

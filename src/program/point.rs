@@ -1,14 +1,18 @@
 //! Linear forms, formulas and accesses with their indices bound to places in a point of the index
 //! box, so that the interpreter evaluates them without looking up names.
 
+use std::ops::Range;
+
 use crate::formula::{Affine, Atom, Constraint, Formula, Name, Relop};
 
-/// A place in a point: the number of an index in the order of the loops.
+/// A place in a point: the number of an index in the order of the loops, behind them that of a value of
+/// `let`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexId(pub usize);
 
-/// A linear form over positions in the point, wide enough not to overflow: the values of indices
-/// are below the interpreter's budget of iterations, coefficients below 2^60.
+/// A linear form over positions in the point, wide enough not to overflow but for values of `let`, where
+/// it saturates: the values of indices are below the interpreter's budget of iterations, coefficients
+/// below 2^60.
 pub struct BoundAffine {
     terms: Vec<(BoundAtom, i128)>,
     constant: i128,
@@ -42,7 +46,7 @@ impl BoundAffine {
                 BoundAtom::Index(IndexId(k)) => i128::from(point[*k]),
                 BoundAtom::Floor(inner, divisor) => inner.eval(point).div_euclid(*divisor),
             };
-            sum + value * c
+            sum.saturating_add(value.saturating_mul(*c))
         })
     }
 }
@@ -93,14 +97,30 @@ impl BoundFormula {
     }
 }
 
-/// Where an access reads: one form and extent per dimension.
-pub struct Place(pub Vec<(BoundAffine, usize)>);
+/// Where an access reads or writes.
+pub struct Place {
+    /// One form and extent per dimension.
+    pub subscripts: Vec<(BoundAffine, usize)>,
+    /// Whether it may leave its tensor.
+    pub reach: Reach,
+    /// Of the access.
+    pub span: Range<usize>,
+}
+
+/// Whether leaving the tensor is part of a program's meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// It is: what does so is not executed.
+    Anywhere,
+    /// It is an error: a value decides the place.
+    Inside,
+}
 
 impl Place {
     /// The row-major offset; `None` outside the tensor.
     pub fn offset(&self, point: &[i64]) -> Option<usize> {
         let mut at: usize = 0;
-        for (subscript, extent) in &self.0 {
+        for (subscript, extent) in &self.subscripts {
             let value = subscript.eval(point);
             if !(0..*extent as i128).contains(&value) {
                 return None;

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-use super::ir::{Apply, Declare, Fill, If, Let, Loop, Order, Span, Stmt};
+use super::ir::{Apply, Declare, Fill, If, Let, Loop, Order, Span, Stmt, When, Within};
 use super::sugar::{Statement, desugar};
 use super::{
     Access, Assign, AssignOp, Expr, Literal, OracleTensor, Program, interpret_all, resolve,
@@ -108,6 +108,9 @@ fn tree() -> impl Strategy<Value = Program> {
         1 => access("Y"),
         1 => (0..INDICES.len()).prop_map(|k| Expr::Index(Name::from(INDICES[k]), Span::default())),
         1 => Just(Expr::Name(Name::from("v"), Span::default())),
+        1 => (self::access("A"), access("A"), access("A")).prop_map(|(access, inside, outside)| {
+            Expr::Within(Box::new(Within { access, inside, outside, span: Span::default() }))
+        }),
         1 => expr(),
     ];
     let value = proptest::collection::vec(value, 1..3).prop_map(|args| {
@@ -119,7 +122,8 @@ fn tree() -> impl Strategy<Value = Program> {
         .prop_map(|(output, op, value)| Stmt::Assign(Assign { output, op, value }));
     let fill = (any::<bool>(), any::<bool>()).prop_map(|(negative, infinite)| {
         let text = if infinite { "inf" } else { "2.5" }.to_string();
-        Fill { negative, literal: Literal { text, span: 0..0 } }
+        (!(negative && infinite))
+            .then_some(Fill { negative, literal: Literal { text, span: 0..0 } })
     });
     let declare = (0..3, 0..2, fill).prop_map(|(rank, k, fill)| {
         let tensor = Name::from(format!("Y{rank}_{k}"));
@@ -140,6 +144,15 @@ fn tree() -> impl Strategy<Value = Program> {
             1 => (restriction(), block.clone(), proptest::option::of(block.clone())).prop_map(
                 |(condition, then, otherwise)| {
                     Stmt::If(If { condition, then, otherwise, span: Span::default() })
+                }
+            ),
+            1 => (value.clone(), block.clone(), proptest::option::of(block.clone())).prop_map(
+                |(value, then, otherwise)| {
+                    let operators = Operators::shipped().expect("shipped operators");
+                    let less = operators.infix("<").expect("a comparison");
+                    let two = Literal { text: "2".to_string(), span: 0..0 };
+                    let condition = Expr::binary(less, value, Expr::Literal(two));
+                    Stmt::When(When { condition, then, otherwise, span: Span::default() })
                 }
             ),
             1 => (value.clone(), block.clone()).prop_map(|(value, body)| {

@@ -30,7 +30,7 @@ impl Program {
             Stmt::Let(l) => scope.values.push(l.name.clone()),
             Stmt::If(i) => self.verify_restriction(i, scope)?,
             Stmt::Assign(a) => self.verify_subscripts(&a.output, scope)?,
-            Stmt::Declare(_) | Stmt::Block(_) => {}
+            Stmt::Declare(_) | Stmt::Block(_) | Stmt::When(_) => {}
         }
         for inner in stmt.blocks().into_iter().flatten() {
             self.in_scope(inner, scope)?;
@@ -48,6 +48,7 @@ impl Program {
         value.visit(&mut |e| {
             let checked = match e {
                 Expr::Access(access) => self.verify_subscripts(access, scope),
+                Expr::Within(within) => self.verify_subscripts(&within.access, scope),
                 Expr::Index(name, span) if !scope.indices.contains(name) => {
                     Err(unbound(name, "loop", span.0.clone()))
                 }
@@ -66,7 +67,7 @@ impl Program {
     fn verify_subscripts(&self, access: &Access, scope: &Scope) -> Result<()> {
         let mut unknown = None;
         access.visit_indices(&mut |index| {
-            if !scope.indices.contains(index) {
+            if !scope.indices.contains(index) && !scope.values.contains(index) {
                 unknown.get_or_insert(index.clone());
             }
         });
@@ -119,6 +120,15 @@ impl Program {
             if !self.writes(name) {
                 return Err(wrong(format!("`{name}` is declared, but not written"), place)
                     .help("assign to it, or read a tensor that is given"));
+            }
+        }
+        let outputs = self.outputs();
+        for declare in declares.iter().filter(|d| d.fill.is_none()) {
+            let name = &declare.tensor;
+            if !outputs.contains(name) {
+                let message = format!("`{name}` is given, but declared inside a block");
+                return Err(wrong(message, declare.span.0.clone())
+                    .help("declare it outside of all loops, branches and `let`s"));
             }
         }
         self.verify_block(&[&self.root])?;

@@ -52,6 +52,8 @@ fn renamed_value(value: &mut Expr, new: &dyn Fn(&Name) -> Option<Name>) {
         Expr::Access(access) => renamed_access(access, new),
         Expr::Index(name, _) => *name = new(name).unwrap_or(name.clone()),
         Expr::Apply(apply) => apply.args.iter_mut().for_each(|arg| renamed_value(arg, new)),
+        // A part of trees only.
+        Expr::Within(_) => {}
         Expr::Literal(_) | Expr::Name(..) => {}
     }
 }

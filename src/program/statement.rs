@@ -1,8 +1,10 @@
 //! Parsing the statements of a tree; the grammar is that of the IR.
 
-use super::ir::{Assign, Block, Declare, Fill, If, Let, Loop, Order, Span, Stmt};
+use super::ir::{
+    Assign, Block, Declare, Expr, Fill, If, Let, Loop, Order, Span, Stmt, When, Within,
+};
 use super::parse::{Binder, Parser, RESTRICTION_HELP};
-use super::token::{KEYWORDS, Token, WORDS};
+use super::token::{GIVEN, KEYWORDS, Token, WHEN, WORDS};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 
@@ -26,12 +28,13 @@ impl Parser<'_> {
             "for" => p.repeat(Order::Fixed).map(Stmt::Loop),
             "let" => p.binding().map(Stmt::Let),
             "declare" => p.declare().map(Stmt::Declare),
+            _ if p.begins_choice() => p.choice().map(Stmt::When),
             _ => match p.peek() {
                 Token::If => p.conditional().map(Stmt::If),
                 Token::Sym("{") => p.block().map(Stmt::Block),
                 Token::Name(_) => p.assign().map(Stmt::Assign),
                 _ => Err(p.unexpected("a statement").help(
-                    "statements begin with `forall`, `for`, `if`, `let`, `declare`, `{` or a tensor",
+                    "statements begin with `forall`, `for`, `if`, `when`, `let`, `declare`, `{` or a tensor",
                 )),
             },
         })
@@ -88,6 +91,51 @@ impl Parser<'_> {
                 .help(RESTRICTION_HELP));
         }
         let (condition, span) = self.formula(place)?;
+        let (then, otherwise) = self.branches()?;
+        Ok(If { condition, then, otherwise, span })
+    }
+
+    /// Whether `when` stands here with a value behind it, and is no tensor.
+    fn begins_choice(&self) -> bool {
+        let at = |k: usize| self.tokens.get(self.at + k).map(|(token, _)| token);
+        let value = match at(1) {
+            Some(Token::Name(_)) => at(2) != Some(&Token::Sym("=")),
+            Some(Token::Number(_) | Token::Sym("(" | "-")) => true,
+            _ => false,
+        };
+        matches!(self.peek(), Token::Name(word) if word == WHEN) && value
+    }
+
+    fn choice(&mut self) -> Result<When> {
+        self.at += 1;
+        let condition = self.expression()?;
+        let span = Span(condition.span());
+        let (then, otherwise) = self.branches()?;
+        Ok(When { condition, then, otherwise, span })
+    }
+
+    /// `within(A[i + 1], A[i + 1], 0)`
+    pub(super) fn within(&mut self) -> Result<Expr> {
+        const HELP: &str = "write `within(A[i + 1], A[i + 1], 0)`";
+        let start = self.span().start;
+        self.at += 2;
+        let access = self.access()?;
+        let mut parts = Vec::new();
+        for _ in 0..2 {
+            if !self.eat(",") {
+                return Err(self.unexpected("`,`").help(HELP));
+            }
+            parts.push(self.nested(Self::operand)?);
+        }
+        let end = self.span().end;
+        let (Some(outside), Some(inside), true) = (parts.pop(), parts.pop(), self.eat(")")) else {
+            return Err(self.unexpected("`)`").help(HELP));
+        };
+        Ok(Expr::Within(Box::new(Within { access, inside, outside, span: Span(start..end) })))
+    }
+
+    /// A block, and another behind `else`.
+    fn branches(&mut self) -> Result<(Block, Option<Block>)> {
         let then = self.block()?;
         // A tensor of this name has a subscript or an assignment behind it.
         let next = self.tokens.get(self.at + 1).map(|(token, _)| token);
@@ -100,7 +148,7 @@ impl Parser<'_> {
             }
             false => None,
         };
-        Ok(If { condition, then, otherwise, span })
+        Ok((then, otherwise))
     }
 
     fn binding(&mut self) -> Result<Let> {
@@ -117,9 +165,13 @@ impl Parser<'_> {
         let (tensor, span) = self.name()?;
         let negative = self.eat("-");
         let fill = match self.peek().clone() {
-            Token::Number(text) => Fill { negative, literal: self.literal(text)? },
+            Token::Number(text) => Some(Fill { negative, literal: self.literal(text)? }),
             Token::Name(word) if WORDS.contains(&word.as_str()) => {
-                Fill { negative, literal: self.literal(word)? }
+                Some(Fill { negative, literal: self.literal(word)? })
+            }
+            Token::Name(word) if word == GIVEN && !negative => {
+                self.at += 1;
+                None
             }
             _ => {
                 return Err(self

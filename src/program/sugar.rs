@@ -22,7 +22,7 @@ pub(super) fn desugar(statement: Statement) -> Result<Stmt> {
     let Statement { output, op, value, restriction } = statement;
     let declare = (op == AssignOp::Assign).then(|| {
         let span = Span(output.name_span());
-        Stmt::Declare(Declare { tensor: output.tensor.clone(), fill: zero(), span })
+        Stmt::Declare(Declare { tensor: output.tensor.clone(), fill: Some(zero()), span })
     });
     let loops = indices(&output, &value);
     let extents = extents(&output, &value)?;

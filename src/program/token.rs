@@ -39,6 +39,12 @@ const SEPARATOR: &str = ";";
 /// index notation has no two names in a row.
 pub const KEYWORDS: &[&str] = &["forall", "for", "let", "declare"];
 
+/// The word that begins a choice by a value, which may begin with anything.
+pub const WHEN: &str = "when";
+
+/// What a tensor is declared to be that keeps its elements.
+pub const GIVEN: &str = "given";
+
 /// Words that stand for numbers.
 pub const WORDS: [&str; 4] = ["inf", "nan", "true", "false"];
 
@@ -57,7 +63,9 @@ pub fn form(text: &str) -> Form {
     let text = text.trim_start();
     let (word, rest) = text.split_at(text.find(|c| !continues_name(c)).unwrap_or(text.len()));
     let named = rest.trim_start().starts_with(starts_name);
-    let tree = text.starts_with('{') || word == "if" || (KEYWORDS.contains(&word) && named);
+    let choice = word == WHEN && text.contains('{');
+    let tree =
+        text.starts_with('{') || word == "if" || (KEYWORDS.contains(&word) && named) || choice;
     if tree { Form::Tree } else { Form::Notation }
 }
 

@@ -78,6 +78,62 @@ fn both_branches_of_an_if_run() {
 }
 
 #[test]
+fn a_choice_depends_on_values() {
+    let text = "for i { when x[i] > 2 { s += x[i] } else { n += 1 } }";
+    assert_eq!(run(text, &[x()]), [[7], [2]]);
+    let text = "{ declare t 0 for i { t += x[i] when t > 3 { y[i] += t } } }";
+    assert_eq!(run(text, &[x()]), [vec![9], vec![0, 4, 8, 9]]);
+    let (message, place) = refusal("for i { when x[i] { s += 1 } }", &[x()]);
+    assert_eq!(message, "a condition is a truth value, not of type i64");
+    assert_eq!(place, "x[i]");
+    // What reads outside chooses nothing.
+    assert_eq!(run("for i in 5 { when x[i+1] > 0 { s += 1 } else { s += 1 } }", &[x()]), [[3]]);
+}
+
+#[test]
+fn what_lies_outside_has_another_value() {
+    let text = "for i in 6 { y[i] += within(x[i - 1], x[i - 1] * 10, -1) }";
+    assert_eq!(run(text, &[x()]), [[-1, 30, 10, 40, 10, -1]]);
+    // What is asked for, and not read, decides nothing else; the value that is not taken is not read.
+    let text = "for i in 2 { y[i] += within(x[9*i], 1, x[3*i]) }";
+    assert_eq!(run(text, &[x()]), [[1, 1]]);
+    assert_eq!(run("for i in 2 { y[i] += within(x[i+3], x[i+9], 7) }", &[x()]), [[0, 7]]);
+}
+
+#[test]
+fn values_are_subscripts() {
+    let places = ("p", tensor(&[4], &[2, 0, 3, 3]));
+    let gather = "forall i { let v = p[i] { y[i] += x[v] } }";
+    assert_eq!(run(gather, &[x(), places.clone()]), [[4, 3, 1, 1]]);
+    let scatter = "{ declare y given for i { let v = p[i] { y[v + 1] += x[i] } } }";
+    let y = ("y", tensor(&[6], &[100, 0, 0, 0, 0, 0]));
+    assert_eq!(run(scatter, &[x(), places.clone(), y]), [[100, 1, 0, 3, 5, 0]]);
+    let outside = "for i { let v = p[i] { s += x[v + 1] } }";
+    let (message, place) = refusal(outside, &[x(), places.clone()]);
+    assert_eq!((message.as_str(), place.as_str()), ("a subscript leaves its tensor", "x[v + 1]"));
+    let asked = "for i { let v = p[i] { y[i] += within(x[v + 1], x[v + 1], 9) } }";
+    assert_eq!(run(asked, &[x(), places.clone()]), [[1, 1, 9, 9]]);
+    let unknown = "for i { let v = p[i] { y[v] += x[i] } }";
+    assert_eq!(refusal(unknown, &[x(), places]).0, "the dimensions of `y` are unknown");
+    let floats = "for i in 1 { let v = f[i] { s += f[v] } }";
+    let (message, _) = refusal(floats, &[("f", tensor(&[1], &[0.0]))]);
+    assert_eq!(message, "`v` is of type f64, no subscript");
+}
+
+#[test]
+fn a_given_output_is_updated() {
+    let y = ("y", tensor(&[4], &[10, 20, 30, 40]));
+    let text = "{ declare y given forall i { when x[i] > 2 { y[i] = x[i] } } }";
+    assert_eq!(run(text, &[x(), y]), [[3, 20, 4, 40]]);
+    assert_eq!(refusal(text, &[x()]).0, "tensor `y` is not given");
+    let (message, place) = refusal("for i { declare t given t += x[i] }", &[x()]);
+    assert_eq!(
+        (message.as_str(), place.as_str()),
+        ("`t` is given, but declared inside a block", "t")
+    );
+}
+
+#[test]
 fn a_let_is_computed_once_before_its_block() {
     let text = "{ declare s 1 for i { let v = x[i] * 10 { s += v s *= 2 s += v * i } } }";
     let expected = [30, 10, 40, 10].iter().zip(0..).fold(1, |s, (v, i)| (s + v) * 2 + v * i);

@@ -18,14 +18,15 @@
 //! ```
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::ir::{Apply, Expr, Literal};
+use super::ir::{Expr, Literal};
 use super::scalar::number;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
-use crate::operators::{Operator, ResultRule, Tree, promote};
+use crate::operators::{Operator, Operators, ResultRule, Tree, promote};
 use crate::tensor::ValueType;
 
 /// The types of the tensors of a program.
@@ -143,7 +144,7 @@ fn infer<L>(
     expr: &Expr,
     leaf: &mut dyn FnMut(&Expr) -> Result<(L, ValueType)>,
 ) -> Result<Inferred<L>> {
-    let apply = match expr {
+    let (op, place, given): (&Arc<Operator>, _, Vec<&Expr>) = match expr {
         Expr::Literal(literal) => {
             return Ok(match literal.text.as_str() {
                 "true" | "false" => {
@@ -152,16 +153,20 @@ fn infer<L>(
                 text => Inferred::Weak { float: text.contains(['.', 'e', 'E', 'n']) },
             });
         }
-        Expr::Apply(apply) => apply,
-        other => {
-            let (leaf, ty) = leaf(other)?;
-            return Ok(Inferred::Strong(Tree::Leaf(leaf), ty));
+        Expr::Apply(apply) => (&apply.op, &apply.span, apply.args.iter().collect()),
+        // A selection by whether the access lies inside, which is the leaf of the whole.
+        Expr::Within(within) => {
+            let op = Operators::shipped()?.named("select")?;
+            (op, &within.span, vec![expr, &within.inside, &within.outside])
         }
+        other => return strong(leaf(other)?),
     };
-    let args: Vec<Inferred<L>> =
-        apply.args.iter().map(|arg| infer(arg, leaf)).collect::<Result<_>>()?;
+    let mut args: Vec<Inferred<L>> = Vec::new();
+    for arg in &given {
+        args.push(if std::ptr::eq(*arg, expr) { strong(leaf(arg)?)? } else { infer(arg, leaf)? });
+    }
     let exact = |k: usize| {
-        let declared = apply.op.arguments();
+        let declared = op.arguments();
         declared.get(k).or(declared.last()).and_then(|a| a.exact)
     };
     let (mut meeting, mut any_float) = (None, false);
@@ -176,10 +181,10 @@ fn infer<L>(
     }
     let all_weak = args.iter().all(|arg| matches!(arg, Inferred::Weak { .. }));
     if all_weak
-        && apply.op.result_rule() != ResultRule::Bool
+        && op.result_rule() != ResultRule::Bool
         && (0..args.len()).all(|k| exact(k).is_none())
     {
-        let float = any_float || apply.op.result_rule() == ResultRule::Float;
+        let float = any_float || op.result_rule() == ResultRule::Float;
         return Ok(Inferred::Weak { float });
     }
     let weak = |float: bool| match meeting {
@@ -196,11 +201,10 @@ fn infer<L>(
             Inferred::Weak { float } => exact(k).filter(|_| !float).unwrap_or(weak(*float)),
         })
         .collect();
-    let place = apply.span.0.clone();
-    let signature = apply.op.signature(&types).map_err(|e| in_place(e, place))?;
+    let signature = op.signature(&types).map_err(|e| in_place(e, place.0.clone()))?;
     let mut converted = Vec::new();
     for ((arg, given), (from, to)) in
-        args.into_iter().zip(&apply.args).zip(types.iter().zip(&signature.arguments))
+        args.into_iter().zip(given).zip(types.iter().zip(&signature.arguments))
     {
         converted.push(match arg {
             Inferred::Strong(tree, ty) => tree.converted(ty, *to),
@@ -209,16 +213,20 @@ fn infer<L>(
                 as_type(given, weak(true))?.converted(weak(true), *to)
             }
             Inferred::Weak { .. } if is_float(*from) && !is_float(*to) => {
-                return Err(lossy(given, *from, *to, apply.op.name()));
+                return Err(lossy(given, *from, *to, op.name()));
             }
             Inferred::Weak { .. } => as_type(given, *to)?,
         });
     }
-    Ok(Inferred::Strong(folded(apply, converted, signature.generic), signature.result))
+    Ok(Inferred::Strong(folded(op, converted, signature.generic), signature.result))
+}
+
+fn strong<L>((leaf, ty): (L, ValueType)) -> Result<Inferred<L>> {
+    Ok(Inferred::Strong(Tree::Leaf(leaf), ty))
 }
 
 /// A use of an operator; its value if all arguments are numbers.
-fn folded<L>(apply: &Apply, args: Vec<Tree<L>>, generic: ValueType) -> Tree<L> {
+fn folded<L>(op: &Arc<Operator>, args: Vec<Tree<L>>, generic: ValueType) -> Tree<L> {
     let numbers: Option<Vec<_>> = args
         .iter()
         .map(|arg| match arg {
@@ -226,9 +234,9 @@ fn folded<L>(apply: &Apply, args: Vec<Tree<L>>, generic: ValueType) -> Tree<L> {
             _ => None,
         })
         .collect();
-    match numbers.and_then(|numbers| apply.op.apply(generic, &numbers)) {
+    match numbers.and_then(|numbers| op.apply(generic, &numbers)) {
         Some(value) => Tree::Number(value),
-        None => Tree::apply(&apply.op, args),
+        None => Tree::apply(op, args),
     }
 }
 
@@ -246,7 +254,7 @@ fn as_type<L>(expr: &Expr, ty: ValueType) -> Result<Tree<L>> {
                 .zip(&signature.arguments)
                 .map(|(arg, ty)| as_type(arg, *ty))
                 .collect();
-            Ok(folded(apply, args?, signature.generic).converted(signature.result, ty))
+            Ok(folded(&apply.op, args?, signature.generic).converted(signature.result, ty))
         }
         other => Err(Diagnostic::defect(format!("`{other}` is no number"))),
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::SOURCE_NAME;
-use super::ir::{Access, Expr, Literal, Program, Stmt};
+use super::ir::{Access, Declare, Expr, Literal, Program, Stmt};
 use super::token::{WORDS, continues_name, is_reserved, starts_name, words};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Atom, Name};
@@ -23,10 +23,11 @@ impl Program {
     /// - names are identifiers, none has two roles (tensor, index, value); a value is bound by one
     ///   statement, an index by loops of which none is inside another: it is one index, of one extent;
     /// - indices and values are used inside the statements that bind them; subscripts are linear in
-    ///   indices; an `if` compares indices and calls nothing;
+    ///   indices and values; an `if` compares indices and calls nothing;
     /// - a tensor has one rank, and no assignment reads what it writes;
     /// - a tensor is declared at most once, before all else that mentions it and in a block outside
-    ///   of which nothing does; an output that is not declared is combined by one operator, not `=`;
+    ///   of which nothing does, and keeps what is given only if it is an output; an output that is not
+    ///   declared is combined by one operator, not `=`;
     /// - a free loop gives the same result in any order;
     /// - operators have as many arguments as they take; literals are finite and carry no sign.
     ///
@@ -150,7 +151,7 @@ impl Program {
                 e.code = Code::Program;
                 e.at(apply.span.0.clone(), "here")
             }),
-            Expr::Access(_) | Expr::Index(..) | Expr::Name(..) => Ok(()),
+            Expr::Access(_) | Expr::Index(..) | Expr::Name(..) | Expr::Within(_) => Ok(()),
         };
         self.root.visit(&mut |s| {
             if let Some(value) = s.value() {
@@ -160,8 +161,8 @@ impl Program {
                     }
                 });
             }
-            if let (Stmt::Declare(d), true) = (s, out.is_ok()) {
-                out = verify_literal(&d.fill.literal);
+            if let (Stmt::Declare(Declare { fill: Some(fill), .. }), true) = (s, out.is_ok()) {
+                out = verify_literal(&fill.literal);
             }
         });
         out

@@ -1,0 +1,62 @@
+//! What lowering knows: of statements and of expressions alike.
+
+use indexmap::IndexMap;
+
+use super::dimensions::Dimensions;
+use super::host::Host;
+use super::scope::Scoped;
+use crate::formula::{Affine, Name};
+use crate::program::ir::{self, Access, Fill, Span};
+
+/// What an expression is.
+#[derive(Clone, Debug)]
+pub(super) enum Lowered {
+    /// A number, `missing` unless all these accesses lie inside their tensors.
+    Scalar(ir::Expr, Vec<Access>),
+    /// Two or more.
+    Tuple(Vec<Lowered>),
+    /// Outside of its tensor, for sure.
+    Missing,
+    Nothing,
+}
+
+/// Where an access goes, and what must lie inside for it to exist.
+pub(super) struct Place {
+    pub subscripts: Vec<Affine>,
+    /// Whether it may lie outside.
+    pub permissive: bool,
+}
+
+pub(super) struct Lowering<'a> {
+    pub host: &'a Host<'a>,
+    pub scoped: &'a Scoped,
+    pub known: &'a Dimensions,
+    pub text: &'a str,
+    /// What diagnostics call it.
+    pub name: &'a str,
+    /// Of the names that `let` binds.
+    pub values: IndexMap<String, Lowered>,
+    /// What must be bound before the statement at hand.
+    pub before: Vec<(Name, ir::Expr, Span)>,
+    /// The tensors of the tree for one of tuples.
+    pub parts: IndexMap<String, Vec<Name>>,
+    /// What the elements of a declared tensor begin with.
+    pub fills: IndexMap<String, Vec<Fill>>,
+    /// Names that are used.
+    pub taken: Vec<String>,
+}
+
+impl Lowering<'_> {
+    pub fn fresh(&mut self, name: &str) -> Name {
+        let numbered = (2..).map(|k| format!("{name}_{k}"));
+        let mut all = std::iter::once(name.to_string()).chain(numbered);
+        let name = all.find(|n| !self.taken.contains(n)).unwrap_or_default();
+        self.taken.push(name.clone());
+        Name::from(name)
+    }
+
+    /// The tensors of the tree that a tensor is.
+    pub fn parts_of(&self, name: &str) -> Vec<Name> {
+        self.parts.get(name).cloned().unwrap_or_else(|| vec![Name::from(name)])
+    }
+}

@@ -1,0 +1,53 @@
+//! The functions of Julia, and which operators they are.
+
+use std::sync::Arc;
+
+use super::refusal::wrong;
+use crate::diagnostic::Result;
+use crate::operators::{Operator, Operators};
+use crate::program::ir::Span;
+
+/// Names and symbols whose operator has another name.
+const SPELLINGS: [(&str, &str); 23] = [
+    ("+", "add"),
+    ("-", "sub"),
+    ("*", "mul"),
+    ("/", "div"),
+    ("÷", "quot"),
+    ("%", "rem"),
+    ("^", "pow"),
+    ("&", "band"),
+    ("|", "bor"),
+    ("<<", "shl"),
+    (">>", "shr"),
+    ("&&", "and"),
+    ("||", "or"),
+    ("==", "eq"),
+    ("!=", "ne"),
+    ("<", "lt"),
+    ("<=", "le"),
+    (">", "gt"),
+    (">=", "ge"),
+    ("!", "not"),
+    // By name, where Julia's is another operator's here.
+    ("div", "quot"),
+    ("xor", "bxor"),
+    ("ifelse", "select"),
+];
+
+/// Whether a function of `missing` is `missing`, whatever its other arguments are.
+pub(super) fn passes_missing(op: &Operator) -> bool {
+    !matches!(op.name(), "and" | "or" | "band" | "bor" | "select" | "choose")
+}
+
+/// The operator that a function or symbol is.
+pub(super) fn operator(name: &str, operators: &Operators, span: &Span) -> Result<Arc<Operator>> {
+    let spelt = SPELLINGS.iter().find(|(own, _)| *own == name).map_or(name, |(_, op)| op);
+    operators.named(spelt).cloned().map_err(|e| {
+        let mut out = wrong(format!("there is no function `{name}`"), span);
+        if let Some(help) = e.help {
+            out = out.help(help);
+        }
+        out
+    })
+}

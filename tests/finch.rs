@@ -1,0 +1,95 @@
+//! The programs of `examples/finch/`, and small ones for every rule of the language, run by the dense
+//! interpreter and compared with what is computed here.
+
+#[path = "finch/examples.rs"]
+mod examples;
+#[path = "finch/kernels.rs"]
+mod kernels;
+#[path = "finch/language.rs"]
+mod language;
+#[path = "finch/random.rs"]
+mod random;
+#[path = "finch/refusals.rs"]
+mod refusals;
+
+use indexmap::IndexMap;
+use siskin::diagnostic::Result;
+use siskin::formula::Name;
+use siskin::operators::{Operators, Value};
+use siskin::program::Dense;
+use siskin::program::finch::{Finch, Given, Host, Tree};
+use siskin::tensor::Values;
+
+/// What a program is given.
+#[derive(Default)]
+struct Inputs {
+    tensors: IndexMap<Name, Dense>,
+    sizes: IndexMap<Name, Vec<usize>>,
+    scalars: IndexMap<Name, Value>,
+}
+
+impl Inputs {
+    fn tensor(mut self, name: &str, dims: &[usize], values: Values) -> Self {
+        assert_eq!(dims.iter().product::<usize>(), values.len(), "{name}");
+        self.tensors.insert(Name::from(name), Dense { dims: dims.to_vec(), values });
+        self
+    }
+
+    fn floats(self, name: &str, dims: &[usize], values: &[f64]) -> Self {
+        self.tensor(name, dims, Values::F64(values.to_vec()))
+    }
+
+    fn integers(self, name: &str, dims: &[usize], values: &[i64]) -> Self {
+        self.tensor(name, dims, Values::I64(values.to_vec()))
+    }
+
+    fn bools(self, name: &str, dims: &[usize], values: &[bool]) -> Self {
+        self.tensor(name, dims, Values::Bool(values.to_vec()))
+    }
+
+    fn size(mut self, name: &str, dims: &[usize]) -> Self {
+        self.sizes.insert(Name::from(name), dims.to_vec());
+        self
+    }
+
+    fn scalar(mut self, name: &str, value: Value) -> Self {
+        self.scalars.insert(Name::from(name), value);
+        self
+    }
+
+    fn lower(&self, text: &str) -> Result<Tree> {
+        let mut host = Host::new(Operators::shipped()?);
+        host.tensors = self
+            .tensors
+            .iter()
+            .map(|(name, t)| {
+                let (dims, ty) = (t.dims.clone(), t.values.value_type());
+                (name.clone(), Given { dims, ty })
+            })
+            .collect();
+        host.sizes = self.sizes.clone();
+        host.scalars = self.scalars.clone();
+        Finch::parse(text, "test.finch")?.lower(&host)
+    }
+
+    fn try_run(&self, text: &str) -> Result<IndexMap<Name, Vec<Dense>>> {
+        self.lower(text)?.interpret(&self.tensors)
+    }
+
+    /// The values that a program returns, in order; of tuples, each part by itself.
+    #[track_caller]
+    fn run(&self, text: &str) -> Vec<Values> {
+        let results = self.try_run(text).unwrap_or_else(|e| panic!("{text}\n{e}"));
+        results.into_values().flatten().map(|t| t.values).collect()
+    }
+
+    /// A tree that is made can be printed and read.
+    #[track_caller]
+    fn reads_back(&self, text: &str) {
+        let tree = self.lower(text).unwrap_or_else(|e| panic!("{text}\n{e}"));
+        let printed = tree.program.to_string();
+        let again = siskin::program::Program::parse(&printed);
+        let again = again.unwrap_or_else(|e| panic!("{printed}\n{e}"));
+        assert_eq!(again, tree.program, "{printed}");
+    }
+}
