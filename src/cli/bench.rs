@@ -1,5 +1,6 @@
 //! `siskin bench`: every valid strategy side by side.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -22,7 +23,11 @@ use super::{run, shown};
 #[command(after_help = include_str!("examples/bench.txt"))]
 pub struct Bench {
     /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]', or several with `;` between them
-    expression: String,
+    #[arg(required_unless_present = "program")]
+    expression: Option<String>,
+    /// A program in the language of Finch, instead of a statement
+    #[arg(long, value_name = "FILE", conflicts_with = "expression")]
+    program: Option<PathBuf>,
     #[command(flatten)]
     tensors: TensorOptions,
     /// Give the result the sparsity of an input
@@ -60,6 +65,21 @@ struct Row {
 
 impl Bench {
     pub fn execute(&self) -> Output {
+        let Some(expression) = &self.expression else {
+            let path = self.program.as_deref().unwrap_or(Path::new(""));
+            let made = super::program::translated(path, &self.tensors, &self.options)?;
+            let of_statements = Bench {
+                expression: Some(made.expression),
+                program: None,
+                tensors: made.tensors,
+                options: made.options,
+                output: self.output.clone(),
+                strategies: self.strategies.clone(),
+                samples: self.samples,
+                limit: self.limit,
+            };
+            return of_statements.execute();
+        };
         // Also what is not a number.
         if !self.limit.is_sign_positive() || self.limit.is_nan() {
             return Err(Diagnostic::new(Code::Usage, format!("`--limit {}`", self.limit))
@@ -69,7 +89,7 @@ impl Bench {
             return Err(Diagnostic::new(Code::Usage, "`--samples 0`")
                 .help("each strategy runs at least once"));
         }
-        let kernel = self.options.kernel(&self.expression)?;
+        let kernel = self.options.kernel(expression)?;
         let program = kernel.program()?;
         program.assignments()?;
         let wish = OutputWish::parse(&self.output, &program)?;

@@ -1,6 +1,6 @@
 //! `siskin emit`: a kernel as a standalone Rust module.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indexmap::IndexMap;
@@ -20,7 +20,11 @@ use super::{data, finds, run, standard};
 #[command(after_help = include_str!("examples/emit.txt"))]
 pub struct Emit {
     /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]', or several with `;` between them
-    expression: String,
+    #[arg(required_unless_present = "program")]
+    expression: Option<String>,
+    /// A program in the language of Finch, instead of a statement
+    #[arg(long, value_name = "FILE", conflicts_with = "expression")]
+    program: Option<PathBuf>,
     #[command(flatten)]
     tensors: TensorOptions,
     /// The file to write [default: stdout]; NAME=shares(INPUT) gives the result the sparsity of an input
@@ -36,7 +40,20 @@ pub struct Emit {
 
 impl Emit {
     pub fn execute(&self) -> Output {
-        let kernel = self.options.kernel(&self.expression)?;
+        let Some(expression) = &self.expression else {
+            let path = self.program.as_deref().unwrap_or(Path::new(""));
+            let made = super::program::translated(path, &self.tensors, &self.options)?;
+            let of_statements = Emit {
+                expression: Some(made.expression),
+                program: None,
+                tensors: made.tensors,
+                options: made.options,
+                output: self.output.clone(),
+                header: self.header.clone(),
+            };
+            return of_statements.execute();
+        };
+        let kernel = self.options.kernel(expression)?;
         let program = kernel.program()?;
         let wish = OutputWish::parse(&self.output, &program)?;
         let output = wish.file.filter(|file| *file != standard::NAME).map(PathBuf::from);

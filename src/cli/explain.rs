@@ -1,6 +1,6 @@
 //! `siskin explain`: what every stage makes of a statement.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -25,7 +25,11 @@ use super::{emit, finds, fused, loops, stories};
 pub struct Explain {
     /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]', or several with `;` between them; or the
     /// code of a diagnostic, e.g. S0103
-    expression: String,
+    #[arg(required_unless_present = "program")]
+    expression: Option<String>,
+    /// A program in the language of Finch, instead of a statement
+    #[arg(long, value_name = "FILE", conflicts_with = "expression")]
+    program: Option<PathBuf>,
     #[command(flatten)]
     tensors: TensorOptions,
     /// Give the result the sparsity of an input
@@ -66,11 +70,25 @@ const STAGES: [(&str, Stage); 8] = [
 
 impl Explain {
     pub fn execute(&self) -> Output {
-        if let Some(code) = stories::code(&self.expression)? {
+        let Some(expression) = &self.expression else {
+            let path = self.program.as_deref().unwrap_or(Path::new(""));
+            let made = super::program::translated(path, &self.tensors, &self.options)?;
+            let of_statements = Explain {
+                expression: Some(made.expression),
+                program: None,
+                tensors: made.tensors,
+                options: made.options,
+                output: self.output.clone(),
+                stage: self.stage.clone(),
+                smt: self.smt.clone(),
+            };
+            return of_statements.execute();
+        };
+        if let Some(code) = stories::code(expression)? {
             return Ok(stories::story(code));
         }
         let stages = self.stages()?;
-        let kernel = self.options.kernel(&self.expression)?;
+        let kernel = self.options.kernel(expression)?;
         let program = kernel.program()?;
         let wish = OutputWish::parse(&self.output, &program)?;
         wish.without_file("explain")?;

@@ -22,6 +22,7 @@ mod loops;
 mod operators;
 mod options;
 mod output;
+mod program;
 mod progress;
 mod render;
 mod run;

@@ -1,12 +1,13 @@
 //! `siskin run`: compile a kernel for data, run it, show or write the result.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
-use siskin::diagnostic::{Code, Result};
+use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::files::{self, Loaded};
 use siskin::formula::{Affine, Name};
 use siskin::kernel::{CompiledKernel, Kernel};
@@ -20,7 +21,8 @@ use super::data::{self, Computed, Inputs};
 use super::destination::Destination;
 use super::options::KernelOptions;
 use super::output::{self, Output};
-use super::sequence::{self, Step, Wish};
+use super::program;
+use super::sequence::{self, Listed, Step, Wish};
 use super::shown::{shape, time};
 use super::tensors::{OutputWish, TensorOptions};
 use super::{finds, progress};
@@ -33,7 +35,11 @@ const PRINTED_WHOLE: usize = 20;
 #[command(after_help = include_str!("examples/run.txt"))]
 pub struct Run {
     /// A statement of index notation, e.g. 'y[i] += A[i,j] * x[j]', or several with `;` between them
-    expression: String,
+    #[arg(required_unless_present = "program")]
+    expression: Option<String>,
+    /// A program in the language of Finch, instead of a statement
+    #[arg(long, value_name = "FILE", conflicts_with = "expression")]
+    program: Option<PathBuf>,
     #[command(flatten)]
     tensors: TensorOptions,
     /// Write the result instead of showing it (`-:mtx`: to standard output); NAME=shares(INPUT) gives it
@@ -46,37 +52,58 @@ pub struct Run {
 
 impl Run {
     pub fn execute(&self) -> Output {
-        let all = Wish {
-            expression: self.expression.clone(),
-            tensors: self.tensors.clone(),
-            output: self.output.clone(),
-            options: self.options.clone(),
+        let output = self.output.clone();
+        let path = match (&self.expression, &self.program) {
+            (None, Some(path)) => path,
+            (expression, _) => {
+                let (tensors, options) = (self.tensors.clone(), self.options.clone());
+                let expression = expression.clone().unwrap_or_default();
+                return run_all(&Wish { expression, tensors, output, options, listed: None });
+            }
         };
-        let steps = sequence::steps(&all)?;
-        if let Some(whole) = sequence::whole(&all, &steps)? {
-            match run_one(&whole, &IndexMap::new()) {
-                Ok((text, _)) => return Ok(text),
-                Err(e) if e.code == Code::Internal => return Err(e),
-                // Each has a kernel of its own, and what is wrong is said of it.
-                Err(e) => tracing::info!("one kernel for each statement: {}", e.message),
-            }
+        let made = program::translated(path, &self.tensors, &self.options)?;
+        let listed: Listed = Listed::default();
+        let (expression, tensors, options) = (made.expression, made.tensors, made.options);
+        let wish = Wish { expression, tensors, output, options, listed: Some(listed.clone()) };
+        let said = run_all(&wish)?;
+        if !self.options.json {
+            return Ok(said);
         }
-        let mut computed: IndexMap<Name, Computed> = IndexMap::new();
-        let mut said = Vec::new();
-        for step in &steps {
-            let (text, result) = run_one(step, &computed)?;
-            if let Some(result) = result {
-                computed.insert(step.output.clone(), result);
-            }
-            if !step.temporary || !step.wish.output.is_empty() {
-                said.push(text);
-            }
-        }
-        Ok(match (self.options.json, said.len()) {
-            (true, 2..) => format!("{{\"statements\": [{}]}}", said.join(", ")),
-            _ => said.join("\n"),
-        })
+        let mut said: Value = serde_json::from_str(&said)
+            .map_err(|e| Diagnostic::defect(format!("what is said is no JSON: {e}")))?;
+        let listed = listed.borrow();
+        let outputs: Vec<&Value> = made.returned.iter().filter_map(|n| listed.get(n)).collect();
+        said["outputs"] = json!(outputs);
+        Ok(said.to_string())
     }
+}
+
+/// The statements as one kernel, or one after the other.
+fn run_all(all: &Wish) -> Output {
+    let steps = sequence::steps(all)?;
+    if let Some(whole) = sequence::whole(all, &steps)? {
+        match run_one(&whole, &IndexMap::new()) {
+            Ok((text, _)) => return Ok(text),
+            Err(e) if e.code == Code::Internal => return Err(e),
+            // Each has a kernel of its own, and what is wrong is said of it.
+            Err(e) => tracing::info!("one kernel for each statement: {}", e.message),
+        }
+    }
+    let mut computed: IndexMap<Name, Computed> = IndexMap::new();
+    let mut said = Vec::new();
+    for step in &steps {
+        let (text, result) = run_one(step, &computed)?;
+        if let Some(result) = result {
+            computed.insert(step.output.clone(), result);
+        }
+        if !step.temporary || !step.wish.output.is_empty() {
+            said.push(text);
+        }
+    }
+    Ok(match (all.options.json, said.len()) {
+        (true, 2..) => format!("{{\"statements\": [{}]}}", said.join(", ")),
+        _ => said.join("\n"),
+    })
 }
 
 /// One statement, on files and on what others have computed; the result itself if it is kept.
@@ -148,6 +175,10 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
     }
     let about = Summary::of(&result, fill);
     // What is shown is taken before the result is given away: it may be half of the memory.
+    if let Some(listed) = &asked.listed {
+        let value = program::listed(output, &result)?;
+        listed.borrow_mut().insert(output.clone(), value);
+    }
     let whole = if target.is_none() { whole(&result)? } else { String::new() };
     let mut times = Times { kernel: seconds, write: None, total: Duration::ZERO };
     if let Some(target) = &target {

@@ -5,6 +5,10 @@
 //! temporary: it is neither shown nor written unless `-o NAME=FILE` asks for it. Wishes about loops are
 //! for the last statement.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use indexmap::IndexMap;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
 use siskin::program::Program;
@@ -20,7 +24,12 @@ pub struct Wish {
     /// `-o`
     pub output: Vec<String>,
     pub options: KernelOptions,
+    /// Where results are listed, for a program that returns several.
+    pub listed: Option<Listed>,
 }
+
+/// Results as they are printed, by name.
+pub type Listed = Rc<RefCell<IndexMap<Name, serde_json::Value>>>;
 
 /// A statement of several.
 pub struct Step {

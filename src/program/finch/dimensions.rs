@@ -15,12 +15,13 @@ use indexmap::IndexMap;
 
 use super::host::Host;
 use super::linear::affine;
+use super::mask;
 use super::refusal::wrong;
 use super::scope::{Scoped, blocks, visit};
 use super::subscript::{Subscript, subscript};
-use super::syntax::{Access, Expr, Extent, Ident, Stmt};
+use super::syntax::{Access, Expr, Extent, Finch, Ident, Stmt, Tensor};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::Affine;
+use crate::formula::{Affine, Name};
 use crate::program::ir::Span;
 
 /// How far an index runs: from the first to the last value, both included.
@@ -89,6 +90,31 @@ pub(super) fn dimensions(scoped: &Scoped, host: &Host<'_>) -> Result<Dimensions>
     solver.block(&scoped.body)?;
     solver.finish()?;
     Ok(solver.known)
+}
+
+impl Finch {
+    /// The tensors that the program mentions, and how many subscripts they have; masks are none.
+    pub fn tensors(&self) -> IndexMap<Name, usize> {
+        let mut out = IndexMap::new();
+        for (access, _) in accesses(&self.body) {
+            let name = access.tensor.name().name.as_str();
+            if !(matches!(access.tensor, Tensor::Mask(..)) || mask::is_plain(name)) {
+                out.entry(Name::from(name)).or_insert(access.subscripts.len());
+            }
+        }
+        out
+    }
+
+    /// The tensors that the program declares anywhere.
+    pub fn declared(&self) -> Vec<Name> {
+        let mut out = Vec::new();
+        visit(&self.body, &mut |stmt| {
+            if let Stmt::Declare(d) = stmt {
+                out.push(Name::from(d.tensor.name.as_str()));
+            }
+        });
+        out
+    }
 }
 
 /// An access, and whether it writes.

@@ -32,7 +32,7 @@ use crate::program::scalar::number;
 pub struct Statements {
     /// Index notation, with `;` between statements.
     pub text: String,
-    /// How far its indices run.
+    /// How far its indices run, if the tensors that are given do not say it.
     pub extents: IndexMap<Name, usize>,
 }
 
@@ -66,6 +66,11 @@ impl Tree {
         let mut dims = IndexMap::new();
         for name in self.given.keys() {
             dims.insert(name.clone(), self.extents.tensors[name].clone());
+        }
+        let mut extents = extents;
+        // What the tensors say need not be said again.
+        if resolve(&program, &dims, &IndexMap::new()).is_ok_and(|found| found.indices == extents) {
+            extents.clear();
         }
         let found = resolve(&program, &dims, &extents)?;
         for (name, dims) in &found.tensors {
