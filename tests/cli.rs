@@ -17,6 +17,8 @@ mod help;
 mod malformed;
 #[path = "cli/memory.rs"]
 mod memory;
+#[path = "cli/programs.rs"]
+mod programs;
 #[path = "cli/results.rs"]
 mod results;
 #[path = "cli/sequences.rs"]

@@ -140,7 +140,9 @@ class Siskin:
         """A result as an array, or as a sparse array of SciPy or PyData."""
         if layout is None:
             return np.load(path)
-        if layout == "csr":
+        with np.load(path) as arrays:
+            scipys = "indptr" in arrays
+        if scipys:
             return scipy.sparse.load_npz(path)
         import sparse
 

@@ -5,6 +5,9 @@ import sparse_dot_mkl
 import inputs
 from common import Peer, Statement
 
+# Rows whose columns are in any order.
+ANY_ORDER = "dense(i), compressed(j, ordered=false)"
+
 
 def measure(group):
     n = group.size(100_000)
@@ -34,7 +37,7 @@ def sums(group, name, a, b):
 
 
 def products(group, name, a, b):
-    """SciPy's and MKL's products list the columns of a row in any order; Siskin's are sorted."""
+    """Products with the columns of a row in order, and in any order, as SciPy and MKL list them."""
     if group.too_large(f"product, {name}", inputs.multiplications(a, b)):
         return
 
@@ -45,10 +48,13 @@ def products(group, name, a, b):
 
     # Nothing is left to sort where the result comes out in order.
     ordered = (a @ b).has_sorted_indices
-    statement = Statement("C[i,j] += A[i,k] * B[k,j]", places(group, name, a, b), "csr")
-    group.measure(f"product, {name}", statement, [
-        Peer("SciPy", lambda: a @ b, None if ordered else 1.9),
+    scipy = Peer("SciPy", lambda: a @ b, None if ordered else 1.9)
+    mkl = Peer("MKL", lambda: sparse_dot_mkl.dot_product_mkl(a, b), 1.0)
+    text, tensors = "C[i,j] += A[i,k] * B[k,j]", places(group, name, a, b)
+    group.measure(f"product, {name}", Statement(text, tensors, ANY_ORDER), [scipy, mkl])
+    group.measure(f"sorted product, {name}", Statement(text, tensors, "csr"), [
+        Peer("SciPy", scipy.call),
         Peer("SciPy, sorted", in_order),
-        Peer("MKL", lambda: sparse_dot_mkl.dot_product_mkl(a, b), 1.0),
+        Peer("MKL", mkl.call),
         Peer("MKL, sorted", lambda: sparse_dot_mkl.dot_product_mkl(a, b, reorder_output=True)),
     ])

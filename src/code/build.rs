@@ -1,6 +1,6 @@
 //! Making expressions: constants are folded, neutral operands left out.
 
-use super::ir::{Access, ArrayId, BinaryOp, Expr, Load, VarId};
+use super::ir::{Access, ArrayId, BinaryOp, Expr, Load, Stmt, VarId};
 use crate::operators::Value;
 use crate::tensor::ValueType;
 
@@ -103,4 +103,11 @@ fn joined(parts: impl IntoIterator<Item = Expr>, op: BinaryOp, neutral: bool) ->
         }
     }
     out.unwrap_or(Expr::Bool(neutral))
+}
+
+impl Stmt {
+    /// `a.push(e);`
+    pub(super) fn push(array: ArrayId, value: Expr) -> Stmt {
+        Stmt::Push { array, when: None, value }
+    }
 }

@@ -190,10 +190,17 @@ pub enum Stmt {
         op: Assign,
         value: Expr,
     },
-    /// `a.push(e);`
+    /// `a.push(e);`, `a.push_if(c, e);`
     Push {
         array: ArrayId,
+        /// Whether it is pushed; always without one.
+        when: Option<Expr>,
         value: Expr,
+    },
+    /// `prefetch(a, k);`: elements from `k` on, if they are there, will be read soon.
+    Prefetch {
+        array: ArrayId,
+        at: Expr,
     },
     /// `w.combine([i, j], e, |old, new| …);`
     Combine(Box<Combine>),

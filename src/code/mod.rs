@@ -8,7 +8,7 @@
 //! stmt   := 'let' ['mut'] v '=' e | v ['+']'=' e | a[e, …] ['+']'=' e | 'let' 'mut' a '=' 'vec'[e; n]
 //!         | 'if' e block ['else' block] | 'while' e block | 'for' v 'in' e..e block
 //!         | 'label: block | 'break' ['label] | block | comment
-//!         | a.'push'(e) | w.'combine'(key, e, op) | 'for' key, v 'in' w.'drain'(op) block
+//!         | 'prefetch'(a, e) | a.'push'(e) | a.'push_if'(e, e) | w.'combine'(key, e, op) | 'for' key, v 'in' w.'drain'(op) block
 //!         | t.'insert'(key, e) | ('for' | 'if' first) v 'in' t.'matches'(key) block
 //!         | 'parallel' v 'in' e..e ('shared' a | 'private' a | 'parts' levels) [setup] block | 'given' facts block
 //! e      := integer | number | bool | v | a[e, …] | op e | e op e | e 'as' type | 'sum' v 'in' e..e of e
@@ -19,6 +19,7 @@
 pub mod bounds;
 mod branches;
 mod build;
+mod conditional_pushes;
 mod doc;
 mod hole;
 mod ids;
@@ -33,6 +34,7 @@ mod notation;
 mod parse;
 mod parts;
 mod path;
+mod prefetch;
 mod print;
 mod print_expr;
 mod print_grown;

@@ -76,11 +76,12 @@ const TAKEN: [&str; 60] = [
 ];
 
 /// The values and functions that a module defines itself.
-const ITEMS: [&str; 35] = [
+const ITEMS: [&str; 36] = [
     "at",
     "element",
     "at_mut",
     "sum_of",
+    "prefetch",
     "chunks",
     "work",
     "own",

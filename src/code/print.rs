@@ -103,6 +103,7 @@ impl Body {
             parameters.push(printer.parameter(argument));
         }
         printer.out = Lines::at(depth);
+        self.arguments().into_iter().for_each(|argument| printer.append_to(argument));
         printer.block(&self.block);
         Printed { parameters, text: printer.out.into_text() }
     }
@@ -294,7 +295,11 @@ impl<'a> Printer<'a> {
                     _ => self.update(&target, element, *op, value),
                 }
             }
-            Stmt::Push { array, value } => self.push(*array, value),
+            Stmt::Push { array, when, value } => self.push(*array, when.as_ref(), value),
+            Stmt::Prefetch { array, at } => {
+                let arguments = vec![Doc::text(self.array_name(*array)), self.expr(at)];
+                self.out.statement(&Doc::call("prefetch", arguments));
+            }
             Stmt::Combine(c) => self.combine(c),
             Stmt::Drain(d) => self.drain(d),
             Stmt::Allocate { array, .. } if self.body.arr(*array).origin == Origin::Grown => {

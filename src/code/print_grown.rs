@@ -1,16 +1,28 @@
 //! The text of what assembles a result: arrays that grow, and workspaces.
 
 use super::doc::Doc;
-use super::ir::{Access, ArrayId, Combination, Combine, Drain, Element, Expr, WorkspaceId};
-use super::print::Printer;
+use super::ir::{Access, ArrayId, Combination, Combine, Drain, Element, Expr, Origin, WorkspaceId};
+use super::print::{Argument, Printer};
 use super::print_expr::level;
 
 impl Printer<'_> {
-    /// `a.push(e as u32);`
-    pub(super) fn push(&mut self, array: ArrayId, value: &Expr) {
+    /// `let a = &mut Appender::new(a);`, if it is an array that grows.
+    pub(super) fn append_to(&mut self, argument: Argument) {
+        if let Argument::Array(id) = argument
+            && self.body.arr(id).origin == Origin::Grown
+        {
+            let name = self.array_name(id);
+            self.out.line(&format!("let {name} = &mut Appender::new({name});"));
+        }
+    }
+
+    /// `a.push(e as u32);`, `a.push_if(c, e as u32);`
+    pub(super) fn push(&mut self, array: ArrayId, when: Option<&Expr>, value: &Expr) {
+        let when = when.map(|when| self.expr(when));
+        let method = if when.is_some() { "push_if" } else { "push" };
         let value = self.stored_as(array, value);
         let array = Doc::text(self.array_name(array));
-        self.out.statement(&array.method("push", vec![value]));
+        self.out.statement(&array.method(method, when.into_iter().chain([value]).collect()));
     }
 
     /// `a.resize(I + 1, 0);`

@@ -1,11 +1,12 @@
-//! Reading back what assembles a result: arrays that grow, and workspaces.
+//! Reading back what assembles a result: arrays that grow, and workspaces. And what is fetched ahead.
 //!
 //! | in the text | what it stands for |
 //! |---|---|
 //! | `a: &mut Grown<f64>`, `pos: &mut Grown<[u32; I + 1]>` | an array that grows, and how long it begins |
-//! | `a.resize(); a.push(e); a.len()` | its first elements, one more, how many there are |
+//! | `a.resize(); a.push(e); a.push_if(c, e); a.len()` | its first elements, one more, how many there are |
 //! | `Workspace::new("dense", [I, J], 0.0_f64)` | a workspace, by the template that implements it |
 //! | `w.combine([i, j], e, \|x, y\| x + y)` | a value is combined into an element |
+//! | `prefetch(a, k);` | elements from `k` on are read soon |
 //! | `for ([i, j], e) in w.drain(\|x, y\| x + y) { … }` | all elements; `drain_in_any_order` |
 
 use syn::spanned::Spanned;
@@ -33,7 +34,13 @@ impl Parser<'_> {
             ("push", [value], Some(array)) => {
                 let value = self.expr(value)?;
                 let value = self.as_type(value, self.body.arr(array).element.loaded());
-                Some(Stmt::Push { array, value })
+                Some(Stmt::push(array, value))
+            }
+            ("push_if", [when, value], Some(array)) => {
+                let when = Some(self.expr(when)?);
+                let value = self.expr(value)?;
+                let value = self.as_type(value, self.body.arr(array).element.loaded());
+                Some(Stmt::Push { array, when, value })
             }
             ("resize", [], Some(array)) => Some(Stmt::Allocate { array, fill: Expr::int(0) }),
             ("combine", [syn::Expr::Array(key), value, by], None) => {
@@ -48,6 +55,20 @@ impl Parser<'_> {
             }
             _ => None,
         })
+    }
+
+    /// `prefetch(a, k);`
+    pub(super) fn prefetch(&mut self, call: &syn::ExprCall) -> Result<Stmt> {
+        let args: Vec<&syn::Expr> = call.args.iter().collect();
+        if let (syn::Expr::Path(function), [syn::Expr::Path(array), at]) = (&*call.func, &args[..])
+            && function.path.is_ident("prefetch")
+            && let Some(name) = array.path.get_ident()
+            && let Some(array) = self.array_named(&name.to_string())
+        {
+            let at = self.expr(at)?;
+            return Ok(Stmt::Prefetch { array, at: self.as_type(at, Type::Unsigned) });
+        }
+        Err(self.wrong(call.span(), "this is no statement"))
     }
 
     /// `a.len()`

@@ -264,11 +264,18 @@ impl Checker<'_> {
                     return Err(format!("`{}` cannot hold {ty:?}", array.name));
                 }
             }
-            Stmt::Push { array, value } => {
+            Stmt::Push { array, when, value } => {
+                when.iter().try_for_each(|when| self.condition(when))?;
                 let ty = self.expr(value)?;
                 let array = self.body.arr(*array);
                 if array.element.loaded() != ty || array.origin != Origin::Grown {
                     return Err(format!("{ty:?} is pushed to `{}`", array.name));
+                }
+            }
+            Stmt::Prefetch { array, at } => {
+                let array = self.body.arr(*array);
+                if self.expr(at)? != Type::Unsigned || array.origin != Origin::Input {
+                    return Err(format!("`{}` is not fetched ahead", array.name));
                 }
             }
             Stmt::Combine(c) => {

@@ -45,7 +45,7 @@ impl Used {
             Stmt::Insert { table, .. } | Stmt::Matches { table, .. } => {
                 self.variables.insert(*table);
             }
-            Stmt::Push { array, .. } => {
+            Stmt::Push { array, .. } | Stmt::Prefetch { array, .. } => {
                 self.arrays.insert(*array);
             }
             Stmt::Combine(c) => {

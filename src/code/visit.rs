@@ -111,9 +111,12 @@ impl Stmt {
     pub fn parts<'a>(&'a self, expr: &mut dyn FnMut(&'a Expr), block: &mut dyn FnMut(&'a Block)) {
         match self {
             Stmt::Comment(_) | Stmt::Break(_) => {}
-            Stmt::Let { value, .. } | Stmt::Assign { value, .. } | Stmt::Push { value, .. } => {
+            Stmt::Let { value, .. } | Stmt::Assign { value, .. } => expr(value),
+            Stmt::Push { when, value, .. } => {
+                when.iter().for_each(&mut *expr);
                 expr(value);
             }
+            Stmt::Prefetch { at, .. } => expr(at),
             Stmt::Combine(c) => {
                 c.key.iter().for_each(&mut *expr);
                 expr(&c.value);
@@ -175,9 +178,12 @@ impl Stmt {
     ) {
         match self {
             Stmt::Comment(_) | Stmt::Break(_) => {}
-            Stmt::Let { value, .. } | Stmt::Assign { value, .. } | Stmt::Push { value, .. } => {
+            Stmt::Let { value, .. } | Stmt::Assign { value, .. } => expr(value),
+            Stmt::Push { when, value, .. } => {
+                when.iter_mut().for_each(&mut *expr);
                 expr(value);
             }
+            Stmt::Prefetch { at, .. } => expr(at),
             Stmt::Combine(c) => {
                 c.key.iter_mut().for_each(&mut *expr);
                 expr(&mut c.value);

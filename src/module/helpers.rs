@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::spec::KernelSpec;
-use super::{parts, probing, validate};
+use super::{grown, parts, probing, validate};
 use crate::code::{
     Access, Assign, Block, Body, Element, Expr, Load, Part, Stmt, Workspace, Writes, template,
     visit,
@@ -25,6 +25,7 @@ struct Calls {
     shared: bool,
     private: bool,
     parts: bool,
+    prefetch: bool,
 }
 
 impl Calls {
@@ -39,6 +40,7 @@ impl Calls {
                     self.place(body, place, false, together);
                 }
             }
+            Part::Stmt(Stmt::Prefetch { .. }) => self.prefetch = true,
             Part::Expr(Expr::Load(load)) => self.place(body, load, false, together),
             Part::Expr(Expr::Sum(_)) => self.sum = true,
             Part::Expr(Expr::HomeSlot { .. }) => self.home = true,
@@ -95,6 +97,9 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
     if calls.at_mut {
         out.push_str(AT_MUT);
     }
+    if calls.prefetch {
+        out.push_str(PREFETCH);
+    }
     if calls.inside {
         out.push_str(INSIDE);
     }
@@ -105,7 +110,7 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
         out.push_str(&sum(spec.output().value_type));
     }
     if spec.assembled.is_some() {
-        out.push_str(GROWN);
+        out.push_str(grown::ITEMS);
     }
     if let Some(workspace) = used_workspace(body) {
         out.push_str(&workspace_items(&workspace.template)?);
@@ -283,106 +288,6 @@ fn summing(t: ValueType) -> String {
         .replace("ADD", &add(t, "*total", "part"))
 }
 
-const GROWN: &str = "
-/// An array that grows: what `Vec` is, for callers in any language.
-#[derive(Debug)]
-#[repr(C)]
-pub struct Grown<T> {
-    data: *mut T,
-    len: usize,
-    capacity: usize,
-    /// Makes room for so many elements behind the first `len`.
-    reserve: unsafe extern \"C\" fn(array: *mut Grown<T>, more: usize),
-}
-
-impl<T: Copy> Grown<T> {
-    /// No elements.
-    pub fn new() -> Self {
-        let mut empty = std::mem::ManuallyDrop::new(Vec::new());
-        Grown {
-            data: empty.as_mut_ptr(),
-            len: 0,
-            capacity: 0,
-            reserve: reserve::<T>,
-        }
-    }
-
-    pub fn clear(&mut self) {
-        self.len = 0;
-    }
-
-    #[inline(always)]
-    pub fn push(&mut self, element: T) {
-        if self.len == self.capacity {
-            // SAFETY: the array is one that `reserve` was given with.
-            unsafe { (self.reserve)(self, 1) };
-        }
-        // SAFETY: there is room behind the elements.
-        unsafe { self.data.add(self.len).write(element) };
-        self.len += 1;
-    }
-
-    /// So many elements; new ones are copies of `element`.
-    pub fn resize(&mut self, len: usize, element: T) {
-        self.len = self.len.min(len);
-        while self.len < len {
-            self.push(element);
-        }
-    }
-}
-
-impl<T: Copy> Default for Grown<T> {
-    fn default() -> Self {
-        Grown::new()
-    }
-}
-
-impl<T> std::ops::Deref for Grown<T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        // SAFETY: so many elements were written.
-        unsafe { std::slice::from_raw_parts(self.data, self.len) }
-    }
-}
-
-impl<T> std::ops::DerefMut for Grown<T> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: so many elements were written.
-        unsafe { std::slice::from_raw_parts_mut(self.data, self.len) }
-    }
-}
-
-impl<T: Copy> From<Grown<T>> for Vec<T> {
-    fn from(array: Grown<T>) -> Vec<T> {
-        let array = std::mem::ManuallyDrop::new(array);
-        // SAFETY: what is owned here was allocated as a `Vec`.
-        unsafe { Vec::from_raw_parts(array.data, array.len, array.capacity) }
-    }
-}
-
-impl<T> Drop for Grown<T> {
-    fn drop(&mut self) {
-        // SAFETY: as above; arrays of other callers are only borrowed.
-        drop(unsafe { Vec::from_raw_parts(self.data, self.len, self.capacity) });
-    }
-}
-
-/// # Safety
-/// The array was made by [`Grown::new`].
-unsafe extern \"C\" fn reserve<T>(array: *mut Grown<T>, more: usize) {
-    // SAFETY: the caller says so.
-    unsafe {
-        let array = &mut *array;
-        let vec = Vec::from_raw_parts(array.data, array.len, array.capacity);
-        let mut vec = std::mem::ManuallyDrop::new(vec);
-        vec.reserve(more);
-        array.data = vec.as_mut_ptr();
-        array.capacity = vec.capacity();
-    }
-}
-";
-
 const AT: &str = "
 /// `array[k]` where `k` is proved to be in bounds.
 #[inline(always)]
@@ -398,6 +303,25 @@ const AT_MUT: &str = "
 unsafe fn at_mut<T>(array: &mut [T], k: usize) -> &mut T {
     debug_assert!(k < array.len());
     unsafe { array.get_unchecked_mut(k) }
+}
+";
+
+const PREFETCH: &str = "
+/// Asks for two cache lines from `array[k]` on. They need not exist.
+#[inline(always)]
+fn prefetch<T>(array: &[T], k: usize) {
+    #[cfg(target_arch = \"x86_64\")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let place = array.as_ptr().wrapping_add(k).cast::<i8>();
+        // SAFETY: nothing is read, wherever this points to.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(place);
+            _mm_prefetch::<_MM_HINT_T0>(place.wrapping_add(64));
+        }
+    }
+    #[cfg(not(target_arch = \"x86_64\"))]
+    let _ = (array, k);
 }
 ";
 

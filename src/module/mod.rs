@@ -9,6 +9,7 @@
 
 mod entry;
 mod functions;
+mod grown;
 mod header;
 mod helpers;
 mod parts;

@@ -45,7 +45,7 @@ fn on_threads_in_order<T: Send>(
 
 /// Moves the elements of parts to the end of an array, which grows once. Threads copy many of them.
 fn join<'a, T: Copy + Send + Sync + 'a>(
-    array: &mut Grown<T>,
+    array: &mut Appender<'_, T>,
     threads: usize,
     parts: impl Iterator<Item = &'a mut Vec<T>>,
 ) {
@@ -80,13 +80,15 @@ fn join<'a, T: Copy + Send + Sync + 'a>(
     });
 }
 
-impl<T: Copy> Grown<T> {
+impl<T: Copy> Appender<'_, T> {
     /// So many more elements, all of which `write` writes.
     fn extend_by(&mut self, more: usize, write: impl FnOnce(&mut [std::mem::MaybeUninit<T>])) {
         // One more: what is pushed last says where the last ones end.
         if self.capacity - self.len < more + 1 {
-            // SAFETY: the array is one that `reserve` was given with.
-            unsafe { (self.reserve)(self, more + 1) };
+            self.array.len = self.len;
+            // SAFETY: the array is one that `reserve` was given with, and so many elements were written.
+            unsafe { (self.array.reserve)(self.array, more + 1) };
+            (self.data, self.capacity) = (self.array.data, self.array.capacity);
         }
         // SAFETY: there is room for so many behind the elements.
         let room = unsafe { std::slice::from_raw_parts_mut(self.data.add(self.len).cast(), more) };

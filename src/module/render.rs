@@ -80,7 +80,7 @@ pub fn render(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<Module> {
     body.drop_unused();
     body.verify()?;
     let mut path = Path::new(&spec.space().theory, prover);
-    let accesses = prove_bounds(&mut body, &mut path)?;
+    let (body, accesses) = proved(body, &mut path)?;
     drop(path);
     let size_limit = size_limit(&body, i64::MAX as u64);
     if size_limit == 0 {
@@ -97,6 +97,19 @@ pub fn render(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<Module> {
     text.push('\n');
     text.push_str(&entry::items(&signature, &entry));
     Ok(Module { text, accesses, signature, body, entry, size_limit })
+}
+
+/// The body with its accesses proved. It fetches ahead and does without branches where no access needs a
+/// test for that.
+fn proved(mut body: Body, path: &mut Path) -> Result<(Body, Vec<AccessProof>)> {
+    if let Some(mut fast) = body.fast() {
+        let accesses = prove_bounds(&mut fast, path)?;
+        if accesses.iter().all(|a| a.proved) {
+            return Ok((fast, accesses));
+        }
+    }
+    let accesses = prove_bounds(&mut body, path)?;
+    Ok((body, accesses))
 }
 
 fn always_overflows(body: &Body) -> Box<Diagnostic> {

@@ -106,7 +106,7 @@ impl Signature {
         let space = spec.space();
         let mut arguments = Naming::new();
         let mut types = Naming::new();
-        ["Grown", "Workspace"].into_iter().for_each(|name| types.reserve(name));
+        ["Grown", "Appender", "Workspace"].into_iter().for_each(|name| types.reserve(name));
         let mut tensors: Vec<TensorSignature> = Vec::new();
         for o in &space.operands {
             let seen = tensors.iter().any(|t| t.tensor == o.tensor);

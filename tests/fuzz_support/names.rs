@@ -9,6 +9,7 @@ const PLAIN: &[&str] = &["i", "j", "k", "l", "A", "B", "C", "x", "y", "s"];
 const NASTY: &[&str] = &[
     "Workspace",
     "Grown",
+    "Appender",
     "workspace",
     "grown",
     "reserve",
@@ -22,6 +23,7 @@ const NASTY: &[&str] = &[
     "place",
     "touched",
     "combine",
+    "prefetch",
     "drain",
     "abstract",
     "as",

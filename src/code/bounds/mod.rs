@@ -187,7 +187,11 @@ impl Walker<'_, '_> {
                 self.expr(value);
                 self.place(place);
             }
-            Stmt::Push { value, .. } => self.expr(value),
+            Stmt::Push { when, value, .. } => {
+                when.iter_mut().for_each(|when| self.expr(when));
+                self.expr(value);
+            }
+            Stmt::Prefetch { at, .. } => self.expr(at),
             Stmt::Combine(c) => {
                 c.key.iter_mut().for_each(|part| self.expr(part));
                 self.expr(&mut c.value);

@@ -168,10 +168,14 @@ impl<'b, 'a> Machine<'b, 'a> {
             }
             Stmt::Store { place, op, value } => self.store(place, *op, value, stmt)?,
             Stmt::Allocate { array, fill } => self.allocate(*array, fill)?,
-            Stmt::Push { array, value } => {
+            Stmt::Push { when: Some(when), .. } if !self.condition(when)? => {}
+            Stmt::Push { array, value, .. } => {
                 let value = self.expr(value)?;
                 let done = self.arrays[array.index()].push(&value);
                 done.ok_or_else(|| ill_formed("an array is given something else than it holds"))?;
+            }
+            Stmt::Prefetch { at, .. } => {
+                self.unsigned(at)?;
             }
             Stmt::Combine(c) => self.combine(c)?,
             Stmt::Drain(d) => return self.drain(d),
@@ -415,8 +419,11 @@ impl<'b, 'a> Machine<'b, 'a> {
                 format!("{} {} {}", body.print_place(place), op(o), text(value))
             }
             Stmt::Allocate { array, .. } => format!("let {} = vec![…]", body.arr(*array).name),
-            Stmt::Push { array, value } => {
+            Stmt::Push { array, value, .. } => {
                 format!("{}.push({})", body.arr(*array).name, text(value))
+            }
+            Stmt::Prefetch { array, at } => {
+                format!("prefetch({}, {})", body.arr(*array).name, text(at))
             }
             Stmt::Combine(c) => {
                 format!("{}.combine({})", body.var(c.workspace).name, text(&c.value))

@@ -55,7 +55,7 @@ impl Realiser<'_, '_> {
         let Element::Value(ty) = self.body.arr(values).element else { return Ok(()) };
         for (array, group) in levels.iter().flat_map(|l| &l.segments) {
             match group {
-                Group::Whole => out.push(Stmt::Push { array: *array, value: Expr::int(0) }),
+                Group::Whole => out.push(Stmt::push(*array, Expr::int(0))),
                 Group::Coordinates(_) => {
                     out.push(Stmt::Allocate { array: *array, fill: Expr::int(0) });
                 }
@@ -135,7 +135,7 @@ impl Realiser<'_, '_> {
             for (array, group) in &level.segments {
                 match group {
                     Group::Whole | Group::Outer => {
-                        out.push(Stmt::Push { array: *array, value: result.length(k) });
+                        out.push(Stmt::push(*array, result.length(k)));
                     }
                     Group::Coordinates(_) => out.push(self.carried_on(*array)),
                 }
@@ -362,7 +362,7 @@ impl Realiser<'_, '_> {
             then.extend(result.pushed(level, coordinates));
             for (array, group) in &result.levels[k + 1].segments {
                 if *group == Group::Outer {
-                    then.push(Stmt::Push { array: *array, value: result.length(k + 1) });
+                    then.push(Stmt::push(*array, result.length(k + 1)));
                 }
             }
             then.extend(result.ended(k, coordinates, ends));
@@ -378,7 +378,7 @@ impl Realiser<'_, '_> {
             from = level.prefix;
         }
         out.extend(result.pushed(inner, coordinates));
-        out.push(Stmt::Push { array: result.values, value });
+        out.push(Stmt::push(result.values, value));
         out.extend(result.ended(result.levels.len() - 1, coordinates, ends));
         out
     }

@@ -6,10 +6,13 @@
 //! assemble val_C[i, _] by merging            let mut pA1 = pos_A[pA0]; let pA1_end = …; let mut pB1 = …
 //!   piece                                    while pA1 < pA1_end && pB1 < pB1_end {
 //!     for pA1 in pos_A(pA0)..pos_A(pA0 + 1)      let j = crd_A[pA1]; let j_2 = crd_B[pB1];
-//!       let j = crd_A(pA1)                       let least = min(j, j_2);
-//!       val_C[i, j] += val_A[pA1]        →       let value = … both, where they are at the least;
-//!   piece                                        crd_C.push(least); val_C.push(value);
-//!     for pB1 in …                               pA1 += j == least; pB1 += j_2 == least;
+//!       let j = crd_A(pA1)                       if j == j_2 {
+//!       val_C[i, j] += val_A[pA1]        →           … both; pA1 += 1; pB1 += 1;
+//!   piece                                        } else {
+//!     for pB1 in …                                   let first = j < j_2;
+//!       …                                            … min(j, j_2), and the value of the first;
+//!                                                    pA1 += first; pB1 += !first;
+//!                                                }
 //!                                            }
 //!                                            while pA1 < pA1_end { … } while pB1 < pB1_end { … }
 //! ```
@@ -93,9 +96,10 @@ impl Realiser<'_, '_> {
             out.push(Stmt::Let { var: end, mutable: false, value: hi });
             ats.push(At { position, end });
         }
-        match (merge.walkers.as_slice(), merge.rest.as_slice()) {
-            ([_, _], [d]) => self.two(merge, *d, &ats, out),
-            _ => self.several(merge, &ats, out),
+        match (merge.walkers.as_slice(), merge.rest.as_slice(), <[At; 2]>::try_from(ats)) {
+            ([a, b], [d], Ok(ats)) => self.two(merge, *d, [a, b], &ats, out),
+            (_, _, Ok(ats)) => self.several(merge, &ats, out),
+            (_, _, Err(ats)) => self.several(merge, &ats, out),
         }
     }
 
@@ -118,43 +122,62 @@ impl Realiser<'_, '_> {
         Ok((coordinates, self.computed(&w.update.value)?))
     }
 
-    /// Two ranges and one coordinate: no branch depends on which comes first.
-    fn two(&mut self, merge: &Merge<'_>, d: usize, ats: &[At], out: &mut Block) -> Result<()> {
-        let walkers = &merge.walkers;
+    /// Two ranges and one coordinate. Where the same coordinates are stored, they are all along: a branch
+    /// that is foreseen. No branch depends on which of two comes first.
+    fn two(
+        &mut self,
+        merge: &Merge<'_>,
+        d: usize,
+        walkers: [&Walker<'_>; 2],
+        ats: &[At; 2],
+        out: &mut Block,
+    ) -> Result<()> {
+        let [at, at_2] = ats;
         let body = self.apart(|this| {
             let mut body = Vec::new();
             let mut here = Vec::new();
-            for (w, at) in walkers.iter().zip(ats) {
+            for (w, at) in walkers.into_iter().zip(ats) {
                 let (coordinates, value) = this.here_at(w, at, &mut body)?;
                 here.push((coordinates[d].clone(), value));
             }
-            let least = this.body.variable("least", Type::Unsigned);
-            let value = Expr::binary(BinaryOp::Min, here[0].0.clone(), here[1].0.clone());
-            body.push(Stmt::Let { var: least, mutable: false, value });
-            let mut total = merge.begin.clone();
-            let mut steps = Vec::new();
-            for ((coordinate, value), at) in here.into_iter().zip(ats) {
-                let is_least = Expr::binary(BinaryOp::Eq, coordinate, Expr::Var(least));
-                let taken = this.body.variable("taken", Type::Bool);
-                body.push(Stmt::Let { var: taken, mutable: false, value: is_least });
-                let sum = this.body.variable("value", Type::Value(merge.ty));
-                let value = Expr::Choose {
-                    condition: Box::new(Expr::Var(taken)),
-                    then: Box::new(this.combined(&merge.op, total.clone(), value)),
-                    otherwise: Box::new(total),
-                };
-                body.push(Stmt::Let { var: sum, mutable: false, value });
-                total = Expr::Var(sum);
-                steps.push(at.advance(Expr::FromBool(Box::new(Expr::Var(taken)))));
-            }
-            let coordinates = merge.coordinates(&[Expr::Var(least)]);
-            body.extend(this.append_within(&merge.known, &coordinates, total));
-            body.extend(steps);
+            // Both are read in either case.
+            let (keys, values): (Vec<_>, Vec<_>) = here.into_iter().unzip();
+            let values = values.into_iter().map(|value| {
+                let var = this.body.variable("value", Type::Value(merge.ty));
+                body.push(Stmt::Let { var, mutable: false, value });
+                Expr::Var(var)
+            });
+            let values: Vec<Expr> = values.collect();
+            let ([j, j_2], [a, b]) = (&keys[..], &values[..]) else { return Ok(body) };
+            let compare = |op| Expr::binary(op, j.clone(), j_2.clone());
+            let only_a = this.combined(&merge.op, merge.begin.clone(), a.clone());
+            let only_b = this.combined(&merge.op, merge.begin.clone(), b.clone());
+            let both = this.combined(&merge.op, only_a.clone(), b.clone());
+
+            let coordinates = merge.coordinates(std::slice::from_ref(j));
+            let mut then = this.append_within(&merge.known, &coordinates, both);
+            then.extend(ats.iter().map(|at| at.advance(Expr::int(1))));
+
+            let first = this.body.variable("first", Type::Bool);
+            let value = compare(BinaryOp::Lt);
+            let mut otherwise = vec![Stmt::Let { var: first, mutable: false, value }];
+            let coordinates = merge.coordinates(&[compare(BinaryOp::Min)]);
+            let value = Expr::Choose {
+                condition: Box::new(Expr::Var(first)),
+                then: Box::new(only_a),
+                otherwise: Box::new(only_b),
+            };
+            otherwise.extend(this.append_within(&merge.known, &coordinates, value));
+            let one = |truth| Expr::FromBool(Box::new(truth));
+            otherwise.push(at.advance(one(Expr::Var(first))));
+            otherwise.push(at_2.advance(one(Expr::Not(Box::new(Expr::Var(first))))));
+
+            body.push(Stmt::If { condition: compare(BinaryOp::Eq), then, otherwise });
             Ok(body)
         })?;
         let condition = Expr::and(ats.iter().map(At::goes_on));
         out.push(Stmt::While { condition, invariants: Vec::new(), body });
-        for (w, at) in walkers.iter().zip(ats) {
+        for (w, at) in walkers.into_iter().zip(ats) {
             let body = self.apart(|this| {
                 let mut body = Vec::new();
                 let (coordinates, value) = this.here_at(w, at, &mut body)?;
@@ -170,57 +193,71 @@ impl Realiser<'_, '_> {
         Ok(())
     }
 
-    /// Any number of ranges; one that has ended has no coordinates.
+    /// Any number of ranges; one that has ended has no coordinates, which are never the least. No branch
+    /// depends on which ranges have them.
     fn several(&mut self, merge: &Merge<'_>, ats: &[At], out: &mut Block) -> Result<()> {
         let (walkers, rest) = (&merge.walkers, &merge.rest);
         let mut body = Vec::new();
         let mut keys: Vec<Vec<VarId>> = Vec::new();
+        let mut values = Vec::new();
         for (w, at) in walkers.iter().zip(ats) {
             let key: Vec<VarId> =
                 rest.iter().map(|_| self.body.variable("key", Type::Unsigned)).collect();
+            let here = self.body.variable("here", Type::Value(merge.ty));
             let unset = |var: &VarId| Stmt::Let { var: *var, mutable: true, value: Expr::Unset };
             body.extend(key.iter().map(unset));
+            body.push(Stmt::Let { var: here, mutable: true, value: merge.begin.clone() });
             let then = self.apart(|this| {
                 let mut then = Vec::new();
-                let (coordinates, _) = this.here_at(w, at, &mut then)?;
-                for (var, d) in key.iter().zip(rest) {
-                    let value = coordinates[*d].clone();
-                    then.push(Stmt::Assign { var: *var, op: Assign::Set, value });
-                }
+                let (coordinates, value) = this.here_at(w, at, &mut then)?;
+                let parts = rest.iter().map(|d| coordinates[*d].clone());
+                let set = |(var, value): (&VarId, Expr)| Stmt::Assign {
+                    var: *var,
+                    op: Assign::Set,
+                    value,
+                };
+                then.extend(key.iter().zip(parts).chain([(&here, value)]).map(set));
                 Ok(then)
             })?;
             body.push(Stmt::If { condition: at.goes_on(), then, otherwise: Vec::new() });
             keys.push(key);
+            values.push(here);
         }
         let least: Vec<VarId> =
             rest.iter().map(|_| self.body.variable("least", Type::Unsigned)).collect();
-        for (var, first) in least.iter().zip(&keys[0]) {
-            body.push(Stmt::Let { var: *var, mutable: true, value: Expr::Var(*first) });
-        }
-        for key in &keys[1..] {
-            let set = least.iter().zip(key).map(|(var, part)| Stmt::Assign {
-                var: *var,
-                op: Assign::Set,
-                value: Expr::Var(*part),
-            });
-            let (condition, then) = (before(key, &least), set.collect());
-            body.push(Stmt::If { condition, then, otherwise: Vec::new() });
+        if let [least] = least[..] {
+            let all = keys.iter().flatten().map(|var| Expr::Var(*var));
+            let min = |a, b| Expr::binary(BinaryOp::Min, a, b);
+            let value = all.reduce(min).unwrap_or(Expr::Unset);
+            body.push(Stmt::Let { var: least, mutable: false, value });
+        } else {
+            for (var, first) in least.iter().zip(&keys[0]) {
+                body.push(Stmt::Let { var: *var, mutable: true, value: Expr::Var(*first) });
+            }
+            for key in &keys[1..] {
+                let set = least.iter().zip(key).map(|(var, part)| Stmt::Assign {
+                    var: *var,
+                    op: Assign::Set,
+                    value: Expr::Var(*part),
+                });
+                let (condition, then) = (before(key, &least), set.collect());
+                body.push(Stmt::If { condition, then, otherwise: Vec::new() });
+            }
         }
         let total = self.body.variable("value", Type::Value(merge.ty));
         body.push(Stmt::Let { var: total, mutable: true, value: merge.begin.clone() });
-        for ((w, at), key) in walkers.iter().zip(ats).zip(&keys) {
-            let then = self.apart(|this| {
-                let mut then = Vec::new();
-                let (_, value) = this.here_at(w, at, &mut then)?;
-                let value = this.combined(&merge.op, Expr::Var(total), value);
-                then.push(Stmt::Assign { var: total, op: Assign::Set, value });
-                then.push(at.advance(Expr::int(1)));
-                Ok(then)
-            })?;
+        for ((here, at), key) in values.into_iter().zip(ats).zip(&keys) {
             let same = key.iter().zip(&least);
             let same = same.map(|(a, b)| Expr::binary(BinaryOp::Eq, Expr::Var(*a), Expr::Var(*b)));
-            let condition = Expr::and(std::iter::once(at.goes_on()).chain(same));
-            body.push(Stmt::If { condition, then, otherwise: Vec::new() });
+            let taken = self.body.variable("taken", Type::Bool);
+            body.push(Stmt::Let { var: taken, mutable: false, value: Expr::and(same) });
+            let value = Expr::Choose {
+                condition: Box::new(Expr::Var(taken)),
+                then: Box::new(self.combined(&merge.op, Expr::Var(total), Expr::Var(here))),
+                otherwise: Box::new(Expr::Var(total)),
+            };
+            body.push(Stmt::Assign { var: total, op: Assign::Set, value });
+            body.push(at.advance(Expr::FromBool(Box::new(Expr::Var(taken)))));
         }
         let key: Vec<Expr> = least.iter().map(|var| Expr::Var(*var)).collect();
         let coordinates = merge.coordinates(&key);

@@ -122,10 +122,7 @@ impl Assembly {
 
     /// The coordinates of a new position.
     pub(super) fn pushed(&self, level: &Level, coordinates: &[Expr]) -> Block {
-        let push = |(array, d): &(ArrayId, usize)| Stmt::Push {
-            array: *array,
-            value: coordinates[*d].clone(),
-        };
+        let push = |(array, d): &(ArrayId, usize)| Stmt::push(*array, coordinates[*d].clone());
         level.coordinates.iter().map(push).collect()
     }
 

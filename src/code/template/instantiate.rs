@@ -175,6 +175,7 @@ impl Copy<'_> {
             Stmt::Hole(_)
             | Stmt::Store { .. }
             | Stmt::Push { .. }
+            | Stmt::Prefetch { .. }
             | Stmt::Combine(_)
             | Stmt::Drain(_)
             | Stmt::Allocate { .. }

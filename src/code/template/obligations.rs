@@ -319,6 +319,7 @@ impl Walk<'_> {
             Stmt::Hole(_)
             | Stmt::Store { .. }
             | Stmt::Push { .. }
+            | Stmt::Prefetch { .. }
             | Stmt::Combine(_)
             | Stmt::Drain(_)
             | Stmt::Allocate { .. }
