@@ -100,13 +100,13 @@ pub fn render(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<Module> {
 }
 
 /// The body with its accesses proved. It fetches ahead and does without branches where no access needs a
-/// test for that.
+/// test for that, and no number a condition to be natural.
 fn proved(mut body: Body, path: &mut Path) -> Result<(Body, Vec<AccessProof>)> {
-    if let Some(mut fast) = body.fast() {
-        let accesses = prove_bounds(&mut fast, path)?;
-        if accesses.iter().all(|a| a.proved) {
-            return Ok((fast, accesses));
-        }
+    if let Some(mut fast) = body.fast()
+        && let Ok(accesses) = prove_bounds(&mut fast, path)
+        && accesses.iter().all(|a| a.proved)
+    {
+        return Ok((fast, accesses));
     }
     let accesses = prove_bounds(&mut body, path)?;
     Ok((body, accesses))
