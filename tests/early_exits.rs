@@ -32,9 +32,14 @@ fn a_loop_ends_once_its_result_cannot_change() {
         ("s[] and= not(A[i,j])", Bool, &[("A", "csr")], &["!combined"]),
         ("s[] or= and(A[i,j], x[j])", Bool, &[("A", "csr")], &["combined"; 2]),
         ("p[i] *= A[i,j] + x[j]", I32, &[("A", "csr")], &["combined == 0"]),
-        ("m[i] band= A[i,j]", U8, &[("A", "csr")], &["combined == 0"]),
+        ("m[i] band= A[i,j] * x[j]", U8, &[("A", "csr"), ("x", "sparse")], &["combined == 0"]),
         ("m[i] max= A[i,j] * B[i,j]", U8, &[("A", "csr"), ("B", "csr")], &["combined == 255"]),
-        ("m[i] min= A[i,j]", F64, &[("A", "csr")], &["combined == f64::NEG_INFINITY"]),
+        (
+            "m[i] min= A[i,j] * x[j]",
+            F64,
+            &[("A", "csr"), ("x", "sparse")],
+            &["combined == f64::NEG_INFINITY"],
+        ),
     ] {
         assert_eq!(exits(&kernel(expression, ty, layouts)), expected, "{expression}, {layouts:?}");
     }
@@ -47,6 +52,7 @@ fn a_loop_goes_on_where_the_test_costs_more_or_nothing_ends_it() {
         ("s[] or= x[i]", Bool, &[("x", "dense")][..], "vectors of truth values"),
         ("r[i] or= A[i,j]", Bool, &[("A", "csr")], "contiguous elements of a row"),
         ("m[i] max= A[i,j] * x[j]", I32, &[("A", "dense"), ("x", "dense")], "vectors"),
+        ("m[i] min= A[i,j]", F64, &[("A", "csr")], "what is not stored is combined once"),
         ("p[i] *= A[i,j] + x[j]", F64, &[("A", "csr")], "0 * inf is NaN"),
         ("s[] += A[i,j] * x[j]", Bool, &[("A", "csr")], "a sum"),
         ("y[j] or= and(A[i,j], x[i])", Bool, &[("A", "csr")], "another element in each turn"),

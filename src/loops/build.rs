@@ -58,7 +58,11 @@ pub fn joined(statements: &[Statement], alike: bool) -> Loops {
 
 fn empty(statements: &[Statement]) -> Loops {
     let fast_math = statements.iter().any(|s| s.space.fast_math);
-    Loops { body: Vec::new(), finds: Vec::new(), fast_math }
+    let counter = |s: &Statement| {
+        s.space.counter().map(|counter| s.space.operands[counter].value_array.clone())
+    };
+    let counters = statements.iter().filter_map(counter).collect();
+    Loops { body: Vec::new(), finds: Vec::new(), fast_math, counters }
 }
 
 /// Makes the tree of `statements`, beside the finds of others.

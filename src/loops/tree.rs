@@ -25,6 +25,8 @@ pub struct Loops {
     pub finds: Vec<Find>,
     /// What annihilates finite floats annihilates all: loops may end for it.
     pub fast_math: bool,
+    /// Arrays that count what is visited, for what is combined later where that is not all.
+    pub counters: Vec<Name>,
 }
 
 /// A find with the plan that implements it.

@@ -23,7 +23,9 @@ use crate::tensor::ValueType;
 impl Realiser<'_, '_> {
     /// What the body of a loop ends with, if that may end the loop.
     pub(super) fn early_exit(&self, l: &Loop) -> Option<Stmt> {
-        let all = updates(&l.body);
+        // What decides the element decides it whatever is counted.
+        let mut all = updates(&l.body);
+        all.retain(|u| !self.loops.counters.contains(&u.target.array));
         let first = all.first()?;
         let alike = all.iter().all(|u| u.target == first.target && u.op == first.op);
         let (_, var) = self.sums.iter().find(|(place, _)| *place == first.target)?;
@@ -54,7 +56,12 @@ impl Realiser<'_, '_> {
     /// in it makes `or` of contiguous values 50 times slower, `min` and `*` of gathered numbers twice. Only
     /// truth values that are gathered lose nothing: every other one may be what ends the loop.
     fn pays(&self, body: &Block, ty: ValueType) -> bool {
-        let Some((lets, update)) = self.plain(body) else { return true };
+        let counts = |node: &Node| match node {
+            Node::Update(u) => self.loops.counters.contains(&u.target.array),
+            _ => false,
+        };
+        let body: Block = body.iter().filter(|node| !counts(node)).cloned().collect();
+        let Some((lets, update)) = self.plain(&body) else { return true };
         let mut read: Vec<Name> = Vec::new();
         for (name, value) in lets {
             let mut depends = value.has_calls();
