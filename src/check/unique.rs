@@ -2,7 +2,7 @@
 
 use super::coordinates::{differ, equal, pairs};
 use super::declared::{Declared, Which};
-use crate::formula::{Affine, Formula, Products};
+use crate::formula::{Affine, Formula, Name, Products};
 use crate::layout::Layout;
 use crate::layout::memory::Memory;
 use crate::prover::Z3Prover;
@@ -16,13 +16,51 @@ static VALUES_APART: Memory<ValuesApart> = Memory::new();
 pub fn stores_coordinates_once(layout: &Layout) -> bool {
     STORED_ONCE.answer(layout, || {
         let declared = Declared::new(layout);
-        let other = differ(&declared.positions(Which::First), &declared.positions(Which::Second));
+        let (first, second) = (declared.positions(Which::First), declared.positions(Which::Second));
         let same = |which| declared.coordinates(which);
+        if level_by_level(&declared, &same, &first, &second) {
+            return true;
+        }
+        let other = differ(&first, &second);
         // An entry that two pieces of the relation hold at one place counts twice.
         every_pair(&declared, &same, &|first, second| match first == second {
             true => other.clone().not(),
             false => Formula::truth(false),
         })
+    })
+}
+
+/// Whether it is proved of the only piece of a relation that entries with the `same` coordinates have the same
+/// positions, one after the other: of many levels at once that is hard to see.
+fn level_by_level(
+    declared: &Declared<'_>,
+    same: &dyn Fn(Which) -> Vec<Affine>,
+    first: &[Affine],
+    second: &[Affine],
+) -> bool {
+    let pairs = same_pairs(declared, same);
+    let [(_, _, facts)] = pairs.as_slice() else { return false };
+    let levels = equal(first, second);
+    let mut prover = Z3Prover::new().with_any_model();
+    let level_of = |all: &[Affine], n: &Name| all.iter().position(|p| p.as_var() == Some(n));
+    (0..levels.len()).all(|k| {
+        // What is said of later levels does not help. Of earlier ones both entries have the same position.
+        let is_earlier = |fact: &&Formula| {
+            let mut earlier = true;
+            let later = |n: &Name| {
+                let level = level_of(first, n).or(level_of(second, n));
+                level.is_some_and(|level| level > k)
+            };
+            fact.visit_affine(&mut |a| a.visit_vars(&mut |n| earlier &= !later(n)));
+            earlier
+        };
+        let same_before = |n: &Name| {
+            let level = level_of(second, n).filter(|level| *level < k);
+            level.map(|level| first[level].clone())
+        };
+        let known = facts.iter().filter(is_earlier).map(|fact| fact.substitute(&same_before));
+        let known: Vec<Formula> = known.collect();
+        levels[k].is_true() || declared.proves(&known, &levels[k], &mut prover)
     })
 }
 

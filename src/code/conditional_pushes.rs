@@ -14,14 +14,6 @@
 use super::ir::{Assign, BinaryOp, Block, Body, Expr, Origin, Stmt, Type};
 
 impl Body {
-    /// The body as it runs faster, if its accesses are there under fewer conditions; `None` if it is the
-    /// same.
-    pub fn fast(&self) -> Option<Body> {
-        let mut body = self.clone();
-        let changed = [body.fetch_ahead(), body.push_conditionally()];
-        changed.contains(&true).then_some(body)
-    }
-
     /// Pushes without branches; true if that changed anything.
     pub(super) fn push_conditionally(&mut self) -> bool {
         let mut block = std::mem::take(&mut self.block);

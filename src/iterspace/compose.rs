@@ -273,6 +273,7 @@ impl Step {
                     stored: stored.clone(),
                     lookups: lookups.clone(),
                     rest: pass.rest.clone(),
+                    merges: pass.merges,
                     constraints: join(&stored),
                     demanded: join(&stored[1..]),
                     guards: scope.guards.clone(),

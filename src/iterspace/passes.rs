@@ -4,12 +4,13 @@
 //! A + B * x      →  A; B and x                     distributed, where the statement adds
 //!                →  A, looking up B and x; B and x without A         by passes
 //! ```
-//! Where `A` is stored and `B` is not, the value is `A + if(B, B * x, 0.0)`: see `missing.rs`.
+//! Where `A` is stored and `B` is not, the value is `A + if(B, B * x, 0.0)`: see `missing.rs`. If `A` and `B` are to
+//! be walked at once, there is one pass, which looks both of them up.
 
 use std::sync::Arc;
 
 use super::Operand;
-use super::cases::cases;
+use super::cases::{Case, cases};
 use super::missing::{asking, in_case};
 use super::region::{Leaves, Value, region};
 use super::source::{Source, asked, operands};
@@ -27,7 +28,7 @@ pub enum Union {
     Distribute,
     /// One pass for each operand, looking up the others.
     Passes,
-    /// Each term by itself, all of them at once in the order of their coordinates.
+    /// All operands at once, in the order of their coordinates.
     Merge,
 }
 
@@ -53,6 +54,8 @@ pub(super) struct Pass {
     pub rest: Region,
     /// What is computed there.
     pub value: Value,
+    /// Those that are looked up are walked at once.
+    pub merges: bool,
 }
 
 impl Pass {
@@ -81,7 +84,7 @@ pub(super) fn passes(
     (union, visited): (Union, Option<&Region>),
 ) -> Result<Vec<Pass>> {
     let values = match union {
-        Union::Distribute | Union::Merge if op.is_reduction() && visited.is_none() => {
+        Union::Distribute if op.is_reduction() && visited.is_none() => {
             let mut all = Vec::new();
             terms(&value, op, false, &mut all);
             all.into_iter().map(|term| signed(term, leaves)).collect::<Result<Vec<_>>>()?
@@ -95,19 +98,26 @@ pub(super) fn passes(
             Some(region) => region.clone(),
             None => region(&value, op, leaves)?,
         };
-        for case in cases(&region) {
+        // Walks visit what at least one of them holds.
+        let merges =
+            union == Union::Merge && region.operands().len() > 1 && !region.holds_without_any();
+        let cases = match merges {
+            true => vec![Case { stored: Vec::new(), missed: Vec::new(), rest: region }],
+            false => cases(&region),
+        };
+        for case in cases {
             let value = in_case(&asking, &case, leaves)?;
             refuse_repeated(program, op, leaves, &case.stored, &value)?;
             let missed = case.missed.iter().map(|k| Region::Stored(*k).complement());
             let rest = Region::all_of(std::iter::once(case.rest).chain(missed));
-            out.push(Pass { stored: case.stored, rest, value });
+            out.push(Pass { stored: case.stored, rest, value, merges });
         }
     }
     if out.is_empty() {
         // Nothing is ever combined; of the output's type all the same.
         let zero = operators::Value::zero(leaves.operands[target].value_type);
         let value = Tree::Number(zero);
-        out.push(Pass { stored: Vec::new(), rest: Region::Nothing, value });
+        out.push(Pass { stored: Vec::new(), rest: Region::Nothing, value, merges: false });
     }
     Ok(out)
 }

@@ -40,6 +40,8 @@ pub struct Space {
     pub lookups: Vec<usize>,
     /// Which lookups must succeed or fail for the point to count.
     pub rest: Region,
+    /// Something is stored at every point that counts: the operands that are looked up are walked at once.
+    pub merges: bool,
     /// The conjunction over indices, positions and index-array calls.
     pub constraints: Vec<Constraint>,
     /// Those of them that do not come from the layout of the output.
@@ -146,6 +148,7 @@ impl Space {
             && self.lookups == other.lookups
             && self.step == other.step
             && self.rest == other.rest
+            && self.merges == other.merges
             && self.pieces == other.pieces
     }
 
@@ -183,6 +186,7 @@ impl Space {
             guards: Vec::new(),
             lookups: Vec::new(),
             rest: Region::All,
+            merges: false,
             ..self.clone()
         }
     }

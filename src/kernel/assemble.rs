@@ -12,7 +12,6 @@ use crate::iterspace::Union;
 use crate::layout::{DefaultFor, Layout};
 use crate::loops::{Assembled, Gather, Statement, assembling, chunks_of, joined};
 use crate::packing::{Appending, Plan};
-use crate::program::Program;
 use crate::prover::Prover;
 use crate::synth::{Gathered, WorkspaceTemplate, cheapest_workspace, workspace_named, workspaces};
 
@@ -48,7 +47,6 @@ pub(super) fn appended_layout(wanted: &Arc<Layout>) -> Result<(Arc<Layout>, Appe
 /// [`Code::Find`] if the workspace that is asked for does not exist.
 pub(super) fn assembled(
     request: &Request,
-    program: &Program,
     statements: &[Statement],
     wanted: &Arc<Layout>,
     prover: &mut dyn Prover,
@@ -77,9 +75,6 @@ pub(super) fn assembled(
     };
     let order = &appending.order;
     let mut assembling = assembling(&loops, statements, order, may_merge, workspace, prover)?;
-    if request.union == Some(Union::Merge) && assembling.gather != Gather::Merge {
-        return Err(no_merge(program, "its terms are not walks in the order of the result"));
-    }
     if request.threads > 1 {
         assembling.threads = Some(chunks_of(&loops, &assembling, space, prover));
     }
@@ -124,13 +119,6 @@ pub(super) fn sparse_result(
     Layout::named_for_rank(&name, operand.extents.len()).map(|layout| Some(Arc::new(layout)))
 }
 
-/// Why terms cannot be merged.
-pub(super) fn no_merge(program: &Program, why: &str) -> Box<Diagnostic> {
-    Diagnostic::new(Code::Space, format!("the terms of this statement cannot be merged: {why}"))
-        .within("<expression>", &program.text)
-        .help("leave `--union merge` out, or give the result a sparse layout in the order of its terms")
-}
-
 /// The workspace that the user forces.
 fn forced_workspace(request: &Request) -> Result<Option<&'static WorkspaceTemplate>> {
     let Some(name) = &request.workspace else { return Ok(None) };
@@ -155,7 +143,7 @@ fn gathered<'a>(
     let extent = extents.map(|e| sizes.extent(e)).product();
     let (mut updates, mut drains): (f64, f64) = (0.0, 1.0);
     for s in statements {
-        let trips = sizes.trips(&s.nest);
+        let trips = s.trips(sizes);
         updates += trips.values().product::<f64>();
         let outer = trips.iter().filter(|(n, _)| around.contains(n));
         drains = drains.max(outer.map(|(_, trip)| trip).product());

@@ -38,7 +38,7 @@ pub(super) fn fit(
             let own = &statements[k];
             let wish = order_of_reads(&statements[..k], &own.space);
             let Ok(other) = schedule(&own.space, &wish) else { continue };
-            if wish.is_empty() || other == own.schedule {
+            if wish.is_empty() || other == own.schedule || own.space.merges {
                 continue;
             }
             let space = own.space.clone();

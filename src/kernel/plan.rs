@@ -15,13 +15,13 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::iterspace::{Space, Union, Wanted, compose_by};
 use crate::layout::Layout;
-use crate::loops::{Assembled, Loops, Sequence, Statement, build};
+use crate::loops::{Assembled, Gather, Loops, Sequence, Statement, build, orders_of_walks};
 use crate::module::{KernelSpec, Module, render};
 use crate::operators::Value;
 use crate::program::{Program, Types};
 use crate::prover::{Prover, Z3Prover};
 use crate::schedule::schedule;
-use crate::synth::{Find, Refutation, Verdict, templates};
+use crate::synth::{Find, Refutation, Template, Verdict, templates};
 use crate::tensor::ValueType;
 
 /// A planned kernel: every stage's result. What is proved of it is proved of these values together, so
@@ -78,6 +78,32 @@ pub fn plan(request: &Request) -> Result<Planned> {
 
 /// [`plan`] with a prover of the caller's choice.
 pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
+    let asked = request.union == Some(Union::Merge);
+    let first = match request.union {
+        None | Some(Union::Merge) => plan_by(request, Union::Distribute, prover),
+        Some(union) => return plan_by(request, union, prover),
+    };
+    let is = |what: fn(&Planned) -> bool| first.as_ref().is_ok_and(what);
+    if is(Planned::merges_terms) || !(asked || is(Planned::assembles_by_passes)) {
+        return first;
+    }
+    match plan_by(request, Union::Merge, prover) {
+        Ok(merged) if asked && merged.walks_at_once() => Ok(merged),
+        Ok(merged) if merged.walks_at_once() && merged.appends() => Ok(merged),
+        other if asked => {
+            first.and(other)?;
+            let program = request.program()?;
+            Err(Diagnostic::new(Code::Space, "there is nothing to merge in this statement")
+                .note("points count where one of at least two operands is stored, and only there")
+                .within("<expression>", &program.text)
+                .help("leave `--union merge` out"))
+        }
+        _ => first,
+    }
+}
+
+/// The plan that visits the points of sums in one way.
+fn plan_by(request: &Request, union: Union, prover: &mut dyn Prover) -> Result<Planned> {
     let program = request.program()?;
     let output = program.output()?.tensor.clone();
     let several = program.assignments()?.len() > 1;
@@ -85,7 +111,7 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
     refuse_unknown(request, &program)?;
     refuse_sequence(request, &program, &found)?;
     let Layouts { composed, result } = found;
-    let wanted = Wanted { assembles: result.is_some(), ..request.wanted(&program)? };
+    let wanted = Wanted { union, assembles: result.is_some(), ..request.wanted(&program)? };
     let spaces = compose_by(&program, &composed, &wanted)?;
     let templates = templates()?;
     // Also when there is nothing to force it on: it is a slip.
@@ -110,9 +136,18 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
             }
             continue;
         }
-        let schedule = schedule(&space, &own)?;
-        let statement = Statement::new(space, schedule, &templates, &request.sizes, prover);
-        let mut statement = statement.map_err(|e| reproducible(e, request))?;
+        let statement = match space.merges && own.is_empty() {
+            false => statement(request, space, &own, &templates, prover),
+            true => {
+                let orders = orders_of_walks(&space).into_iter();
+                let mut all =
+                    orders.map(|own| statement(request, space.clone(), &own, &templates, prover));
+                let first =
+                    all.next().unwrap_or_else(|| Err(Diagnostic::defect("nothing is walked")));
+                first.or_else(|e| all.find_map(Result::ok).ok_or(e))
+            }
+        };
+        let mut statement = statement.map_err(|e| e.within("<expression>", &program.text))?;
         for find in 0..statement.finds().len() {
             if let Some(template) = forced(request, &statement.finds()[find])? {
                 let proved = statement.choose(find, &template);
@@ -156,12 +191,9 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
         None if request.sparse_result => sparse_result(request, &output, last(&statements))?,
         result => result,
     };
-    if result.is_none() && request.union == Some(Union::Merge) {
-        return Err(super::assemble::no_merge(&program, "its result is dense"));
-    }
     if let Some(result) = result {
         let last = last(&statements);
-        let how = super::assemble::assembled(request, &program, last, &result, prover)?;
+        let how = super::assemble::assembled(request, last, &result, prover)?;
         layouts.insert(output.clone(), result);
         assembled = Some(Rc::new(how));
     }
@@ -180,6 +212,19 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
         wanted,
         index_width: request.index_width,
     })
+}
+
+/// A space in the order that is asked for, with the cheapest plan for each of its finds.
+fn statement(
+    request: &Request,
+    space: Space,
+    own: &[Name],
+    templates: &[Rc<Template>],
+    prover: &mut dyn Prover,
+) -> Result<Statement> {
+    let schedule = schedule(&space, own)?;
+    let statement = Statement::new(space, schedule, templates, &request.sizes, prover);
+    statement.map_err(|e| reproducible(e, request))
 }
 
 /// The pieces of the last of several statements, which writes the output.
@@ -309,6 +354,29 @@ impl Planned {
     /// How the result is made, if its structure is not known before.
     pub fn assembled(&self) -> Option<&Assembled> {
         self.assembled.as_deref()
+    }
+
+    /// Whether the result is assembled from terms that are walked at once.
+    fn merges_terms(&self) -> bool {
+        self.assembled().is_some_and(|how| how.assembling.gather == Gather::Merge)
+    }
+
+    /// Whether the result is assembled from several passes, of which each looks others up.
+    fn assembles_by_passes(&self) -> bool {
+        let last = last(&self.statements);
+        let looks_up = |s: &Statement| !s.lookups.is_empty();
+        self.assembled().is_some() && last.len() > 1 && last.iter().any(looks_up)
+    }
+
+    /// Whether entries of the result come one by one, in their order.
+    fn appends(&self) -> bool {
+        let gather = self.assembled().map(|how| &how.assembling.gather);
+        matches!(gather, Some(Gather::Nothing | Gather::Element))
+    }
+
+    /// Whether operands are walked at once.
+    fn walks_at_once(&self) -> bool {
+        self.statements.iter().any(|s| s.merged.is_some())
     }
 
     /// The types of the tensors.

@@ -112,6 +112,10 @@ fn descend(block: &Block, around: &mut Vec<Name>, out: &mut Vec<Candidate>) {
             around.push(s.var.clone());
             descend(&s.found, around, out);
         }
+        Some(Node::Merge(m)) => {
+            around.extend(m.key.iter().cloned());
+            descend(&m.body, around, out);
+        }
         Some(Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body)) => {
             descend(body, around, out);
         }
@@ -197,6 +201,10 @@ fn wrap(loops: &mut Loops, block: &mut Block, around: &mut Vec<Name>, how: &Asse
                     around.push(s.var.clone());
                 }
                 wrap(loops, &mut s.found, around, how);
+            }
+            Node::Merge(m) => {
+                around.extend(m.key.iter().cloned());
+                wrap(loops, &mut m.body, around, how);
             }
             Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body) => {
                 wrap(loops, body, around, how);

@@ -4,13 +4,14 @@ use std::rc::Rc;
 
 use super::assemble::{self, Assembling};
 use super::join;
+use super::merged::Merged;
 use super::parts;
 use super::sequence::{Sequence, steps};
 use super::statement::Statement;
 use super::temporaries::begin;
 use super::tree::{
-    Among, Block, Find, Lookup, Loop, Loops, Node, Place, Search, SearchId, Skip, Take, Term,
-    Threads, Update,
+    Among, Block, Find, Lookup, Loop, Loops, Merge, Node, Place, Search, SearchId, Skip, Take,
+    Term, Threads, Update,
 };
 use crate::formula::{Constraint, Formula, Name};
 use crate::iterspace::{Elsewhere, Operand, Source};
@@ -132,6 +133,11 @@ impl<'a> Builder<'a> {
             out.extend(self.leaf(levels));
             return out;
         };
+        if let Some(merged) = s.merged.as_ref().filter(|m| m.depth == d && levels.lookup.is_none())
+        {
+            out.extend(self.merge(levels, merged));
+            return out;
+        }
         let parallel = s.parallel.filter(|p| p.level == d && levels.lookup.is_none());
         let is_ours = |plan: &Plan| parallel.is_none() || plan.is_shared();
         out.extend(self.states_before(levels, d, is_ours));
@@ -186,6 +192,48 @@ impl<'a> Builder<'a> {
         out
     }
 
+    /// The levels that walks stand for.
+    fn merge(&mut self, levels: Levels<'a>, merged: &'a Merged) -> Block {
+        let inner = &levels.nest.levels[merged.depth..];
+        let mut out = self.states_before(levels, merged.depth, |_| true);
+        let walks = merged.walks.iter().map(|walk| {
+            let own = &walk.nest.levels[merged.depth..];
+            let o = &self.statement.space.operands[walk.operand];
+            let place = Place { array: o.value_array.clone(), index: walk.value_index.clone() };
+            let name = self.lookup_name(walk.operand);
+            let take = Node::Take(Box::new(Take { name, place, sums: false }));
+            let within = |body: Block, level: &Level| {
+                let var = level.var.clone();
+                match &level.bind {
+                    Bind::Let(value) => {
+                        let own = Node::Let { var, value: value.clone() };
+                        std::iter::once(own).chain(body).collect()
+                    }
+                    Bind::Loop(range) => vec![Node::For(Box::new(Loop {
+                        var,
+                        range: range.clone(),
+                        parallel: None,
+                        setup: Vec::new(),
+                        skip: None,
+                        body,
+                    }))],
+                }
+            };
+            self.looked_up(walk.operand, own.iter().rev().fold(vec![take], within))
+        });
+        let walks = walks.collect();
+        let mut body = Vec::new();
+        // What is kept for some of the indices begins with each choice of them.
+        for d in merged.depth + 1..levels.nest.levels.len() {
+            body.extend(self.states_before(levels, d, |_| true));
+            body.extend(self.lookups(d));
+        }
+        body.extend(self.level(levels, levels.nest.levels.len()));
+        let key = inner.iter().map(|level| level.var.clone()).collect();
+        out.push(Node::Merge(Box::new(Merge { key, walks, body })));
+        out
+    }
+
     /// The lookups that need just the levels before `d`.
     fn lookups(&mut self, d: usize) -> Block {
         let s = self.statement;
@@ -219,12 +267,17 @@ impl<'a> Builder<'a> {
                     _ => body.push(Node::Piece(inner)),
                 }
             }
-            let asked = s.space.asks(looked.operand);
-            let read = s.space.reads(looked.operand);
-            let fill = s.space.operands[looked.operand].fill;
-            out.push(Node::Lookup(Box::new(Lookup { name, fill, read, asked, body })));
+            let looked_up = self.looked_up(looked.operand, body);
+            out.push(Node::Lookup(Box::new(looked_up)));
         }
         out
+    }
+
+    fn looked_up(&self, operand: usize, body: Block) -> Lookup {
+        let space = &self.statement.space;
+        let (read, asked) = (space.reads(operand), space.asks(operand));
+        let fill = space.operands[operand].fill;
+        Lookup { name: self.lookup_name(operand), fill, read, asked, body }
     }
 
     /// A name that no index has, which may have any.

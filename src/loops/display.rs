@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::outline::Outline;
-use super::tree::{Among, Assemble, Block, Gather, Loops, Node, Place, Term, Threads};
+use super::tree::{Among, Assemble, Block, Gather, Lookup, Loops, Node, Place, Term, Threads};
 use crate::formula::{Arith, Name, conjunction};
 use crate::operators::Tree;
 use crate::program::update_prefix;
@@ -68,14 +68,17 @@ impl Outline {
                     self.block(&s.found, depth + 1, f)?;
                 }
                 Node::Lookup(l) => {
-                    let (whether, too) = match (l.read, l.asked) {
-                        (false, _) => ("whether ", ""),
-                        (true, true) => ("", " and whether"),
-                        (true, false) => ("", ""),
-                    };
-                    let name: Tree<Name> = Tree::Number(l.fill);
-                    writeln!(f, "{pad}lookup {whether}{} else {name}{too}", l.name)?;
+                    writeln!(f, "{pad}lookup {l}")?;
                     self.block(&l.body, depth + 1, f)?;
+                }
+                Node::Merge(m) => {
+                    let key: Vec<&str> = m.key.iter().map(|index| &**index).collect();
+                    writeln!(f, "{pad}merge {}", key.join(", "))?;
+                    for walk in &m.walks {
+                        writeln!(f, "{pad}  walk {walk}")?;
+                        self.block(&walk.body, depth + 2, f)?;
+                    }
+                    self.block(&m.body, depth + 1, f)?;
                 }
                 Node::Take(take) => {
                     let how = if take.sums { "add" } else { "take" };
@@ -114,6 +117,19 @@ impl fmt::Display for Term {
             Term::Element(place) => place.fmt(f),
             Term::Found(name) | Term::Index(name) => f.write_str(name),
         }
+    }
+}
+
+/// `found_A else 0.0 and whether`
+impl fmt::Display for Lookup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whether, too) = match (self.read, self.asked) {
+            (false, _) => ("whether ", ""),
+            (true, true) => ("", " and whether"),
+            (true, false) => ("", ""),
+        };
+        let fill: Tree<Name> = Tree::Number(self.fill);
+        write!(f, "{whether}{} else {fill}{too}", self.name)
     }
 }
 

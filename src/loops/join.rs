@@ -7,8 +7,8 @@ use rustc_hash::FxHashSet;
 
 use super::statement::Statement;
 use super::tree::{
-    Among, Assemble, Block, Lookup, Loop, Loops, Node, Place, Search, Skip, Take, Term, Threads,
-    Update, binds, updates,
+    Among, Assemble, Block, Lookup, Loop, Loops, Merge, Node, Place, Search, Skip, Take, Term,
+    Threads, Update, binds, updates,
 };
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
 use crate::scan::Range;
@@ -344,13 +344,20 @@ fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) ->
                     Term::Index(index) => Term::Index(name(index)),
                 }),
             })),
-            Node::Lookup(l) => Node::Lookup(Box::new(Lookup {
-                name: name(&l.name),
-                fill: l.fill,
-                read: l.read,
-                asked: l.asked,
-                body: renamed_block(loops, &l.body, renaming),
-            })),
+            Node::Lookup(l) => {
+                let body = renamed_block(loops, &l.body, renaming);
+                Node::Lookup(Box::new(Lookup { name: name(&l.name), body, ..(**l).clone() }))
+            }
+            Node::Merge(m) => {
+                let mut walks = m.walks.clone();
+                for walk in &mut walks {
+                    walk.name = name(&walk.name);
+                    walk.body = renamed_block(loops, &walk.body, renaming);
+                }
+                let key = m.key.iter().map(name).collect();
+                let body = renamed_block(loops, &m.body, renaming);
+                Node::Merge(Box::new(Merge { key, walks, body }))
+            }
             Node::Take(take) => Node::Take(Box::new(Take {
                 name: name(&take.name),
                 place: place(&take.place),

@@ -15,12 +15,15 @@
 //!         | 'search' v ('in' range | '=' e) ['where' tests] ':' plan block
 //!         | 'lookup' (l ['and whether'] | 'whether' l) 'else' fill block   what an operand stores here
 //!         | ('take' | 'add') l 'from' a[e, …]              found by that lookup
+//!         | 'merge' v (',' v)* walk* block                 for every choice of these that a walk comes to
 //!         | 'when' region block                            by what lookups have found
 //!         | a[e, …] op '=' value                           combined by that operator
 //!         | 'piece' block
 //!         | 'assemble' a[(e | '_'), …] [how] block
 //!                                                          what is written inside is appended after it
 //!         | 'begin' a[e, …] '=' value                      a temporary, all its elements set
+//! walk   := 'walk' (l ['and whether'] | 'whether' l) 'else' fill block
+//!                                                          a loop over what an operand stores, in order
 //! how    := 'through' ('one element' | workspace ['in any order']) | 'by merging' ['on threads in parts']
 //! range  := end..end                                       the upper end exclusive
 //! value  := a tree of operators over elements a[e, …], lookups, indices and numbers
@@ -49,6 +52,7 @@ mod assembled;
 mod build;
 mod display;
 mod join;
+mod merged;
 mod outline;
 mod parse;
 mod parts;
@@ -62,13 +66,14 @@ mod walkers;
 pub use assemble::{Assembling, assembling};
 pub use assembled::Assembled;
 pub use build::{build, joined};
+pub use merged::{Merged, Walk, orders_of_walks};
 pub use outline::{Outline, Sought};
 pub use parts::chunks_of;
 pub use sequence::{Sequence, Temporary};
 pub use sharing::sharing;
 pub use statement::{Looked, Parallelism, Statement};
 pub use tree::{
-    Among, Assemble, Begin, Block, Find, Gather, Lookup, Loop, Loops, Node, Place, Search,
+    Among, Assemble, Begin, Block, Find, Gather, Lookup, Loop, Loops, Merge, Node, Place, Search,
     SearchId, Skip, Take, Term, Threads, Update, begun, updates,
 };
-pub use walkers::{Walker, walkers};
+pub use walkers::{Walked, Walker, walkers};

@@ -2,8 +2,8 @@
 
 use super::outline::{Outline, Sought};
 use super::tree::{
-    Among, Assemble, Begin, Block, Gather, Lookup, Loop, Node, Place, Search, SearchId, Skip, Take,
-    Term, Threads, Update,
+    Among, Assemble, Begin, Block, Gather, Lookup, Loop, Merge, Node, Place, Search, SearchId,
+    Skip, Take, Term, Threads, Update,
 };
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::split::split;
@@ -102,19 +102,21 @@ impl<'a> Reader<'a> {
             return Ok(Some(Node::If { tests, restrictions, body: self.block(depth + 1)? }));
         }
         if let Some(rest) = line.strip_prefix("lookup ") {
-            let (name, read, asked) =
-                match (rest.strip_prefix("whether "), rest.strip_suffix(" and whether")) {
-                    (Some(name), _) => (name, false, true),
-                    (None, Some(name)) => (name, true, true),
-                    (None, None) => (rest, true, false),
-                };
-            let Some((name, fill)) = name.split_once(" else ") else { return Ok(None) };
-            let number = Tree::parse(fill, Operators::shipped()?, &|_| None::<Name>);
-            let Some(Tree::Number(fill)) = number else { return Ok(None) };
-            let name = Name::from(name);
-            self.names.push(name.clone());
+            let lookup = self.lookup(rest, depth)?;
+            return Ok(lookup.map(|lookup| Node::Lookup(Box::new(lookup))));
+        }
+        if let Some(rest) = line.strip_prefix("merge ") {
+            let key = rest.split(", ").map(Name::from).collect();
+            let mut walks = Vec::new();
+            while let Some(line) = self.peek(depth + 1)
+                && let Some(rest) = line.strip_prefix("walk ")
+            {
+                self.at += 1;
+                let Some(walk) = self.lookup(rest, depth + 1)? else { return Ok(None) };
+                walks.push(walk);
+            }
             let body = self.block(depth + 1)?;
-            return Ok(Some(Node::Lookup(Box::new(Lookup { name, fill, read, asked, body }))));
+            return Ok(Some(Node::Merge(Box::new(Merge { key, walks, body }))));
         }
         if let Some(rest) = line.strip_prefix("when ") {
             let Some(region) = Region::parse(rest, &|name| Some(Name::from(name))) else {
@@ -136,6 +138,23 @@ impl<'a> Reader<'a> {
             Some(node) => Ok(Some(node)),
             None => self.update(line),
         }
+    }
+
+    /// `found else 0.0 and whether`
+    fn lookup(&mut self, rest: &str, depth: usize) -> Result<Option<Lookup>> {
+        let (name, read, asked) =
+            match (rest.strip_prefix("whether "), rest.strip_suffix(" and whether")) {
+                (Some(name), _) => (name, false, true),
+                (None, Some(name)) => (name, true, true),
+                (None, None) => (rest, true, false),
+            };
+        let Some((name, fill)) = name.split_once(" else ") else { return Ok(None) };
+        let number = Tree::parse(fill, Operators::shipped()?, &|_| None::<Name>);
+        let Some(Tree::Number(fill)) = number else { return Ok(None) };
+        let name = Name::from(name);
+        self.names.push(name.clone());
+        let body = self.block(depth + 1)?;
+        Ok(Some(Lookup { name, fill, read, asked, body }))
     }
 
     /// `a[e] += -2.5 * b[e] * c[] + found`, or `:=`

@@ -3,6 +3,9 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use indexmap::IndexMap;
+
+use super::merged::{Merged, Walk, merged};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Constraint, Formula, Name};
 use crate::iterspace::{LoopKind, Space, loop_kind};
@@ -26,6 +29,8 @@ pub struct Statement {
     pub(crate) chosen: Vec<Proved<Plan>>,
     /// What is looked up, in the order of depth.
     pub(crate) lookups: Vec<Looked>,
+    /// The operands that are walked at once.
+    pub(crate) merged: Option<Merged>,
     /// Guards that skip tiles without a match.
     pub(super) tile_guards: Vec<TileGuard>,
     pub(crate) parallel: Option<Parallelism>,
@@ -68,7 +73,8 @@ impl Statement {
     /// Scans `space`, tries `templates` on its finds, and takes the cheapest for each.
     ///
     /// # Errors
-    /// If the space has no scan in this order, or nothing finds one of its positions.
+    /// If the space has no scan in this order, nothing finds one of its positions, or its operands cannot be
+    /// walked at once, though they should be.
     pub fn new(
         space: Space,
         schedule: Schedule,
@@ -83,8 +89,13 @@ impl Statement {
         };
         let mut chosen = finds.iter().map(|f| best(f, &nest)).collect::<Result<Vec<_>>>()?;
         let tile_guards = tile_guards(&space, &nest, &finds);
+        let merged = match space.merges && !nest.is_nothing() {
+            true => Some(merged(&space, &nest, prover)?),
+            false => None,
+        };
+        let walks = |operand: usize| merged.as_ref().is_some_and(|m| m.walks(operand));
         let mut lookups = Vec::new();
-        for &operand in space.lookups.iter().filter(|_| !nest.is_nothing()) {
+        for &operand in space.lookups.iter().filter(|&&k| !nest.is_nothing() && !walks(k)) {
             let o = &space.operands[operand];
             let mut depth = 0;
             let mut needs = |n: &Name| depth = depth.max(nest.level_of(n).map_or(0, |at| at + 1));
@@ -110,7 +121,17 @@ impl Statement {
             lookups.push(Looked { operand, depth, pieces });
         }
         let parallel = None;
-        Ok(Statement { space, schedule, nest, finds, chosen, lookups, tile_guards, parallel })
+        Ok(Statement {
+            space,
+            schedule,
+            nest,
+            finds,
+            chosen,
+            lookups,
+            merged,
+            tile_guards,
+            parallel,
+        })
     }
 
     /// The statement of a space without points: it visits nothing.
@@ -122,9 +143,26 @@ impl Statement {
             finds: Vec::new(),
             chosen: Vec::new(),
             lookups: Vec::new(),
+            merged: None,
             tile_guards: Vec::new(),
             parallel: None,
         }
+    }
+
+    /// How often each level is expected to be visited, each time that the levels around it are. Walks at once
+    /// are one level, of the first index that they come to.
+    pub fn trips(&self, sizes: &Sizes) -> IndexMap<Name, f64> {
+        let mut trips = sizes.trips(&self.nest);
+        if let Some(merged) = &self.merged {
+            trips.truncate(merged.depth);
+            let own = |walk: &Walk| -> f64 {
+                let inside = sizes.trips(&walk.nest).into_iter().skip(merged.depth);
+                inside.map(|(_, trip)| trip).product()
+            };
+            let first = self.nest.levels[merged.depth].var.clone();
+            trips.insert(first, merged.walks.iter().map(own).sum());
+        }
+        trips
     }
 
     /// The nest that a find is a level of: that of the statement, or of a lookup with the levels around it.
@@ -134,9 +172,13 @@ impl Statement {
         own.next().map_or(&self.nest, |piece| &piece.nest)
     }
 
-    /// The nest, and those of its lookups, each with the levels around it.
+    /// The nest, and those of its walks and lookups, each with the levels around it.
     pub fn nests(&self) -> String {
         let mut out = self.nest.to_string();
+        for walk in self.merged.iter().flat_map(|m| &m.walks) {
+            let label = &self.space.operands[walk.operand].label;
+            out.push_str(&format!("\nwalk of {label}:\n{}", walk.nest));
+        }
         for looked in &self.lookups {
             let label = &self.space.operands[looked.operand].label;
             for piece in &looked.pieces {
@@ -150,6 +192,11 @@ impl Statement {
     pub(super) fn own_finds(&self) -> Range<usize> {
         let pieces = self.lookups.iter().flat_map(|l| &l.pieces);
         0..pieces.map(|piece| piece.finds.start).min().unwrap_or(self.finds.len())
+    }
+
+    /// The operands that are walked at once, if that is how its points are visited.
+    pub fn merged(&self) -> Option<&Merged> {
+        self.merged.as_ref()
     }
 
     /// Whether something is looked up of which the value does not matter.
@@ -180,6 +227,16 @@ impl Statement {
         let Some(level) = self.nest.levels.iter().position(|l| l.is_loop()) else { return Ok(()) };
         if self.nest.levels[level].is_find() {
             return Ok(());
+        }
+        if self.merged.as_ref().is_some_and(|merged| level >= merged.depth) {
+            let var = &self.nest.levels[level].var;
+            return Err(Diagnostic::new(
+                Code::Dependence,
+                format!(
+                    "`{var}` is what operands are walked at once by: threads cannot share that"
+                ),
+            )
+            .help("run it on one thread, or leave `--union merge` out"));
         }
         let private = match self.loop_kind(level, prover) {
             LoopKind::Parallel => false,

@@ -60,8 +60,10 @@ pub enum Node {
     Search(Box<Search>),
     /// What an operand stores at this point, if anything.
     Lookup(Box<Lookup>),
-    /// Found by the lookup of that name.
+    /// Found by the lookup or walk of that name.
     Take(Box<Take>),
+    /// Operands are walked at once.
+    Merge(Box<Merge>),
     /// Where these lookups have found something.
     When {
         region: Region<Name>,
@@ -165,6 +167,16 @@ pub struct Lookup {
     pub read: bool,
     /// Something asks whether anything was found.
     pub asked: bool,
+    pub body: Block,
+}
+
+/// What happens for every choice of some indices that one of several walks comes to, in their order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Merge {
+    /// The indices, most significant first.
+    pub key: Vec<Name>,
+    /// Each a loop over what an operand stores, after what it computes before that. The indices rise in it.
+    pub walks: Vec<Lookup>,
     pub body: Block,
 }
 
@@ -287,6 +299,7 @@ impl Node {
             Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body) => vec![body],
             Node::Search(s) => vec![&s.found],
             Node::Lookup(l) => vec![&l.body],
+            Node::Merge(m) => m.walks.iter().map(|walk| &walk.body).chain([&m.body]).collect(),
             Node::Assemble(a) => vec![&a.body],
         }
     }
@@ -302,6 +315,10 @@ impl Node {
             Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body) => vec![body],
             Node::Search(s) => vec![&mut s.found],
             Node::Lookup(l) => vec![&mut l.body],
+            Node::Merge(m) => {
+                let walks = m.walks.iter_mut().map(|walk| &mut walk.body);
+                walks.chain([&mut m.body]).collect()
+            }
             Node::Assemble(a) => vec![&mut a.body],
         }
     }
@@ -340,6 +357,9 @@ pub fn binds(block: &Block) -> FxHashSet<Name> {
             Node::For(l) => out.extend([l.var.clone()]),
             Node::Search(s) => out.extend([s.var.clone()]),
             Node::Lookup(l) => out.extend([l.name.clone()]),
+            Node::Merge(m) => {
+                out.extend(m.key.iter().chain(m.walks.iter().map(|walk| &walk.name)).cloned());
+            }
             _ => {}
         }
         node.blocks().into_iter().for_each(|b| out.extend(binds(b)));
@@ -413,6 +433,15 @@ impl Loops {
                 Node::Lookup(l) => {
                     bound.push(l.name.clone());
                     self.check(&l.body, bound, states)?;
+                }
+                Node::Merge(m) => {
+                    for walk in &m.walks {
+                        bound.push(walk.name.clone());
+                        self.check(&walk.body, bound, states)?;
+                    }
+                    bound.extend(m.key.iter().cloned());
+                    self.check(&m.body, bound, states)?;
+                    bound.truncate(bound.len() - m.key.len() - m.walks.len());
                 }
                 Node::Take(take) => {
                     place_known(bound, &take.place)?;

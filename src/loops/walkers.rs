@@ -1,16 +1,22 @@
-//! Blocks that can be merged: each walks one range, and updates one element at every position.
+//! Blocks that can be merged: each walks one range, and updates or takes one element at every position.
 
-use super::tree::{Block, Loop, Node, Update};
+use super::tree::{Block, Loop, Node, Take, Update};
 use crate::formula::{Affine, Name};
 
-/// One of several operands of a merge.
+/// A range that is walked.
 #[derive(Clone, Debug)]
-pub struct Walker<'a> {
+pub struct Walked<'a> {
     /// What is computed before the walk.
     pub before: Vec<(&'a Name, &'a Affine)>,
     pub walk: &'a Loop,
     /// What is computed at each position.
     pub within: Vec<(&'a Name, &'a Affine)>,
+}
+
+/// One of several terms of a merge.
+#[derive(Clone, Debug)]
+pub struct Walker<'a> {
+    pub walked: Walked<'a>,
     pub update: &'a Update,
 }
 
@@ -35,12 +41,28 @@ fn pieces<'a>(block: &'a [Node], out: &mut Vec<Walker<'a>>) -> Option<()> {
 }
 
 fn walker(block: &Block) -> Option<Walker<'_>> {
-    let (last, before) = block.split_last()?;
-    let Node::For(walk) = last else { return None };
-    let plain = walk.parallel.is_none() && walk.skip.is_none() && walk.setup.is_empty();
-    let (update, within) = walk.body.split_last().filter(|_| plain)?;
-    let Node::Update(update) = update else { return None };
-    Some(Walker { before: lets(before)?, walk, within: lets(within)?, update })
+    let (walked, last) = Walked::of(block)?;
+    let Node::Update(update) = last else { return None };
+    Some(Walker { walked, update })
+}
+
+impl<'a> Walked<'a> {
+    /// How a block walks a range, and what it does at each position.
+    fn of(block: &'a Block) -> Option<(Walked<'a>, &'a Node)> {
+        let (last, before) = block.split_last()?;
+        let Node::For(walk) = last else { return None };
+        let plain = walk.parallel.is_none() && walk.skip.is_none() && walk.setup.is_empty();
+        let (last, within) = walk.body.split_last().filter(|_| plain)?;
+        Some((Walked { before: lets(before)?, walk, within: lets(within)? }, last))
+    }
+
+    /// The walk of an operand, and what it takes.
+    pub fn taking(block: &'a Block) -> Option<(Walked<'a>, &'a Take)> {
+        match Walked::of(block)? {
+            (walked, Node::Take(take)) => Some((walked, take)),
+            _ => None,
+        }
+    }
 }
 
 fn lets(nodes: &[Node]) -> Option<Vec<(&Name, &Affine)>> {

@@ -48,11 +48,11 @@ impl Realiser<'_, '_> {
         chunk: &Chunk,
         out: &mut Block,
     ) -> Result<At> {
-        let all = self.body.variable(&format!("{}_all", w.walk.var), Type::Unsigned);
+        let all = self.body.variable(&format!("{}_all", w.walked.walk.var), Type::Unsigned);
         out.push(Stmt::Let { var: all, mutable: false, value: hi });
         let position = self.first_at(w, (lo.clone(), all), chunk, chunk.start, out)?;
         let last = self.first_at(w, (lo, all), chunk, chunk.end, out)?;
-        let end = self.body.variable(&format!("{}_end", w.walk.var), Type::Unsigned);
+        let end = self.body.variable(&format!("{}_end", w.walked.walk.var), Type::Unsigned);
         let value = Expr::binary(BinaryOp::Min, Expr::Var(last), Expr::Var(all));
         out.push(Stmt::Let { var: end, mutable: false, value });
         Ok(At { position, end })
@@ -67,7 +67,7 @@ impl Realiser<'_, '_> {
         bound: VarId,
         out: &mut Block,
     ) -> Result<VarId> {
-        let name = &w.walk.var;
+        let name = &w.walked.walk.var;
         let position = self.body.variable(name, Type::Unsigned);
         let hi = self.body.variable(&format!("{name}_hi"), Type::Unsigned);
         out.push(Stmt::Let { var: position, mutable: true, value: lo });

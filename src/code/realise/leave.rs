@@ -16,21 +16,21 @@
 use super::super::ir::{BinaryOp, Expr, Stmt};
 use super::Realiser;
 use crate::formula::Name;
-use crate::loops::{Block, Loop, Node, SearchId, updates};
+use crate::loops::{Block, Node, SearchId, updates};
 use crate::operators::{CaseKind, SpecialResult};
 use crate::tensor::ValueType;
 
 impl Realiser<'_, '_> {
     /// What the body of a loop ends with, if that may end the loop.
-    pub(super) fn early_exit(&self, l: &Loop) -> Option<Stmt> {
+    pub(super) fn early_exit(&self, body: &Block) -> Option<Stmt> {
         // What decides the element decides it whatever is counted.
-        let mut all = updates(&l.body);
+        let mut all = updates(body);
         all.retain(|u| !self.loops.counters.contains(&u.target.array));
         let first = all.first()?;
         let alike = all.iter().all(|u| u.target == first.target && u.op == first.op);
         let (_, var) = self.sums.iter().find(|(place, _)| *place == first.target)?;
         let ty = self.element_type(&first.target);
-        if !alike || !self.pays(&l.body, ty) || !self.ends_states(&l.body) {
+        if !alike || !self.pays(body, ty) || !self.ends_states(body) {
             return None;
         }
         let op = first.op.as_ref()?;

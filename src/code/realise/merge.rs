@@ -25,7 +25,7 @@ use super::super::ir::{Assign, BinaryOp, Block, Expr, Stmt, Type, VarId};
 use super::Realiser;
 use super::result::Assembly;
 use crate::diagnostic::Result;
-use crate::loops::Walker;
+use crate::loops::{Walked, Walker};
 use crate::operators::Operator;
 use crate::tensor::ValueType;
 
@@ -62,11 +62,11 @@ pub(super) struct At {
 }
 
 impl At {
-    fn goes_on(&self) -> Expr {
+    pub(super) fn goes_on(&self) -> Expr {
         Expr::binary(BinaryOp::Lt, Expr::Var(self.position), Expr::Var(self.end))
     }
 
-    fn advance(&self, by: Expr) -> Stmt {
+    pub(super) fn advance(&self, by: Expr) -> Stmt {
         Stmt::Assign { var: self.position, op: Assign::Add, value: by }
     }
 }
@@ -81,20 +81,11 @@ impl Realiser<'_, '_> {
     ) -> Result<()> {
         let mut ats = Vec::new();
         for w in &merge.walkers {
-            for (var, value) in &w.before {
-                let (var, value) = self.bind_let(var, value);
-                out.push(Stmt::Let { var, mutable: false, value });
-            }
-            let (lo, hi) = self.range(&w.walk.range, false);
-            if let Some(chunk) = chunk {
-                ats.push(self.within_chunk(w, (lo, hi), chunk, out)?);
-                continue;
-            }
-            let position = self.body.variable(&w.walk.var, Type::Unsigned);
-            let end = self.body.variable(&format!("{}_end", w.walk.var), Type::Unsigned);
-            out.push(Stmt::Let { var: position, mutable: true, value: lo });
-            out.push(Stmt::Let { var: end, mutable: false, value: hi });
-            ats.push(At { position, end });
+            let (lo, hi) = self.ends_of(&w.walked, out);
+            ats.push(match chunk {
+                Some(chunk) => self.within_chunk(w, (lo, hi), chunk, out)?,
+                None => self.at_begin(&w.walked, (lo, hi), out),
+            });
         }
         match (merge.walkers.as_slice(), merge.rest.as_slice(), <[At; 2]>::try_from(ats)) {
             ([a, b], [d], Ok(ats)) => self.two(merge, *d, [a, b], &ats, out),
@@ -103,14 +94,31 @@ impl Realiser<'_, '_> {
         }
     }
 
-    /// What is computed at the position of a walker: the coordinates, and the value. What is known there
-    /// is known until `leave`.
-    pub(super) fn here_at(
+    /// What is computed before a walk, and its ends.
+    pub(super) fn ends_of(&mut self, w: &Walked<'_>, out: &mut Block) -> (Expr, Expr) {
+        for (var, value) in &w.before {
+            let (var, value) = self.bind_let(var, value);
+            out.push(Stmt::Let { var, mutable: false, value });
+        }
+        self.range(&w.walk.range, false)
+    }
+
+    /// Variables for a walk from `lo` to `hi`.
+    pub(super) fn at_begin(
         &mut self,
-        w: &Walker<'_>,
-        at: &At,
+        w: &Walked<'_>,
+        (lo, hi): (Expr, Expr),
         out: &mut Block,
-    ) -> Result<(Vec<Expr>, Expr)> {
+    ) -> At {
+        let position = self.body.variable(&w.walk.var, Type::Unsigned);
+        let end = self.body.variable(&format!("{}_end", w.walk.var), Type::Unsigned);
+        out.push(Stmt::Let { var: position, mutable: true, value: lo });
+        out.push(Stmt::Let { var: end, mutable: false, value: hi });
+        At { position, end }
+    }
+
+    /// What is computed at the position of a walk, and known there.
+    pub(super) fn within_walk(&mut self, w: &Walked<'_>, at: &At, out: &mut Block) {
         self.env.insert(w.walk.var.clone(), at.position);
         let facts = self.range_facts(&w.walk.range, at.position);
         self.enter(&facts);
@@ -118,6 +126,16 @@ impl Realiser<'_, '_> {
             let (var, value) = self.bind_let(var, value);
             out.push(Stmt::Let { var, mutable: false, value });
         }
+    }
+
+    /// What is computed at the position of a walker: the coordinates, and the value.
+    pub(super) fn here_at(
+        &mut self,
+        w: &Walker<'_>,
+        at: &At,
+        out: &mut Block,
+    ) -> Result<(Vec<Expr>, Expr)> {
+        self.within_walk(&w.walked, at, out);
         let coordinates = self.place_of(&w.update.target);
         Ok((coordinates, self.computed(&w.update.value)?))
     }
@@ -225,32 +243,12 @@ impl Realiser<'_, '_> {
         }
         let least: Vec<VarId> =
             rest.iter().map(|_| self.body.variable("least", Type::Unsigned)).collect();
-        if let [least] = least[..] {
-            let all = keys.iter().flatten().map(|var| Expr::Var(*var));
-            let min = |a, b| Expr::binary(BinaryOp::Min, a, b);
-            let value = all.reduce(min).unwrap_or(Expr::Unset);
-            body.push(Stmt::Let { var: least, mutable: false, value });
-        } else {
-            for (var, first) in least.iter().zip(&keys[0]) {
-                body.push(Stmt::Let { var: *var, mutable: true, value: Expr::Var(*first) });
-            }
-            for key in &keys[1..] {
-                let set = least.iter().zip(key).map(|(var, part)| Stmt::Assign {
-                    var: *var,
-                    op: Assign::Set,
-                    value: Expr::Var(*part),
-                });
-                let (condition, then) = (before(key, &least), set.collect());
-                body.push(Stmt::If { condition, then, otherwise: Vec::new() });
-            }
-        }
+        set_least(&least, &keys, &mut body);
         let total = self.body.variable("value", Type::Value(merge.ty));
         body.push(Stmt::Let { var: total, mutable: true, value: merge.begin.clone() });
         for ((here, at), key) in values.into_iter().zip(ats).zip(&keys) {
-            let same = key.iter().zip(&least);
-            let same = same.map(|(a, b)| Expr::binary(BinaryOp::Eq, Expr::Var(*a), Expr::Var(*b)));
             let taken = self.body.variable("taken", Type::Bool);
-            body.push(Stmt::Let { var: taken, mutable: false, value: Expr::and(same) });
+            body.push(Stmt::Let { var: taken, mutable: false, value: same(key, &least) });
             let value = Expr::Choose {
                 condition: Box::new(Expr::Var(taken)),
                 then: Box::new(self.combined(&merge.op, Expr::Var(total), Expr::Var(here))),
@@ -266,6 +264,35 @@ impl Realiser<'_, '_> {
         out.push(Stmt::While { condition, invariants: Vec::new(), body });
         Ok(())
     }
+}
+
+/// Sets variables to the least of some keys.
+pub(super) fn set_least(least: &[VarId], keys: &[Vec<VarId>], out: &mut Block) {
+    if let [least] = least {
+        let all = keys.iter().flatten().map(|var| Expr::Var(*var));
+        let min = |a, b| Expr::binary(BinaryOp::Min, a, b);
+        let value = all.reduce(min).unwrap_or(Expr::Unset);
+        out.push(Stmt::Let { var: *least, mutable: false, value });
+        return;
+    }
+    for (var, first) in least.iter().zip(&keys[0]) {
+        out.push(Stmt::Let { var: *var, mutable: keys.len() > 1, value: Expr::Var(*first) });
+    }
+    for key in &keys[1..] {
+        let set = least.iter().zip(key).map(|(var, part)| Stmt::Assign {
+            var: *var,
+            op: Assign::Set,
+            value: Expr::Var(*part),
+        });
+        let (condition, then) = (before(key, least), set.collect());
+        out.push(Stmt::If { condition, then, otherwise: Vec::new() });
+    }
+}
+
+/// Whether keys are the same.
+pub(super) fn same(a: &[VarId], b: &[VarId]) -> Expr {
+    let pairs = a.iter().zip(b);
+    Expr::and(pairs.map(|(a, b)| Expr::binary(BinaryOp::Eq, Expr::Var(*a), Expr::Var(*b))))
 }
 
 /// Whether `a` comes before `b`, lexicographically.

@@ -23,6 +23,7 @@ mod result;
 mod sizes;
 mod state;
 mod temporaries;
+mod together;
 mod values;
 
 pub use sizes::size;
@@ -132,6 +133,7 @@ pub fn realise(
         loaded: Vec::new(),
         sums: Vec::new(),
         lookups: FxHashMap::default(),
+        some_found: Vec::new(),
         hoisted: Vec::new(),
         fresh: Vec::new(),
         ranges: FxHashMap::default(),
@@ -157,8 +159,8 @@ pub fn realise(
 struct Found {
     fill: Value,
     value: Option<VarId>,
-    /// Whether anything was found, where it matters.
-    asked: Option<VarId>,
+    /// Whether anything was found.
+    is_there: Expr,
 }
 
 pub(super) struct Realiser<'a, 'p> {
@@ -174,6 +176,8 @@ pub(super) struct Realiser<'a, 'p> {
     sums: Vec<(Place, VarId)>,
     /// The variables of the lookups in sight.
     lookups: FxHashMap<Name, Found>,
+    /// Walks of which at least one has found something.
+    some_found: Vec<Name>,
     /// Elements that were loaded before a loop.
     hoisted: Vec<(Place, VarId)>,
     /// States that the block at hand has set up.

@@ -83,10 +83,16 @@ impl Realiser<'_, '_> {
             }
             Node::Lookup(l) => self.lookup(l, out)?,
             Node::Take(take) => self.take(take, out),
+            Node::Merge(m) => self.walk_at_once(m, out)?,
             Node::When { region, body } => {
-                let condition = self.region(region, itself);
-                let inner = self.block(body)?;
-                out.extend(guarded(vec![condition], inner));
+                let condition = match self.holds_anyway(region) {
+                    true => Expr::Bool(true),
+                    false => self.region(region, itself),
+                };
+                if condition != Expr::Bool(false) {
+                    let inner = self.block(body)?;
+                    out.extend(guarded(vec![condition], inner));
+                }
             }
             Node::Assemble(a) => self.assemble(a, out)?,
             Node::Update(u) if self.assembles(&u.target) => {
@@ -227,48 +233,9 @@ impl Realiser<'_, '_> {
     fn for_loop(&mut self, l: &Loop, chunk: Option<(VarId, VarId)>) -> Result<Block> {
         let mut out = Vec::new();
         let inside = updates(&l.body);
-        // What begins inside is not there before.
-        let begun: Vec<&Name> = begun(&l.body).into_iter().map(|b| &b.array).collect();
         let hoisted = self.hoisted.len();
-        for u in &inside {
-            for place in u.elements() {
-                let known = self.hoisted.iter().any(|(p, _)| p == place);
-                let known = known || begun.contains(&&place.array) || self.single(place).is_some();
-                if self.is_bound(place) && !known {
-                    let load = self.place(place);
-                    if !self.is_inside(&load) {
-                        continue;
-                    }
-                    let value = Expr::Load(load);
-                    let ty = self.element_type(place);
-                    let var = self.body.variable(&place.array, Type::Value(ty));
-                    out.push(Stmt::Let { var, mutable: false, value });
-                    self.hoisted.push((place.clone(), var));
-                }
-            }
-        }
-        let mut targets: Vec<Place> = Vec::new();
-        for u in &inside {
-            let new = !self.assembles(&u.target)
-                && !targets.contains(&u.target)
-                && !begun.contains(&&u.target.array)
-                && self.single(&u.target).is_none()
-                && !self.sums.iter().any(|(p, _)| *p == u.target);
-            if new && self.is_bound(&u.target) {
-                let element = self.place(&u.target);
-                if self.is_inside(&element) {
-                    targets.push(u.target.clone());
-                }
-            }
-        }
-        let adds =
-            |array: &Name| inside.iter().filter(|u| u.target.array == *array).all(|u| u.is_sum());
-        // An element that has two names would be written twice, each time without what the other combined;
-        // sums are added.
-        targets.retain(|target| {
-            let other = |u: &&Update| u.target.array == target.array && u.target != *target;
-            adds(&target.array) || !inside.iter().any(|u| other(&&**u))
-        });
+        self.load_before(&l.body, &mut out);
+        let targets = self.summed(&l.body);
         if let ([update], true) = (inside.as_slice(), self.gathers_one_element())
             && update.is_sum()
             && let Some(code) = self.unrolled(l, &update.target, chunk)?
@@ -289,19 +256,7 @@ impl Realiser<'_, '_> {
             self.hoisted.truncate(hoisted);
             return Ok(out);
         }
-        let before = self.sums.len();
-        for target in &targets {
-            let ty = self.element_type(target);
-            let name = if adds(&target.array) { "sum" } else { "combined" };
-            // A sum is added to the element; what is combined otherwise begins with it.
-            let value = match adds(&target.array) {
-                true => Expr::zero(ty),
-                false => Expr::Load(self.place(target)),
-            };
-            let sum = self.body.variable(name, Type::Value(ty));
-            out.push(Stmt::Let { var: sum, mutable: true, value });
-            self.sums.push((target.clone(), sum));
-        }
+        let before = self.begin_sums(&l.body, &targets, &mut out);
         let signed = self.may_be_negative(&l.range);
         let (lo, hi) = match chunk {
             Some((start, end)) => (Expr::Var(start), Expr::Var(end)),
@@ -320,13 +275,95 @@ impl Realiser<'_, '_> {
             guard.push(Stmt::If { condition, then: body, otherwise: Vec::new() });
             body = guard;
         }
-        body.extend(self.early_exit(l));
+        body.extend(self.early_exit(&l.body));
         self.path.leave();
         self.env = env;
         out.push(Stmt::For { var, lo, hi, body });
+        self.end_sums(&l.body, before, &mut out);
+        self.hoisted.truncate(hoisted);
+        Ok(out)
+    }
+
+    /// Loads the elements that stay the same in all of a loop, of which `body` is the body.
+    pub(super) fn load_before(&mut self, body: &loops::Block, out: &mut Block) {
+        // What begins inside is not there before.
+        let begun: Vec<&Name> = begun(body).into_iter().map(|b| &b.array).collect();
+        for u in updates(body) {
+            for place in u.elements() {
+                let known = self.hoisted.iter().any(|(p, _)| p == place);
+                let known = known || begun.contains(&&place.array) || self.single(place).is_some();
+                if self.is_bound(place) && !known {
+                    let load = self.place(place);
+                    if !self.is_inside(&load) {
+                        continue;
+                    }
+                    let value = Expr::Load(load);
+                    let ty = self.element_type(place);
+                    let var = self.body.variable(&place.array, Type::Value(ty));
+                    out.push(Stmt::Let { var, mutable: false, value });
+                    self.hoisted.push((place.clone(), var));
+                }
+            }
+        }
+    }
+
+    /// The output elements that stay the same in all of a loop.
+    pub(super) fn summed(&mut self, body: &loops::Block) -> Vec<Place> {
+        let begun: Vec<&Name> = begun(body).into_iter().map(|b| &b.array).collect();
+        let inside = updates(body);
+        let mut targets: Vec<Place> = Vec::new();
+        for u in &inside {
+            let new = !self.assembles(&u.target)
+                && !targets.contains(&u.target)
+                && !begun.contains(&&u.target.array)
+                && self.single(&u.target).is_none()
+                && !self.sums.iter().any(|(p, _)| *p == u.target);
+            if new && self.is_bound(&u.target) {
+                let element = self.place(&u.target);
+                if self.is_inside(&element) {
+                    targets.push(u.target.clone());
+                }
+            }
+        }
+        // An element that has two names would be written twice, each time without what the other combined;
+        // sums are added.
+        targets.retain(|target| {
+            let other = |u: &&Update| u.target.array == target.array && u.target != *target;
+            adds(body, &target.array) || !inside.iter().any(|u| other(&&**u))
+        });
+        targets
+    }
+
+    /// Variables for elements that a loop combines into. From the number that is given back on, they are
+    /// its own.
+    pub(super) fn begin_sums(
+        &mut self,
+        body: &loops::Block,
+        targets: &[Place],
+        out: &mut Block,
+    ) -> usize {
+        let before = self.sums.len();
+        for target in targets {
+            let ty = self.element_type(target);
+            let adds = adds(body, &target.array);
+            // A sum is added to the element; what is combined otherwise begins with it.
+            let value = match adds {
+                true => Expr::zero(ty),
+                false => Expr::Load(self.place(target)),
+            };
+            let name = if adds { "sum" } else { "combined" };
+            let sum = self.body.variable(name, Type::Value(ty));
+            out.push(Stmt::Let { var: sum, mutable: true, value });
+            self.sums.push((target.clone(), sum));
+        }
+        before
+    }
+
+    /// Writes the elements of variables behind the loop.
+    pub(super) fn end_sums(&mut self, body: &loops::Block, before: usize, out: &mut Block) {
         let sums: Vec<(Place, VarId)> = self.sums.drain(before..).collect();
         for (target, sum) in sums {
-            out.push(match adds(&target.array) {
+            out.push(match adds(body, &target.array) {
                 true => self.store(&target, Expr::Var(sum)),
                 false => {
                     let place = self.place(&target);
@@ -334,8 +371,6 @@ impl Realiser<'_, '_> {
                 }
             });
         }
-        self.hoisted.truncate(hoisted);
-        Ok(out)
     }
 
     /// The condition under which a tile may hold a match.
@@ -452,4 +487,9 @@ impl Realiser<'_, '_> {
         }
         None
     }
+}
+
+/// Whether all that a loop does with an array is to add to it.
+fn adds(body: &loops::Block, array: &Name) -> bool {
+    updates(body).iter().filter(|u| u.target.array == *array).all(|u| u.is_sum())
 }

@@ -112,7 +112,9 @@ impl Realiser<'_, '_> {
         let (fill, ty) = (l.fill, l.fill.value_type());
         let value = l.read.then(|| self.body.variable(&l.name, Type::Value(ty)));
         let asked = l.asked.then(|| self.body.variable(&format!("has_{}", l.name), Type::Bool));
-        self.lookups.insert(l.name.clone(), Found { fill, value, asked });
+        // Where nobody asks, it makes no difference.
+        let is_there = asked.map_or(Expr::Bool(true), Expr::Var);
+        self.lookups.insert(l.name.clone(), Found { fill, value, is_there });
         let inner = self.block(&l.body)?;
         let is_found =
             |stmt: &Stmt| matches!(stmt, Stmt::Let { .. } | Stmt::Assign { op: Assign::Set, .. });
@@ -140,9 +142,9 @@ impl Realiser<'_, '_> {
             let op = if take.sums { Assign::Add } else { Assign::Set };
             out.push(Stmt::Assign { var, op, value });
         }
-        let found = &self.lookups[&take.name];
-        let is_there = Expr::Bool(true);
-        out.extend(found.asked.map(|var| Stmt::Assign { var, op: Assign::Set, value: is_there }));
+        if let Expr::Var(var) = self.lookups[&take.name].is_there {
+            out.push(Stmt::Assign { var, op: Assign::Set, value: Expr::Bool(true) });
+        }
     }
 
     /// Whether lookups have found what the region asks for; `lookup` is the one for an operand.
@@ -154,8 +156,8 @@ impl Realiser<'_, '_> {
         match region {
             Region::All => Expr::Bool(true),
             Region::Nothing => Expr::Bool(false),
-            Region::Stored(k) => match lookup(k).and_then(|name| self.lookups[name].asked) {
-                Some(var) => Expr::Var(var),
+            Region::Stored(k) => match lookup(k) {
+                Some(name) => self.lookups[name].is_there.clone(),
                 None => Expr::Bool(true),
             },
             Region::Not(inner) => self.region(inner, lookup).negated(),
