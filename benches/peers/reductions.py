@@ -28,12 +28,10 @@ def greatest(group, dims, count, layout, fill):
     """The greatest value in each slice of the first dimension; a fill of 0 takes part, -inf does not matter."""
     rank = len(dims)
     tensor = inputs.tensor(rank, dims, count, fill=fill, signed=True)
-    # The file has the same entries; its fill is told on the command line.
-    stored = sparse.COO(tensor.coords, tensor.data, shape=dims)
     compressed = sparse.GCXS.from_coo(tensor, compressed_axes=[0])
     array = tensor.todense()
     rest = tuple(range(1, rank))
-    place = f"{group.file(f'rank{rank}', stored)}:{layout}"
+    place = f"{group.file(f'rank{rank}-fill{fill:g}', tensor)}:{layout}"
     options = () if fill == 0 else ("--fill", f"T={fill}")
     dense = {"result": lambda y: y.todense()}
     group.measure(f"max of {rank} dims, fill {fill:g}, {layout}",

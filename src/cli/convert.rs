@@ -7,8 +7,8 @@ use clap::Args;
 use serde_json::json;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::files::{self, Loaded};
-use siskin::layout::Layout;
-use siskin::tensor::Tensor;
+use siskin::layout::{DefaultFor, Layout};
+use siskin::tensor::{Tensor, Value};
 
 use super::data::{self, Given};
 use super::destination::Destination;
@@ -55,17 +55,25 @@ impl Convert {
             None => None,
         };
         let value_type = self.value_type.as_deref().map(str::parse).transpose()?;
-        let mut given = data::given(&from, dims, value_type, None)?;
+        let fill = match &from.place {
+            Place::File(path) if data::is_archive(path) => files::fill_of(path)?,
+            _ => None,
+        };
+        let to_layout = match fill {
+            None => to.layout.clone(),
+            Some(fill) => Some(filled(&to, fill)?),
+        };
+        let mut given = data::given(&from, dims, value_type, fill)?;
         if let Some(layout) = &from.layout {
-            given = Given::Stored(packed(given, layout)?);
+            given = Given::Stored(packed(given, layout, fill)?);
         }
-        if let Some(layout) = &to.layout {
+        if let Some(layout) = &to_layout {
             // What the first layout pads with is padding of the tensor from here on.
             let through = match (given, &from.layout) {
                 (Given::Stored(tensor), Some(_)) => Given::Loaded(Loaded::of(tensor)?),
                 (given, _) => given,
             };
-            given = Given::Stored(packed(through, layout)?);
+            given = Given::Stored(packed(through, layout, fill)?);
         }
         let (dims, stored, value_type) =
             (given.dims().to_vec(), given.stored(), given.value_type());
@@ -79,7 +87,8 @@ impl Convert {
             }
             Given::Stored(tensor) => {
                 let (name, what) = (tensor.layout().name.clone(), shown::shape(&tensor));
-                let holds = progress::during(&writing, || files::write_tensor(to.path(), tensor))?;
+                let write = || files::write_filled(to.path(), tensor, fill);
+                let holds = progress::during(&writing, write)?.what;
                 (Some(name), what, data::is_archive(to.path()).then_some(holds))
             }
         };
@@ -101,8 +110,26 @@ impl Convert {
     }
 }
 
+/// The layout to write a tensor in that is `fill` where it stores nothing: archives say so, and arrays store
+/// every element.
+fn filled(to: &Destination, fill: Value) -> Result<String> {
+    let (all, entries) = (DefaultFor::Array.layout()?, DefaultFor::Entries.layout()?);
+    let is_array = to.path().extension().is_some_and(|e| e.eq_ignore_ascii_case("npy"));
+    match &to.layout {
+        None if is_array => Ok(all),
+        Some(layout) if is_array && *layout == all => Ok(all),
+        None if data::is_archive(to.path()) => Ok(entries),
+        Some(layout) if data::is_archive(to.path()) => Ok(layout.clone()),
+        _ => Err(Diagnostic::new(
+            Code::Data,
+            format!("`{}` cannot say that elements which are not stored are {fill}", to.name),
+        )
+        .help(format!("write an archive (`.npz`), or an array with every element (`.npy:{all}`)"))),
+    }
+}
+
 /// The data in a layout; packing refuses entries that have no place in it.
-fn packed(given: Given, layout: &str) -> Result<Tensor> {
+fn packed(given: Given, layout: &str, fill: Option<Value>) -> Result<Tensor> {
     let spec = siskin::layout::LayoutSpec::parse(layout)?;
     let rank = spec.rank().unwrap_or(given.dims().len());
     let found = given.dims().len();
@@ -114,5 +141,5 @@ fn packed(given: Given, layout: &str) -> Result<Tensor> {
         .help("choose a layout of the tensor's rank; `siskin layouts` lists them")
     })?;
     let layout: Arc<Layout> = Arc::new(spec.instantiate(rank)?);
-    given.pack(&layout, None)
+    given.pack(&layout, None, fill)
 }

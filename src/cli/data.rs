@@ -282,9 +282,14 @@ impl Given {
     }
 
     /// In a layout; what is stored in it already stays as it is.
-    pub fn pack(self, layout: &Arc<Layout>, width: Option<IndexWidth>) -> Result<Tensor> {
+    pub fn pack(
+        self,
+        layout: &Arc<Layout>,
+        width: Option<IndexWidth>,
+        fill: Option<Number>,
+    ) -> Result<Tensor> {
         let (mut planning, mut packing) = (Duration::ZERO, Duration::ZERO);
-        let options = PackOptions { index_width: packed_width(width), fill: None };
+        let options = PackOptions { index_width: packed_width(width), fill };
         self.pack_timed(layout, &options, &mut planning, &mut packing)
     }
 

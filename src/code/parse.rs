@@ -471,11 +471,14 @@ impl<'a> Parser<'a> {
         }
         let made = match (name.as_str(), args.as_slice()) {
             ("usize::from", [e]) => Expr::FromBool(Box::new(e.clone())),
-            ("std::hint::select_unpredictable", [c, a, b]) => Expr::Choose {
-                condition: Box::new(c.clone()),
-                then: Box::new(a.clone()),
-                otherwise: Box::new(b.clone()),
-            },
+            ("std::hint::select_unpredictable", [c, a, b]) => {
+                let ty = self.typed(a, call.span())?;
+                Expr::Choose {
+                    condition: Box::new(c.clone()),
+                    then: Box::new(a.clone()),
+                    otherwise: Box::new(self.as_type(b.clone(), ty)),
+                }
+            }
             ("home_slot", [c, slots]) => {
                 Expr::HomeSlot { coordinate: Box::new(c.clone()), slots: Box::new(slots.clone()) }
             }

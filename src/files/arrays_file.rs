@@ -82,6 +82,20 @@ pub fn read_stored(path: &Path, fill: Option<Value>) -> Result<Option<Tensor>> {
     Ok(Some(tensor))
 }
 
+/// What elements are that an archive (`.npz`) does not store, if it says so and they are not zero.
+///
+/// # Errors
+/// [`Code::Io`] or [`Code::Data`] if it cannot be read.
+pub fn fill_of(path: &Path) -> Result<Option<Value>> {
+    let mut archive = open(path)?;
+    if !archive.array_names().any(|found| found == FILL) {
+        return Ok(None);
+    }
+    let said = member(&mut archive, &path.display().to_string(), FILL)?.into_values();
+    let fill = (said.len() == 1).then(|| Value::element(&said, 0));
+    Ok(fill.filter(|fill| !fill.same(Value::zero(fill.value_type()))))
+}
+
 fn open(path: &Path) -> Result<Archive> {
     let name = path.display().to_string();
     let file = fs::File::open(path).map_err(|error| {

@@ -51,7 +51,7 @@ mod tns;
 mod words;
 mod written;
 
-pub use arrays_file::{holds_arrays, read_stored};
+pub use arrays_file::{fill_of, holds_arrays, read_stored};
 pub use file::{EXTENSIONS, File, Wrote, check_writable, read, write, write_filled, write_tensor};
 pub use loaded::Loaded;
 pub use options::ReadOptions;

@@ -93,10 +93,13 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
         other if asked => {
             first.and(other)?;
             let program = request.program()?;
-            Err(Diagnostic::new(Code::Space, "there is nothing to merge in this statement")
-                .note("points count where one of at least two operands is stored, and only there")
-                .within("<expression>", &program.text)
-                .help("leave `--union merge` out"))
+            Err(Diagnostic::new(
+                Code::Space,
+                "this statement cannot be merged: there is nothing to merge",
+            )
+            .note("points must count where one of at least two operands is stored, and only there")
+            .within("<expression>", &program.text)
+            .help("leave `--union merge` out"))
         }
         _ => first,
     }

@@ -13,6 +13,7 @@
 //!     when A or B S                            when A or B S
 //! ```
 
+use super::statement::depth_of;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Name};
 use crate::iterspace::{Keyed, Space, in_order};
@@ -72,8 +73,16 @@ pub(super) fn merged(space: &Space, nest: &Nest, prover: &mut dyn Prover) -> Res
             walks.extend(walk(space, operand, nest, depth, prover)?);
         }
         let all = |region: Region, walk: &Walk| region.with(&walk.operand, false);
-        if walks.iter().fold(space.rest.clone(), all) == Region::Nothing {
-            return Ok(Merged { depth, walks });
+        let counts = walks.iter().fold(space.rest.clone(), all) != Region::Nothing;
+        let merged = Merged { depth, walks };
+        // What is looked up by some of the indices of the walks would be asked for again and again by the
+        // same: finds are proved for loops.
+        let again = |&operand: &usize| {
+            let needs = depth_of(space, operand, nest);
+            !merged.walks(operand) && needs > depth && needs < nest.levels.len()
+        };
+        if !counts && !space.lookups.iter().any(again) {
+            return Ok(merged);
         }
     }
     let known = |k: &usize| space.rest.operands().contains(k);
@@ -81,7 +90,7 @@ pub(super) fn merged(space: &Space, nest: &Nest, prover: &mut dyn Prover) -> Res
     let labels: Vec<String> = labels.map(|&k| format!("`{}`", space.operands[k].label)).collect();
     Err(Diagnostic::new(
         Code::Space,
-        format!("{} cannot be walked at once in the order of their coordinates", labels.join(", ")),
+        format!("{} cannot be merged: nothing walks them in one order", labels.join(", ")),
     )
     .note("each must be one loop over ordered coordinates inside loops that all of them share")
     .help(

@@ -155,6 +155,14 @@ pub fn applied(op: &Operator, mut arguments: Vec<Derived>, fast_math: bool) -> R
         && op.arity() > 2
     {
         let region = arguments[k].region.clone().either(arguments[m].region.clone());
+        // Whichever it is, it may be the fill.
+        let region = match used.one_of(k) {
+            Some(all) if all.iter().all(|m| used.fills[*m].is_some_and(|f| f.same(fill))) => {
+                let regions = all.iter().map(|m| arguments[*m].region.clone());
+                region.both(Region::any_of(regions))
+            }
+            _ => region,
+        };
         return derived(fill.cast(used.signature.result), region);
     }
     match used.evaluated {
@@ -220,6 +228,21 @@ impl<'a> Use<'a> {
                 && (s.ieee || fast_math || !literal)
         });
         all
+    }
+
+    /// The arguments of which it is one, if the truth of argument `k` decides which.
+    fn one_of(&self, k: usize) -> Option<Vec<usize>> {
+        let all = self.op.specials(self.signature.generic);
+        let given = |truth: bool| {
+            let decided = all.iter().filter(|s| s.argument == k && s.value == Value::Bool(truth));
+            decided.into_iter().find_map(|s| match s.result {
+                SpecialResult::Argument(m) => Some(m),
+                SpecialResult::Value(_) => None,
+            })
+        };
+        (self.signature.arguments[k] == ValueType::Bool)
+            .then(|| Some(vec![given(true)?, given(false)?]))
+            .flatten()
     }
 
     /// Those of them that give a constant, with the points of all arguments that give the same.

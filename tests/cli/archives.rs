@@ -162,7 +162,43 @@ fn archives_of_pydata_are_read() {
     sandbox.done(&["convert", &file("gcxs_vector.npz"), "v.tns"]);
     assert_eq!(sandbox.read("v.tns"), "2 2.0\n5 3.0\n");
     let stderr = sandbox.refused("S0501", &["convert", &file("filled.npz"), "v.tns"]);
-    assert!(stderr.contains("elements that are not stored are "), "{stderr}");
+    assert!(stderr.contains("elements which are not stored are "), "{stderr}");
+}
+
+#[test]
+fn what_is_not_stored_stays_what_it_is() {
+    let sandbox = sandbox();
+    sandbox.file("two.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 3\n1 2 5\n");
+    sandbox.done(&[
+        "run",
+        "C[i,j] min= A[i,k] + A[k,j]",
+        "-t",
+        "A=two.mtx:csr",
+        "--fill",
+        "A=inf",
+        "-o",
+        "C.npz:csr",
+    ]);
+    let sums = |tensor: &str, fill: &[&str]| {
+        let given = ["run", "s[i] min= C[i,j]", "-t", tensor];
+        sandbox.run(&[&given, fill].concat())
+    };
+    for (layout, stored) in [("coo", 2), ("csc", 2), ("dcsr", 2), ("csr", 2), ("dense", 4)] {
+        let said = sandbox.done(&["convert", "C.npz", &format!("D.npz:{layout}")]);
+        assert!(said.contains(&format!("{stored} stored")), "{said}");
+        let with = sums("C=D.npz", &["--fill", "C=inf"]);
+        assert!(with.0.contains("[6.0, inf]"), "{layout}: {with:?}");
+        assert!(
+            sums("C=D.npz", &[]).1.contains("elements that are not stored are inf"),
+            "{layout}"
+        );
+    }
+    sandbox.done(&["convert", "C.npz", "C.npy"]);
+    assert!(sums("C=C.npy:dense", &[]).0.contains("[6.0, inf]"));
+    for to in ["C.mtx", "C.tns", "C.npy:csr"] {
+        let stderr = sandbox.refused("S0501", &["convert", "C.npz", to]);
+        assert!(stderr.contains("elements which are not stored are inf"), "{stderr}");
+    }
 }
 
 #[test]

@@ -237,7 +237,8 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
         let shown: Vec<String> = combination.iter().map(|(t, l)| format!("{t}={l}")).collect();
         let orders = std::iter::once("").chain(case.orders.iter().map(String::as_str));
         let gathered = case.gathered.iter().map(|how| ("", how.as_str()));
-        for (order, how) in orders.map(|order| (order, "")).chain(gathered) {
+        let merged = (!case.passes).then_some(("", "merge if possible"));
+        for (order, how) in orders.map(|order| (order, "")).chain(gathered).chain(merged) {
             let order: Vec<&str> = order.split(',').filter(|n| !n.is_empty()).collect();
             let label = format!("{} order {} {how}", shown.join(" "), order.join(","));
             let mut kernel = Kernel::new(&case.expression).order(&order);
@@ -246,7 +247,7 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
             }
             match how {
                 "" => {}
-                "merge" => kernel = kernel.union(Union::Merge),
+                "merge" | "merge if possible" => kernel = kernel.union(Union::Merge),
                 workspace => kernel = kernel.workspace(workspace),
             }
             if case.passes {
@@ -260,7 +261,12 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
             for (tensor, fill) in &case.fills {
                 kernel = kernel.fill(tensor, Value::F64(*fill));
             }
-            let planned = kernel.plan().map_err(|e| format!("{label}: {e:#?}"))?;
+            let planned = match kernel.plan() {
+                Err(e) if how == "merge if possible" && e.message.contains("cannot be merged") => {
+                    continue;
+                }
+                planned => planned.map_err(|e| format!("{label}: {e:#?}"))?,
+            };
             let mut add = |what: &str, planned: Planned| -> Result<(), String> {
                 let (value_type, index_width) = variants.next().expect("endless");
                 // Where another type has something else to visit, or does not exist, it stays `f64`.

@@ -51,11 +51,11 @@ impl Realiser<'_, '_> {
         let all = self.body.variable(&format!("{}_all", w.walked.walk.var), Type::Unsigned);
         out.push(Stmt::Let { var: all, mutable: false, value: hi });
         let position = self.first_at(w, (lo.clone(), all), chunk, chunk.start, out)?;
-        let last = self.first_at(w, (lo, all), chunk, chunk.end, out)?;
+        let last = self.first_at(w, (lo.clone(), all), chunk, chunk.end, out)?;
         let end = self.body.variable(&format!("{}_end", w.walked.walk.var), Type::Unsigned);
         let value = Expr::binary(BinaryOp::Min, Expr::Var(last), Expr::Var(all));
         out.push(Stmt::Let { var: end, mutable: false, value });
-        Ok(At { position, end })
+        Ok(At { lo, position, end })
     }
 
     /// The first position of which the coordinate is not below `bound`.
@@ -70,7 +70,7 @@ impl Realiser<'_, '_> {
         let name = &w.walked.walk.var;
         let position = self.body.variable(name, Type::Unsigned);
         let hi = self.body.variable(&format!("{name}_hi"), Type::Unsigned);
-        out.push(Stmt::Let { var: position, mutable: true, value: lo });
+        out.push(Stmt::Let { var: position, mutable: true, value: lo.clone() });
         out.push(Stmt::Let { var: hi, mutable: true, value: Expr::Var(all) });
         let compare = |op, a, b| Expr::binary(op, Expr::Var(a), Expr::Var(b));
         let middle = self.body.variable("middle", Type::Unsigned);
@@ -80,7 +80,7 @@ impl Realiser<'_, '_> {
         let set = |var, value| vec![Stmt::Assign { var, op: Assign::Set, value }];
         let search = self.apart(|this| {
             let mut body = Vec::new();
-            let at = At { position: middle, end: all };
+            let at = At { lo: lo.clone(), position: middle, end: all };
             let (coordinates, _) = this.here_at(w, &at, &mut body)?;
             let here = coordinates[chunk.coordinate].clone();
             let condition = Expr::binary(BinaryOp::Lt, here, Expr::Var(bound));

@@ -57,6 +57,8 @@ pub(super) struct Chunk {
 
 /// Where a walker is.
 pub(super) struct At {
+    /// Where it began.
+    pub lo: Expr,
     pub position: VarId,
     pub end: VarId,
 }
@@ -64,6 +66,11 @@ pub(super) struct At {
 impl At {
     pub(super) fn goes_on(&self) -> Expr {
         Expr::binary(BinaryOp::Lt, Expr::Var(self.position), Expr::Var(self.end))
+    }
+
+    /// It only moves up.
+    pub(super) fn invariant(&self) -> Expr {
+        Expr::binary(BinaryOp::Le, self.lo.clone(), Expr::Var(self.position))
     }
 
     pub(super) fn advance(&self, by: Expr) -> Stmt {
@@ -110,11 +117,13 @@ impl Realiser<'_, '_> {
         (lo, hi): (Expr, Expr),
         out: &mut Block,
     ) -> At {
+        let begin = self.body.variable(&format!("{}_begin", w.walk.var), Type::Unsigned);
         let position = self.body.variable(&w.walk.var, Type::Unsigned);
         let end = self.body.variable(&format!("{}_end", w.walk.var), Type::Unsigned);
-        out.push(Stmt::Let { var: position, mutable: true, value: lo });
+        out.push(Stmt::Let { var: begin, mutable: false, value: lo });
+        out.push(Stmt::Let { var: position, mutable: true, value: Expr::Var(begin) });
         out.push(Stmt::Let { var: end, mutable: false, value: hi });
-        At { position, end }
+        At { lo: Expr::Var(begin), position, end }
     }
 
     /// What is computed at the position of a walk, and known there.
@@ -194,7 +203,8 @@ impl Realiser<'_, '_> {
             Ok(body)
         })?;
         let condition = Expr::and(ats.iter().map(At::goes_on));
-        out.push(Stmt::While { condition, invariants: Vec::new(), body });
+        let invariants = ats.iter().map(At::invariant).collect();
+        out.push(Stmt::While { condition, invariants, body });
         for (w, at) in walkers.into_iter().zip(ats) {
             let body = self.apart(|this| {
                 let mut body = Vec::new();
@@ -205,8 +215,8 @@ impl Realiser<'_, '_> {
                 body.push(at.advance(Expr::int(1)));
                 Ok(body)
             })?;
-            let condition = at.goes_on();
-            out.push(Stmt::While { condition, invariants: Vec::new(), body });
+            let (condition, invariants) = (at.goes_on(), vec![at.invariant()]);
+            out.push(Stmt::While { condition, invariants, body });
         }
         Ok(())
     }
@@ -261,7 +271,8 @@ impl Realiser<'_, '_> {
         let coordinates = merge.coordinates(&key);
         body.extend(self.append_within(&merge.known, &coordinates, Expr::Var(total)));
         let condition = Expr::or(ats.iter().map(At::goes_on));
-        out.push(Stmt::While { condition, invariants: Vec::new(), body });
+        let invariants = ats.iter().map(At::invariant).collect();
+        out.push(Stmt::While { condition, invariants, body });
         Ok(())
     }
 }

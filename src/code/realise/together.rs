@@ -103,7 +103,9 @@ impl Realiser<'_, '_> {
             let all = Expr::and((0..n).filter(|k| needed[*k]).map(goes_on));
             let condition = if needed.contains(&true) { all } else { some };
             let body = self.apart(|this| this.phase(m, sides, phase))?;
-            out.push(Stmt::While { condition, invariants: Vec::new(), body });
+            let active = (0..n).filter(|k| phase.active[*k]);
+            let invariants = active.map(|k| sides[k].at.invariant()).collect();
+            out.push(Stmt::While { condition, invariants, body });
         }
         Ok(())
     }
