@@ -133,7 +133,7 @@ pub(super) mod tests {
             ("2 * a[i] + 1", "everywhere"),
             ("max(a[i] - 2, 0)", "a"),
             ("sqrt(abs(a[i]))", "a"),
-            ("select(a[i] > b[i], c[i], 0)", "(a or b) and c"),
+            ("select(a[i] > b[i], c[i], 0)", "c and (a or b)"),
             ("exp(a[i]) * b[i]", "b"),
         ] {
             assert_eq!(shown(text, ValueType::F64, "add"), expected, "{text}");

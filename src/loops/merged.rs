@@ -13,7 +13,6 @@
 //!     when A or B S                            when A or B S
 //! ```
 
-use super::statement::depth_of;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Name};
 use crate::iterspace::{Keyed, Space, in_order};
@@ -78,10 +77,10 @@ pub(super) fn merged(space: &Space, nest: &Nest, prover: &mut dyn Prover) -> Res
         // What is looked up by some of the indices of the walks would be asked for again and again by the
         // same: finds are proved for loops.
         let again = |&operand: &usize| {
-            let needs = depth_of(space, operand, nest);
+            let needs = nest.depth_of(&space.operands[operand].subscripts);
             !merged.walks(operand) && needs > depth && needs < nest.levels.len()
         };
-        if !counts && !space.lookups.iter().any(again) {
+        if merged.walks.len() > 1 && !counts && !space.lookups.iter().any(again) {
             return Ok(merged);
         }
     }

@@ -69,14 +69,6 @@ pub struct Parallelism {
     pub private: bool,
 }
 
-/// So many levels of a nest decide the subscripts of an operand.
-pub(super) fn depth_of(space: &Space, operand: usize, nest: &Nest) -> usize {
-    let mut depth = 0;
-    let mut needs = |n: &Name| depth = depth.max(nest.level_of(n).map_or(0, |at| at + 1));
-    space.operands[operand].subscripts.iter().for_each(|s| s.visit_vars(&mut needs));
-    depth
-}
-
 impl Statement {
     /// Scans `space`, tries `templates` on its finds, and takes the cheapest for each.
     ///
@@ -105,7 +97,7 @@ impl Statement {
         let mut lookups = Vec::new();
         for &operand in space.lookups.iter().filter(|&&k| !nest.is_nothing() && !walks(k)) {
             let o = &space.operands[operand];
-            let depth = depth_of(&space, operand, &nest);
+            let depth = nest.depth_of(&o.subscripts);
             let mut dims: Vec<Name> = nest.levels[..depth].iter().map(|l| l.var.clone()).collect();
             let around = dims.len();
             let mut pieces = Vec::new();

@@ -125,6 +125,14 @@ impl Nest {
         out
     }
 
+    /// So many levels decide what forms are.
+    pub fn depth_of(&self, forms: &[Affine]) -> usize {
+        let mut depth = 0;
+        let mut needs = |n: &Name| depth = depth.max(self.level_of(n).map_or(0, |at| at + 1));
+        forms.iter().for_each(|form| form.visit_vars(&mut needs));
+        depth
+    }
+
     pub fn level_of(&self, var: &str) -> Option<usize> {
         self.levels.iter().position(|l| &*l.var == var)
     }
