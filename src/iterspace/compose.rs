@@ -5,7 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::accesses::Accesses;
-use super::elsewhere::{Elsewhere, combined_once, is_indexed_by, rest_of};
+use super::elsewhere::{Elsewhere, Rest, combined_once, rest_of};
 use super::passes::{Pass, passes};
 use super::region::{Leaves, Value};
 use super::source::Source;
@@ -180,20 +180,10 @@ impl Step {
         let operands = &accesses.operands;
         let is_total = |k: usize| scope.is_total(&operands[k]);
         let leaves = Leaves { operands, is_total: &is_total, fast_math: wanted.fast_math };
-        let Some((fill, region)) = rest_of(&self.value, &self.op, leaves)? else {
-            return Ok(None);
-        };
-        let output = &operands[self.target];
+        let within = (&operands[self.target], &scope.extents);
         let restricted = scope.inside.len() > 2 * scope.extents.len() || !scope.guards.is_empty();
-        if restricted || !is_indexed_by(output, &scope.extents) {
-            return Ok(None);
-        }
-        let reduced: Vec<Name> = scope
-            .extents
-            .iter()
-            .filter(|(index, _)| !output.subscripts.contains(&Affine::var((*index).clone())))
-            .map(|(_, extent)| extent.clone())
-            .collect();
+        let rest = rest_of(&self.value, &self.op, leaves, within)?.filter(|_| !restricted);
+        let Some(Rest { fill, region, kept, reduced }) = rest else { return Ok(None) };
         if self.assigns && first && reduced.is_empty() {
             accesses.begin(self.target, fill);
             self.elsewhere = Some((region, Elsewhere::Begun));
@@ -207,12 +197,8 @@ impl Step {
         }
         let counter = accesses.counter(self.target)?;
         self.elsewhere = Some((region, Elsewhere::Counted(counter)));
-        let of_output = |index: &Name| {
-            let output = &accesses.operands[self.target];
-            output.subscripts.contains(&Affine::var(index.clone()))
-        };
         Ok(Some(Step {
-            indices: self.indices.iter().filter(|index| of_output(index)).cloned().collect(),
+            indices: kept,
             restriction: None,
             op: self.op.clone(),
             assigns: false,

@@ -15,7 +15,7 @@ use super::Operand;
 use super::region::{Leaves, Value, by_presence};
 use super::source::Source;
 use crate::diagnostic::{Diagnostic, Result};
-use crate::formula::Name;
+use crate::formula::{Affine, Name};
 use crate::operators::algebra::{derive, region_for};
 use crate::operators::{self, Operator, Operators, Region, Tree};
 use crate::tensor::ValueType;
@@ -30,8 +30,20 @@ pub enum Elsewhere {
     Counted(usize),
 }
 
-/// What `value` is outside of the points at which something is stored, and these points: if combining it by
-/// `op` changes elements, and there are such points.
+/// What a value gives at the points at which nothing is stored, where that changes elements.
+pub(super) struct Rest {
+    pub fill: operators::Value,
+    /// The other points.
+    pub region: Region,
+    /// The indices that the output has.
+    pub kept: Vec<Name>,
+    /// The extents of those that an element is combined over.
+    pub reduced: Vec<Name>,
+}
+
+/// What is left when only points are visited at which something is stored, if `value` is known at the others
+/// and combining it by `op` changes elements. Along the dimensions of the output, indices must run as they are,
+/// each along another.
 ///
 /// # Errors
 /// If an operator does not exist for the types of its arguments.
@@ -39,7 +51,8 @@ pub(super) fn rest_of(
     value: &Value,
     op: &Operator,
     leaves: Leaves<'_>,
-) -> Result<Option<(operators::Value, Region)>> {
+    (output, extents): (&Operand, &IndexMap<Name, Name>),
+) -> Result<Option<Rest>> {
     let derived = derive(value, &|source| leaves.derived(source), leaves.fast_math)?;
     let (Some(fill), Some(identity)) = (derived.fill, op.identity(derived.value_type, 1)) else {
         return Ok(None);
@@ -48,16 +61,21 @@ pub(super) fn rest_of(
     let once = |k: &usize| leaves.operands[*k].stores_coordinates_once();
     let stored = region.operands();
     let smaller = region_for(&derived, identity) == Region::All && region != Region::All;
-    Ok((smaller && !stored.is_empty() && stored.iter().all(once)).then_some((fill, region)))
-}
-
-/// Whether the subscripts of an output are indices, each another one, that run along its whole dimensions.
-pub(super) fn is_indexed_by(output: &Operand, extents: &IndexMap<Name, Name>) -> bool {
-    let subscripts = &output.subscripts;
-    (0..subscripts.len()).all(|d| {
-        let extent = subscripts[d].as_var().and_then(|index| extents.get(index));
-        extent == Some(&output.extents[d]) && !subscripts[..d].contains(&subscripts[d])
-    })
+    let is_of_output = |index: &Name| output.subscripts.contains(&Affine::var(index.clone()));
+    let (kept, reduced): (Vec<_>, Vec<_>) =
+        extents.iter().partition(|(index, _)| is_of_output(index));
+    let runs = kept.len() == output.subscripts.len()
+        && output
+            .subscripts
+            .iter()
+            .zip(&output.extents)
+            .all(|(s, extent)| s.as_var().and_then(|index| extents.get(index)) == Some(extent));
+    if !smaller || stored.is_empty() || !stored.iter().all(once) || !runs {
+        return Ok(None);
+    }
+    let kept = kept.into_iter().map(|(index, _)| index.clone()).collect();
+    let reduced = reduced.into_iter().map(|(_, extent)| extent.clone()).collect();
+    Ok(Some(Rest { fill, region, kept, reduced }))
 }
 
 /// What is combined into elements of which not all points were visited: as many as operand `counter` says.

@@ -8,7 +8,8 @@ use super::Names;
 use crate::check::stores_coordinates_once;
 use crate::formula::{Affine, Arith, Constraint, Name, Relop};
 use crate::layout::{IndexArray, Layout, Property};
-use crate::operators::Value;
+use crate::operators::{Operator, Value};
+use crate::program::Extents;
 use crate::tensor::ValueType;
 
 /// What becomes of the tensor of an operand.
@@ -62,6 +63,17 @@ impl Operand {
     /// Whether the kernel is given its arrays.
     pub fn is_given(&self) -> bool {
         self.role != Role::Temporary
+    }
+
+    /// What its elements are before anything is written, if `op` writes them first and begins with something.
+    pub fn beginning(&self, op: &Operator) -> Option<Value> {
+        self.begins.or(op.identity(self.value_type, 0))
+    }
+
+    /// Its extents, each with its value. What counts has none of its own: they are those of what it counts.
+    pub fn extents_in<'a>(&'a self, all: &'a Extents) -> impl Iterator<Item = (&'a Name, usize)> {
+        let dims = all.tensors.get(&self.tensor).into_iter().flatten();
+        self.extents.iter().zip(dims.copied())
     }
 
     /// Renames `layout` for one access. `extents` are the parameters of the logical dimensions;

@@ -40,9 +40,7 @@ impl Kernel {
                 sizes.params.insert(name.clone(), extents.indices[index] as f64);
             }
             for o in &space.operands {
-                // What counts has the extents of what it counts.
-                let dims = extents.tensors.get(&o.tensor);
-                for (name, &n) in o.extents.iter().zip(dims.into_iter().flatten()) {
+                for (name, n) in o.extents_in(&extents) {
                     sizes.params.entry(name.clone()).or_insert(n as f64);
                 }
                 let Some(tensor) = tensors.get(&o.tensor) else { continue };

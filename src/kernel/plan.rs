@@ -401,9 +401,11 @@ impl Planned {
         let ty = self.types().of(&self.output);
         // The last statement writes it.
         let last = self.statements.last().map(|s| &s.space);
-        let op = last.filter(|_| self.assembled().is_some()).map(|space| &space.op);
-        let begins = last.and_then(|space| space.operands[0].begins);
-        begins.or(op.and_then(|op| op.identity(ty, 0))).unwrap_or(Value::zero(ty))
+        let begins = last.and_then(|space| match self.assembled() {
+            Some(_) => space.operands[0].beginning(&space.op),
+            None => space.operands[0].begins,
+        });
+        begins.unwrap_or(Value::zero(ty))
     }
 
     /// The width of the index arrays.

@@ -249,10 +249,8 @@ impl CompiledKernel {
         let mut sizes: IndexMap<Name, i64> = IndexMap::new();
         for statement in self.planned.statements() {
             for o in &statement.space.operands {
-                // What counts has the extents of what it counts.
-                let dims = extents.tensors.get(&o.tensor);
-                for (extent, n) in o.extents.iter().zip(dims.into_iter().flatten()) {
-                    sizes.insert(extent.clone(), i64::try_from(*n).unwrap_or(i64::MAX));
+                for (extent, n) in o.extents_in(extents) {
+                    sizes.insert(extent.clone(), i64::try_from(n).unwrap_or(i64::MAX));
                 }
             }
         }
@@ -462,9 +460,8 @@ impl Call<'_> {
             }
             None => {
                 let space = &self.kernel.planned.statements()[0].space;
-                let ty = output.value_type();
-                let identity = || space.op.identity(ty, 0).unwrap_or(Value::zero(ty));
-                let begin = space.operands[0].begins.unwrap_or_else(identity);
+                let begin = space.operands[0].beginning(&space.op);
+                let begin = begin.unwrap_or(Value::zero(output.value_type()));
                 begin.fill(output.values_mut());
             }
         }

@@ -137,8 +137,8 @@ impl<'a> Bound<'a> {
                 None => match (out, &out_arrays) {
                     (Some(out), Some(arrays)) if o.is_given() => (out, arrays, out.values()),
                     _ => {
-                        let dims = self.extents.tensors.get(&o.tensor).into_iter().flatten();
-                        given.sizes.extend(o.extents.iter().cloned().zip(dims.copied()));
+                        let extents = o.extents_in(self.extents);
+                        given.sizes.extend(extents.map(|(name, n)| (name.clone(), n)));
                         continue;
                     }
                 },
