@@ -10,7 +10,7 @@ use std::sync::Arc;
 use siskin::diagnostic::Code;
 use siskin::layout::{Layout, LayoutSpec};
 use siskin::packing::{PackOptions, pack};
-use siskin::tensor::Entries;
+use siskin::tensor::{Entries, Value};
 
 /// A shipped layout with a condition added to its relation, or its text changed otherwise.
 fn changed(name: &str, from: &str, to: &str) -> Arc<Layout> {
@@ -217,4 +217,19 @@ fn little_is_left_to_test_of_the_shipped_layouts() {
         };
         assert_eq!(left, expected, "{name}");
     }
+}
+
+#[test]
+fn what_is_not_stored_counts_where_entries_must_be_equal() {
+    let layout = changed("symmetric-csr", "csr", "csr");
+    let packed = |value: f64, fill: Option<f64>| {
+        let entries = matrix(&[3, 3], &[(&[0, 0], 3.0), (&[1, 0], value)]);
+        let fill = fill.map(Value::F64);
+        let packed = pack(&layout, &entries, &PackOptions { fill, ..PackOptions::default() });
+        packed.map(|_| ()).map_err(|e| e.code)
+    };
+    assert_eq!(packed(0.0, None), Ok(()));
+    assert_eq!(packed(1.0, Some(1.0)), Ok(()));
+    assert_eq!(packed(1.0, None), Err(Code::NotPackable));
+    assert_eq!(packed(0.0, Some(1.0)), Err(Code::NotPackable));
 }

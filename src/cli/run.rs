@@ -176,10 +176,10 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
     let about = Summary::of(&result, fill);
     // What is shown is taken before the result is given away: it may be half of the memory.
     if let Some(listed) = &asked.listed {
-        let value = program::listed(output, &result)?;
+        let value = program::listed(output, &result, fill)?;
         listed.borrow_mut().insert(output.clone(), value);
     }
-    let whole = if target.is_none() { whole(&result)? } else { String::new() };
+    let whole = if target.is_none() { whole(&result, fill)? } else { String::new() };
     let mut times = Times { kernel: seconds, write: None, total: Duration::ZERO };
     if let Some(target) = &target {
         let name = &target.destination.name;
@@ -502,12 +502,12 @@ fn sums<T: Copy>(values: &[T], number: impl Fn(T) -> f64) -> (usize, f64, f64) {
 }
 
 /// The elements of a small tensor, a line for each row. Nothing of a large one is looked at.
-fn whole(t: &Tensor) -> Result<String> {
+fn whole(t: &Tensor, fill: Option<Number>) -> Result<String> {
     let n = t.dims().iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
     if !n.is_some_and(|n| (1..=PRINTED_WHOLE).contains(&n)) {
         return Ok(String::new());
     }
-    let array = t.dense()?;
+    let array = t.dense_else(fill.unwrap_or(Number::zero(t.value_type())))?;
     let row = array.dims().last().copied().unwrap_or(1).max(1);
     let texts: Vec<String> =
         (0..array.values().len()).map(|k| element(array.values(), k)).collect();

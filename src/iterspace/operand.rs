@@ -70,6 +70,18 @@ impl Operand {
         self.begins.or(op.identity(self.value_type, 0))
     }
 
+    /// Whether it leaves elements out that are inside of its extents, without arrays that say which.
+    pub fn leaves_out(&self) -> bool {
+        let bounds = self.subscripts.iter().zip(&self.extents).flat_map(|(s, extent)| {
+            let above = Constraint::lt(s.clone(), Affine::var(extent.clone()));
+            [Constraint::le(Affine::zero(), s.clone()), above]
+        });
+        let bounds: Vec<Constraint> = bounds.collect();
+        let [piece] = self.pieces.as_slice() else { return false };
+        let is_bound = |c: &Constraint| c.as_bool() == Some(true) || bounds.contains(c);
+        self.is_direct() && !piece.iter().all(is_bound)
+    }
+
     /// Its extents, each with its value. What counts has none of its own: they are those of what it counts.
     pub fn extents_in<'a>(&'a self, all: &'a Extents) -> impl Iterator<Item = (&'a Name, usize)> {
         let dims = all.tensors.get(&self.tensor).into_iter().flatten();

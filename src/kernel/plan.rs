@@ -395,15 +395,19 @@ impl Planned {
         self.wanted.fill_of(tensor)
     }
 
-    /// What an element of the result is that it does not store: what it began with, if that is known or the
-    /// result is assembled; else all elements are stored, or zero.
+    /// What an element of the result is that it does not store: what it began with. Where all are stored, and
+    /// where arrays that were given say which are wanted, it is zero.
     pub fn result_fill(&self) -> Value {
         let ty = self.types().of(&self.output);
         // The last statement writes it.
         let last = self.statements.last().map(|s| &s.space);
-        let begins = last.and_then(|space| match self.assembled() {
-            Some(_) => space.operands[0].beginning(&space.op),
-            None => space.operands[0].begins,
+        let begins = last.and_then(|space| {
+            let output = &space.operands[0];
+            let stored = output.shares.is_none() && !output.leaves_out();
+            match self.assembled().is_some() || !stored {
+                true => output.beginning(&space.op),
+                false => output.begins,
+            }
         });
         begins.unwrap_or(Value::zero(ty))
     }

@@ -155,7 +155,7 @@ impl Plan {
             return Err(store::undefined(array, element).note(broken.message));
         }
         if self.verify {
-            agree::check(&tensor, entries)?;
+            agree::check(&tensor, entries, options.fill)?;
         }
         Ok(tensor)
     }

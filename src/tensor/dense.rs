@@ -135,13 +135,23 @@ impl DenseArray {
     /// Those of [`DenseArray::zeros`]; [`Code::Data`] if an integer sum overflows.
     pub fn from_entries(entries: &Entries) -> Result<DenseArray> {
         let mut array = DenseArray::zeros(entries.dims(), entries.values().value_type())?;
-        for k in 0..entries.len() {
-            let at = entries
-                .coords()
-                .iter()
-                .zip(entries.dims())
-                .fold(0, |at, (column, extent)| at * extent + column.get(k) as usize);
+        for (k, at) in places(entries).enumerate() {
             array.values.add_from(at, entries.values(), k)?;
+        }
+        Ok(array)
+    }
+
+    /// The dense array of the entries: duplicates summed, everything else `fill`, of their type.
+    ///
+    /// # Errors
+    /// Those of [`DenseArray::from_entries`].
+    pub fn from_entries_else(entries: &Entries, fill: Value) -> Result<DenseArray> {
+        let mut array = DenseArray::from_entries(entries)?;
+        let mut missing = vec![true; array.values.len()];
+        places(entries).for_each(|at| missing[at] = false);
+        let fill = fill.repeated(1);
+        for at in (0..missing.len()).filter(|&at| missing[at]) {
+            array.values.set_from(at, &fill, 0);
         }
         Ok(array)
     }
@@ -150,6 +160,14 @@ impl DenseArray {
     pub fn to_entries(&self) -> Entries {
         nonzeros(&self.dims, &self.values)
     }
+}
+
+/// Where the entries are in a row-major array.
+fn places(entries: &Entries) -> impl Iterator<Item = usize> {
+    (0..entries.len()).map(|k| {
+        let columns = entries.coords().iter().zip(entries.dims());
+        columns.fold(0, |at, (column, extent)| at * extent + column.get(k) as usize)
+    })
 }
 
 /// The elements of a row-major array that differ from what is filled in, in row-major order.

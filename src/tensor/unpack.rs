@@ -6,6 +6,7 @@
 
 use std::ops::ControlFlow;
 
+use super::Value;
 use super::dense::DenseArray;
 use super::entries::Entries;
 use super::index_data::IndexData;
@@ -83,12 +84,24 @@ impl Tensor {
     /// # Errors
     /// Those of [`Tensor::entries`]; [`Code::Shape`] if the array does not fit in memory.
     pub fn dense(&self) -> Result<DenseArray> {
+        self.dense_by(DenseArray::from_entries)
+    }
+
+    /// [`Tensor::dense`] of a tensor that is `fill`, of its type, where it stores nothing.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::dense`].
+    pub fn dense_else(&self, fill: Value) -> Result<DenseArray> {
+        self.dense_by(|entries| DenseArray::from_entries_else(entries, fill))
+    }
+
+    fn dense_by(&self, made: impl Fn(&Entries) -> Result<DenseArray>) -> Result<DenseArray> {
         if !self.is_validated() {
             self.check_properties()?;
         }
         match self.row_major() {
             Some(values) => DenseArray::new(self.dims().to_vec(), values.into_owned()),
-            None => DenseArray::from_entries(&self.entries()?),
+            None => made(&self.entries()?),
         }
     }
 }

@@ -194,3 +194,16 @@ fn arrays_and_workspaces_that_fit_no_memory_are_refused() {
     let each = sandbox.refused("S0003", &[&product[..], &threads[..]].concat());
     assert!(each.contains("`dense` of `C`, one for each of 2 threads"), "{each}");
 }
+
+#[test]
+fn what_is_not_stored_is_shown_as_what_it_is() {
+    let sandbox = sandbox();
+    let some = "%%MatrixMarket matrix coordinate real general\n2 2 2\n2 1 3\n2 2 5\n";
+    sandbox.file("some.mtx", some);
+    for layout in ["csr", "coo", "lower-triangular", "dense"] {
+        let restricted = "C[i,j] min= A[i,j] if j <= i";
+        let run = ["run", restricted, "-t", "A=some.mtx:csr", "--fill", "A=inf"];
+        let out = sandbox.run(&[&run[..], &["-f", &format!("C={layout}")]].concat()).stdout;
+        assert!(out.contains("  inf inf\n  3.0 5.0\n"), "{layout}: {out}");
+    }
+}

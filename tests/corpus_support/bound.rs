@@ -111,7 +111,7 @@ impl<'a> Bound<'a> {
         // The arrays have the types and the order of the module's entry.
         unsafe { library.run(kernel, &sizes, &arrays)? };
         match out {
-            Some(out) => dense(&out),
+            Some(out) => self.dense(&out),
             None => {
                 let values = grown.pop().and_then(|mut v| v.take_values()).ok_or("no values")?;
                 let indices = grown.iter_mut().map(|a| a.take_indices().ok_or("no indices"));
@@ -172,7 +172,14 @@ impl<'a> Bound<'a> {
         }
         let Some(mut out) = self.output.clone() else { return Err("no output".into()) };
         *out.values_mut() = outputs.swap_remove(name).ok_or("no output")?;
-        dense(&out)
+        self.dense(&out)
+    }
+
+    /// All elements of a result; those that a triangle leaves out are what nothing was combined into.
+    fn dense(&self, out: &Tensor) -> Result<Vec<f64>, String> {
+        let dense = out.dense_else(self.made.planned.result_fill());
+        let dense = dense.map_err(|e| format!("{e:#?}"))?;
+        Ok((0..dense.values().len()).map(|k| dense.values().get_f64(k)).collect())
     }
 
     /// Empty arrays for a result that the kernel makes, its values last.
@@ -217,13 +224,9 @@ impl<'a> Bound<'a> {
     pub fn stored(&self) -> Option<Vec<bool>> {
         let mut ones = self.output.clone().filter(|out| !out.arrays().is_empty())?;
         *ones.values_mut() = Values::F64(vec![1.0; ones.values().len()]);
-        Some(dense(&ones).ok()?.into_iter().map(|v| v != 0.0).collect())
+        let dense = ones.dense().ok()?;
+        Some((0..dense.values().len()).map(|k| dense.values().get_f64(k) != 0.0).collect())
     }
-}
-
-fn dense(out: &Tensor) -> Result<Vec<f64>, String> {
-    let dense = out.dense().map_err(|e| format!("{e:#?}"))?;
-    Ok((0..dense.values().len()).map(|k| dense.values().get_f64(k)).collect())
 }
 
 /// Index arrays of the types that the kernel has.
