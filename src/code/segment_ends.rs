@@ -82,11 +82,13 @@ fn stays(place: &Load, set: &FxHashSet<VarId>) -> bool {
 fn set_within(stmt: &Stmt) -> FxHashSet<VarId> {
     let mut out = FxHashSet::default();
     let block = vec![stmt.clone()];
-    visit(&block, &mut |part| match part {
-        Part::Stmt(Stmt::Let { var, .. } | Stmt::Assign { var, .. } | Stmt::For { var, .. }) => {
+    visit(&block, &mut |part| {
+        if let Part::Stmt(
+            Stmt::Let { var, .. } | Stmt::Assign { var, .. } | Stmt::For { var, .. },
+        ) = part
+        {
             out.insert(*var);
         }
-        _ => {}
     });
     out
 }
