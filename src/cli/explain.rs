@@ -181,11 +181,18 @@ fn summary(planned: &Planned, module: &Module) -> String {
         out.push_str(&format!("  {name}: {}{about}\n", layout.name));
     }
     for statement in planned.statements() {
-        let dims: Vec<String> =
+        let mut dims: Vec<String> =
             statement.schedule().dims().iter().map(ToString::to_string).collect();
         let space = statement.space();
         let label = |k: &usize| space.operands[*k].label.clone();
-        let looked: Vec<String> = space.lookups.iter().map(label).collect();
+        let mut merged = String::new();
+        if let Some(m) = statement.merged() {
+            let walked: Vec<String> = m.walks.iter().map(|walk| label(&walk.operand)).collect();
+            let key = dims.split_off(m.depth);
+            merged = format!("merging {} by {}", walked.join(", "), key.join(", "));
+        }
+        let looked = space.lookups.iter().filter(|&&k| statement.looks_up(k));
+        let looked: Vec<String> = looked.map(label).collect();
         let looked = match looked.is_empty() {
             true => String::new(),
             false => format!(", looking up {}", looked.join(", ")),
@@ -194,7 +201,12 @@ fn summary(planned: &Planned, module: &Module) -> String {
             Region::All => String::new(),
             rest => format!(", only where {}", rest.map(&label)),
         };
-        out.push_str(&format!("loops over {}{looked}{only}\n", dims.join(", ")));
+        let loops = match dims.is_empty() && !merged.is_empty() {
+            true => String::new(),
+            false => format!("loops over {}", dims.join(", ")),
+        };
+        let comma = if loops.is_empty() || merged.is_empty() { "" } else { ", " };
+        out.push_str(&format!("{loops}{comma}{merged}{looked}{only}\n"));
     }
     out.push_str(&fused::text(planned));
     out.extend(planned.assembled().map(|a| format!("{}\n", assembled(a))));

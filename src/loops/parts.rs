@@ -37,6 +37,9 @@ pub fn chunks_of(
     match outermost(&loops.body, var) {
         Some(l) if is_natural(&l.range, &space.theory, prover) => Ok(var.clone()),
         Some(_) => Err(format!("`{var}` may be negative")),
+        None if is_merged(&loops.body, var) => {
+            Err(format!("`{var}` is what operands are walked at once by"))
+        }
         None => Err(format!("`{var}` is searched for, one match after the other")),
     }
 }
@@ -46,6 +49,14 @@ fn outermost<'a>(block: &'a [Node], var: &Name) -> Option<&'a Loop> {
     block.iter().find_map(|node| match node {
         Node::For(l) => (l.var == *var).then_some(&**l),
         node => node.blocks().into_iter().find_map(|inner| outermost(inner, var)),
+    })
+}
+
+/// Whether operands are walked at once by `var`, among others.
+fn is_merged(block: &[Node], var: &Name) -> bool {
+    block.iter().any(|node| match node {
+        Node::Merge(m) if m.key.contains(var) => true,
+        node => node.blocks().into_iter().any(|inner| is_merged(inner, var)),
     })
 }
 

@@ -173,6 +173,11 @@ impl Statement {
     /// The nest, and those of its walks and lookups, each with the levels around it.
     pub fn nests(&self) -> String {
         let mut out = self.nest.to_string();
+        if let Some(merged) = &self.merged {
+            let key = self.nest.levels[merged.depth..].iter().map(|level| level.var.to_string());
+            let key: Vec<String> = key.collect();
+            out.push_str(&format!("\nwalks in place of {}:", key.join(", ")));
+        }
         for walk in self.merged.iter().flat_map(|m| &m.walks) {
             let label = &self.space.operands[walk.operand].label;
             out.push_str(&format!("\nwalk of {label}:\n{}", walk.nest));
@@ -195,6 +200,12 @@ impl Statement {
     /// The operands that are walked at once, if that is how its points are visited.
     pub fn merged(&self) -> Option<&Merged> {
         self.merged.as_ref()
+    }
+
+    /// Whether an operand is looked up, and not walked.
+    pub fn looks_up(&self, operand: usize) -> bool {
+        self.space.lookups.contains(&operand)
+            && self.merged.as_ref().is_none_or(|merged| !merged.walks(operand))
     }
 
     /// Whether something is looked up of which the value does not matter.
