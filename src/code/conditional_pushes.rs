@@ -16,10 +16,7 @@ use super::ir::{Assign, BinaryOp, Block, Body, Expr, Origin, Stmt, Type};
 impl Body {
     /// Pushes without branches; true if that changed anything.
     pub(super) fn push_conditionally(&mut self) -> bool {
-        let mut block = std::mem::take(&mut self.block);
-        let changed = self.conditional_pushes(&mut block);
-        self.block = block;
-        changed
+        self.change(|body, block| body.conditional_pushes(block))
     }
 
     fn conditional_pushes(&mut self, block: &mut Block) -> bool {

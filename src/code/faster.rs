@@ -1,7 +1,7 @@
 //! Ways in which a body runs faster, if its accesses are there under fewer conditions: rows are fetched
 //! ahead, segments end behind loops, entries are pushed without a branch.
 
-use super::ir::Body;
+use super::ir::{Block, Body};
 
 /// Changes a body; true if that changed anything.
 pub type Faster = fn(&mut Body) -> bool;
@@ -10,4 +10,12 @@ impl Body {
     /// All of them. What may be pushed without a branch is seen when segments end elsewhere.
     pub const FASTER: [Faster; 3] =
         [Body::fetch_ahead, Body::end_segments_later, Body::push_conditionally];
+
+    /// Changes all statements; true if that changed anything.
+    pub(super) fn change(&mut self, change: impl FnOnce(&mut Body, &mut Block) -> bool) -> bool {
+        let mut block = std::mem::take(&mut self.block);
+        let changed = change(self, &mut block);
+        self.block = block;
+        changed
+    }
 }

@@ -27,10 +27,7 @@ const AHEAD: i64 = 8;
 impl Body {
     /// Fetches ahead; true if there is anything to fetch.
     pub(super) fn fetch_ahead(&mut self) -> bool {
-        let mut block = std::mem::take(&mut self.block);
-        let found = self.fetch_in(&mut block);
-        self.block = block;
-        found
+        self.change(|body, block| body.fetch_in(block))
     }
 
     fn fetch_in(&mut self, block: &mut Block) -> bool {

@@ -19,10 +19,7 @@ use super::visit::{Part, visit};
 impl Body {
     /// Notes the ends of segments behind loops; true if that changed anything.
     pub(super) fn end_segments_later(&mut self) -> bool {
-        let mut block = std::mem::take(&mut self.block);
-        let changed = self.ends_later(&mut block);
-        self.block = block;
-        changed
+        self.change(|body, block| body.ends_later(block))
     }
 
     fn ends_later(&self, block: &mut Block) -> bool {

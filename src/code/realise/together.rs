@@ -78,18 +78,14 @@ impl Realiser<'_, '_> {
 
     fn phases(&mut self, m: &Merge, sides: &[Side<'_>], out: &mut Block) -> Result<()> {
         let region = counts_where(&m.body);
-        let without = |gone: &[bool]| {
-            let ended = m.walks.iter().zip(gone).filter(|(_, gone)| **gone);
-            ended.fold(region.clone(), |region, (walk, _)| region.with(&walk.name, false))
-        };
+        let is_needed = |walk: &Lookup| region.with(&walk.name, false) == Region::Nothing;
+        let needed: Vec<bool> = m.walks.iter().map(is_needed).collect();
         let n = sides.len();
-        let ended = |k: usize| (0..n).map(|other| other == k).collect::<Vec<bool>>();
-        let needed: Vec<bool> = (0..n).map(|k| without(&ended(k)) == Region::Nothing).collect();
         let all = vec![true; n];
+        let alone = [vec![true, false], vec![false, true]];
         let mut phases = vec![(Phase { active: &all, guarded: false }, all.clone())];
-        let alone: Vec<Vec<bool>> = (0..n).map(ended).collect();
         if n == 2 {
-            for (active, other) in [(&alone[0], 1), (&alone[1], 0)] {
+            for (active, other) in alone.iter().zip([1, 0]) {
                 if !needed[other] {
                     phases.push((Phase { active, guarded: false }, active.clone()));
                 }
