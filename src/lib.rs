@@ -32,6 +32,8 @@ pub mod isl;
 #[doc(hidden)]
 pub mod iterspace;
 #[doc(hidden)]
+pub mod looplets;
+#[doc(hidden)]
 pub mod loops;
 #[doc(hidden)]
 pub mod module;

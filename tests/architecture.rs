@@ -9,11 +9,13 @@ use std::path::PathBuf;
 use siskin::Kernel;
 use siskin::kernel::Planned;
 use siskin::layout::Layout;
+use siskin::looplets::derive;
+use siskin::prover::Z3Prover;
 
 const EXPRESSION: &str = "y[i] += A[i,j] * x[j]";
 /// Stages in the order of the pipeline.
-const STAGES: [&str; 8] =
-    ["layout", "program", "space", "schedule", "nest", "proofs", "loops", "rust"];
+const STAGES: [&str; 9] =
+    ["layout", "program", "space", "schedule", "nest", "looplets", "proofs", "loops", "rust"];
 
 fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md")
@@ -28,6 +30,12 @@ fn printed(stage: &str, planned: &Planned) -> String {
         "space" => statement.space().points(&statement.schedule().dims()).to_string(),
         "schedule" => statement.schedule().to_string(),
         "nest" => statement.nest().to_string(),
+        "looplets" => {
+            let access = planned.program().accesses()[0];
+            let layout = &planned.layouts()[&access.tensor];
+            let pieces = derive(access, layout, &[], &mut Z3Prover::new()).expect("looplets");
+            pieces[0].looplet.to_string()
+        }
         "proofs" => {
             let mut out = String::new();
             for find in statement.finds() {

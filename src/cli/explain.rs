@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use siskin::code::AccessProof;
 use siskin::diagnostic::{Code, Diagnostic, Result};
+use siskin::formula::Name;
 use siskin::kernel::Planned;
 use siskin::loops::{Assembled, Gather, Statement};
 use siskin::module::Module;
@@ -17,7 +18,7 @@ use super::options::KernelOptions;
 use super::output::Output;
 use super::smt::Recorder;
 use super::tensors::{OutputWish, TensorOptions};
-use super::{emit, finds, fused, loops, stories};
+use super::{emit, finds, fused, looplets, loops, stories};
 
 /// Print what the stages of the compiler make of a statement
 #[derive(Args)]
@@ -35,7 +36,7 @@ pub struct Explain {
     /// Give the result the sparsity of an input
     #[arg(short, long, value_name = "NAME=shares(INPUT)")]
     output: Vec<String>,
-    /// summary, layout, space, schedule, nest, proofs, loops, rust or all (looplets and cost are not supported yet)
+    /// summary, layout, space, schedule, nest, looplets, proofs, loops, rust or all (cost is not supported yet)
     #[arg(long, value_name = "STAGE", default_value = "all")]
     stage: String,
     /// Write every query of the prover as SMT-LIB into a folder
@@ -52,17 +53,19 @@ enum Stage {
     Space,
     Schedule,
     Nest,
+    Looplets,
     Proofs,
     Loops,
     Rust,
 }
 
-const STAGES: [(&str, Stage); 8] = [
+const STAGES: [(&str, Stage); 9] = [
     ("summary", Stage::Summary),
     ("layout", Stage::Layout),
     ("space", Stage::Space),
     ("schedule", Stage::Schedule),
     ("nest", Stage::Nest),
+    ("looplets", Stage::Looplets),
     ("proofs", Stage::Proofs),
     ("loops", Stage::Loops),
     ("rust", Stage::Rust),
@@ -108,15 +111,16 @@ impl Explain {
             let written = prover.write(folder)?;
             tracing::info!("{} queries in {}", written.len(), folder.display());
         }
+        let order = self.options.order();
         if self.options.json {
-            return Ok(as_json(&planned, &module, &stages).to_string());
+            return Ok(as_json(&planned, &module, &stages, &order).to_string());
         }
         let mut out = String::new();
         for (name, stage) in &stages {
             if stages.len() > 1 {
                 out.push_str(&format!("== {name} ==\n"));
             }
-            out.push_str(text(&planned, &module, *stage).trim_end());
+            out.push_str(text(&planned, &module, *stage, &order).trim_end());
             out.push_str("\n\n");
         }
         Ok(format!("{}\n", out.trim_end()))
@@ -133,8 +137,7 @@ impl Explain {
         let near = siskin::layout::nearest(&self.stage, names.iter().copied());
         let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
         let known = format!("{near}the stages are {} and all", names.join(", "));
-        let future = ["looplets", "cost"].contains(&self.stage.as_str());
-        let why = match future {
+        let why = match self.stage == "cost" {
             true => format!("stage `{}` is not supported yet", self.stage),
             false => format!("there is no stage `{}`", self.stage),
         };
@@ -145,7 +148,7 @@ impl Explain {
     }
 }
 
-fn text(planned: &Planned, module: &Module, stage: Stage) -> String {
+fn text(planned: &Planned, module: &Module, stage: Stage, order: &[Name]) -> String {
     match stage {
         Stage::Summary => summary(planned, module),
         Stage::Layout => {
@@ -158,6 +161,7 @@ fn text(planned: &Planned, module: &Module, stage: Stage) -> String {
         }
         Stage::Schedule => lines(planned, |s| s.schedule().to_string()),
         Stage::Nest => lines(planned, |s| s.nests()),
+        Stage::Looplets => looplets::text(planned, order),
         Stage::Proofs => {
             let mut out: String =
                 finds::chosen(planned).map(|(_, find, plan)| proofs(find, plan)).collect();
@@ -328,7 +332,7 @@ fn access_text(accesses: &[AccessProof]) -> String {
     out
 }
 
-fn as_json(planned: &Planned, module: &Module, stages: &[(&str, Stage)]) -> Value {
+fn as_json(planned: &Planned, module: &Module, stages: &[(&str, Stage)], order: &[Name]) -> Value {
     let mut out = serde_json::Map::new();
     for (name, stage) in stages {
         let value = match stage {
@@ -348,6 +352,7 @@ fn as_json(planned: &Planned, module: &Module, stages: &[(&str, Stage)]) -> Valu
                 planned.statements().iter().map(|s| json!(s.schedule().to_string())).collect()
             }
             Stage::Nest => planned.statements().iter().map(|s| json!(s.nests())).collect(),
+            Stage::Looplets => looplets::json(planned, order),
             Stage::Proofs => json!({
                 "finds": finds::chosen(planned)
                     .map(|(_, find, plan)| finds::detailed(find, plan))

@@ -18,6 +18,7 @@ mod fused;
 mod generated;
 mod layouts;
 mod log;
+mod looplets;
 mod loops;
 mod operators;
 mod options;

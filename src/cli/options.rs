@@ -82,6 +82,12 @@ pub struct StatedExtents {
 }
 
 impl KernelOptions {
+    /// The names of `--order`.
+    pub fn order(&self) -> Vec<Name> {
+        let names = self.order.iter().map(|name| name.trim());
+        names.filter(|name| !name.is_empty()).map(Name::from).collect()
+    }
+
     /// What `--type` says of the types of tensors.
     pub fn types(&self) -> Result<Types> {
         let mut types = Types::all(ValueType::F64);
@@ -138,9 +144,8 @@ impl KernelOptions {
         if let Some(width) = self.index_width()? {
             kernel = kernel.index(width);
         }
-        let order: Vec<&str> =
-            self.order.iter().map(|n| n.trim()).filter(|n| !n.is_empty()).collect();
-        kernel = kernel.order(&order);
+        let order = self.order();
+        kernel = kernel.order(&order.iter().map(|name| &**name).collect::<Vec<_>>());
         for text in &self.tile {
             let parts = text.split_once('=');
             let size = parts.and_then(|(_, n)| n.trim().parse::<i64>().ok()).filter(|&n| n > 0);

@@ -18,6 +18,7 @@ fn every_stage_prints_and_all_of_them_together() {
         ("layout", "A is csr: Compressed sparse row"),
         ("space", "{ [pA0, i, pA1, j, px] : "),
         ("nest", "find px in 0..NNZ_x where j = crd_x(px)"),
+        ("looplets", "stepper px in 0..NNZ_x until crd_x(px) + 1"),
         ("proofs", "bsearch"),
         ("rust", "pub unsafe extern \"C\" fn"),
     ];
@@ -64,8 +65,33 @@ fn queries_are_written_as_smt_lib() {
 #[test]
 fn stages_that_do_not_exist_are_refused() {
     let sandbox = Sandbox::new();
-    let stderr = sandbox.refused("S0002", &explain(&["--stage", "looplets"]));
+    let stderr = sandbox.refused("S0002", &explain(&["--stage", "cost"]));
     assert!(stderr.contains("not supported yet"), "{stderr}");
     let stderr = sandbox.refused("S0002", &explain(&["--stage", "nonsense"]));
-    assert!(stderr.contains("layout, space, schedule, nest, proofs, loops, rust"), "{stderr}");
+    assert!(
+        stderr.contains("layout, space, schedule, nest, looplets, proofs, loops, rust"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn looplets_are_of_every_access_in_the_order_that_is_asked_for() {
+    let sandbox = Sandbox::new();
+    let of = |layout: &str, more: &[&str]| {
+        let format = format!("A={layout}");
+        let mut arguments = vec!["explain", "s[] += A[i,j]", "-f", &format, "--stage", "looplets"];
+        arguments.extend(more);
+        sandbox.done(&arguments)
+    };
+    assert!(of("csr", &[]).contains("stepper"), "rows are walked");
+    let by_columns = of("csr", &["--order", "j,i"]);
+    assert!(by_columns.contains("search pA1"), "columns are looked up: {by_columns}");
+    assert!(of("symmetric-csr", &[]).contains("piece 2 of 2"), "each half has its own");
+    let refused = of("coo-unsorted", &[]);
+    assert!(refused.contains("several entries may have one place"), "{refused}");
+    let arguments = ["explain", SPMSPV, "-f", "A=csr", "-f", "x=sparse", "--stage", "looplets"];
+    let json = sandbox.json(&[&arguments[..], &["--json"]].concat());
+    let accesses = json["looplets"].as_array().expect("a list");
+    assert_eq!(accesses.len(), 2);
+    assert_eq!(accesses[0]["pieces"][0]["indices"], serde_json::json!(["i", "j"]));
 }

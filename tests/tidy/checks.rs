@@ -73,6 +73,21 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
             "scan",
         ],
     ),
+    // Regions of one access; nothing is computed with it.
+    (
+        "looplets",
+        &[
+            "diagnostic",
+            "formula",
+            "prover",
+            "layout",
+            "theory",
+            "program",
+            "iterspace",
+            "scan",
+            "schedule",
+        ],
+    ),
     // One tree of all pieces.
     (
         "loops",
@@ -178,6 +193,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
             "schedule",
             "scan",
             "synth",
+            "looplets",
             "loops",
             "code",
             "module",

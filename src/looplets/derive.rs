@@ -1,0 +1,541 @@
+//! From the scanned entries of one access to looplets.
+//!
+//! The nest is read from the outside in. Its levels up to the one that gives an index decide how the tensor is
+//! stored along it:
+//!
+//! | levels | looplet |
+//! |---|---|
+//! | `for j`, and what follows depends on it | lookup |
+//! | `for j`, and nothing depends on it | run |
+//! | `for p; let j = p + e` | lookup at the position `j - e` |
+//! | `for p; let j = crd(p)`, proved to rise | stepper of spikes |
+//! | the same, proved not to fall | stepper over groups of positions |
+//! | `for p` around one of the above, proved to rise | stepper of what is inside |
+//! | `for p` around one of the above, in no order | lookup that searches |
+//! | tests | switch |
+//!
+//! Coordinates outside of what a region can hold are a run of fill before or behind it, unless Z3 proves that there
+//! are none.
+
+use std::sync::Arc;
+
+use super::alone::spaces;
+use super::region::Shape;
+use super::tree::{Along, Looplet, Phase, Search, Stepper, Stop};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::formula::{Affine, Arith, Atom, Constraint, Formula, Name};
+use crate::iterspace::{Keyed, Names, Operand, Space, in_one_iteration, in_order};
+use crate::layout::Layout;
+use crate::program::Access;
+use crate::prover::Prover;
+use crate::scan::{Bind, Level, Range, scan};
+use crate::schedule::schedule;
+use crate::theory::Known;
+
+/// What an access holds where one piece of its relation stores anything.
+#[derive(Clone, Debug)]
+pub struct Derived {
+    /// The indices in the order in which they are walked.
+    pub indices: Vec<Name>,
+    pub looplet: Looplet,
+    /// The names of sizes.
+    pub parameters: Vec<Name>,
+}
+
+/// The looplets of an access, for each piece of its relation. `order` names indices, outermost first; without
+/// it, they come as they are stored.
+///
+/// # Errors
+/// [`Code::Space`] if what is stored at one place is not one element, or in no order by which it is found.
+pub fn derive(
+    access: &Access,
+    layout: &Arc<Layout>,
+    order: &[Name],
+    prover: &mut dyn Prover,
+) -> crate::diagnostic::Result<Vec<Derived>> {
+    let mut out = Vec::new();
+    for space in spaces(access, layout)? {
+        // What is written comes first.
+        let Some(&read) = space.stored.get(1) else { continue };
+        let operand = &space.operands[read];
+        if !operand.stores_coordinates_once() {
+            return Err(Diagnostic::new(
+                Code::Space,
+                format!("`{access}` has no looplets: several entries may have one place"),
+            )
+            .note(format!("nothing that `{}` declares forbids it", layout.name))
+            .help("convert it to a layout that stores each place once"));
+        }
+        let own = order.iter().filter(|index| space.indices.contains(index)).cloned();
+        out.push(of_piece(&space, operand, own.collect(), prover)?);
+    }
+    Ok(out)
+}
+
+/// The looplets of one piece. Where an index comes in no order behind some positions, it is taken before them.
+fn of_piece(
+    space: &Space,
+    operand: &Operand,
+    order: Vec<Name>,
+    prover: &mut dyn Prover,
+) -> crate::diagnostic::Result<Derived> {
+    let mut wished = order.clone();
+    // An index, and how many dimensions came before it.
+    let mut tried: Vec<(Name, usize)> = Vec::new();
+    loop {
+        let schedule = schedule(space, &wished)?;
+        let nest = scan(space, &schedule, prover)?;
+        let mut deriver = Deriver { space, operand, names: space.names.clone(), prover };
+        let outside = Around { known: nest.guards.clone(), ..Around::default() };
+        let Unordered { index, mut before, among } = match deriver.rest(&nest.levels, &outside) {
+            Err(unordered) => unordered,
+            Ok(inside) => {
+                let indices = schedule.dims().into_iter().filter(|d| space.indices.contains(d));
+                let looplet = switch(formulas(&nest.guards), inside);
+                let parameters = space.params();
+                looplet.verify(&parameters)?;
+                return Ok(Derived { indices: indices.collect(), looplet, parameters });
+            }
+        };
+        let is_tried = |before: &[Name]| tried.contains(&(index.clone(), before.len()));
+        while is_tried(&before) && before.pop().is_some() {}
+        if is_tried(&before) {
+            return Err(Diagnostic::new(
+                Code::Space,
+                format!("there are no looplets along `{index}`: it comes in no order"),
+            )
+            .note(format!("nothing proves that `{index}` rises with `{among}`, or is there once"))
+            .help("declare the order of the coordinates, or choose another order of the indices"));
+        }
+        tried.push((index.clone(), before.len()));
+        wished = before;
+        let earlier = order.iter().take_while(|other| **other != index && order.contains(&index));
+        let first = earlier.chain([&index]).cloned();
+        let later = order.iter().cloned().chain(schedule.dims());
+        for dim in first.chain(later).filter(|dim| space.indices.contains(dim)) {
+            if !wished.contains(&dim) {
+                wished.push(dim);
+            }
+        }
+    }
+}
+
+/// An index that comes in no order behind some levels.
+struct Unordered {
+    index: Name,
+    /// The dimensions before.
+    before: Vec<Name>,
+    /// The position behind them.
+    among: Name,
+}
+
+type Result<T> = std::result::Result<T, Unordered>;
+
+/// What is around some levels.
+#[derive(Clone, Default)]
+struct Around {
+    dims: Vec<Name>,
+    loops: Vec<Name>,
+    /// What tells the iterations of these loops apart.
+    key: Vec<Affine>,
+    known: Vec<Constraint>,
+}
+
+impl Around {
+    fn with(&self, level: &Level, key: Affine) -> Around {
+        let mut out = self.clone();
+        out.dims.push(level.var.clone());
+        out.known.extend(level.constraints());
+        if level.is_loop() {
+            out.loops.push(level.var.clone());
+            out.key.push(key);
+        }
+        out
+    }
+
+    /// All coordinates of an index, told apart by what is around and itself. The innermost of these loops
+    /// and `more` give it.
+    fn keyed<'a>(&self, space: &'a Space, more: &[Level], index: &Name) -> Keyed<'a> {
+        let mut loops = self.loops.clone();
+        loops.extend(more.iter().filter(|level| level.is_loop()).map(|level| level.var.clone()));
+        let mut key = self.key[..self.key.len() - 1].to_vec();
+        key.push(Affine::var(index.clone()));
+        Keyed { space, loops, key }
+    }
+}
+
+struct Deriver<'a> {
+    space: &'a Space,
+    operand: &'a Operand,
+    names: Names,
+    prover: &'a mut dyn Prover,
+}
+
+impl Deriver<'_> {
+    /// What is stored once the levels before are passed.
+    fn rest(&mut self, levels: &[Level], around: &Around) -> Result<Looplet> {
+        let is_index = |level: &Level| self.space.indices.contains(&level.var);
+        let Some(given) = levels.iter().position(is_index) else {
+            return self.positions(levels, around);
+        };
+        let index = levels[given].var.clone();
+        let shape = self.regions(&levels[..=given], &levels[given + 1..], around)?;
+        let range = Range {
+            lower: vec![Affine::zero()],
+            upper: vec![Affine::var(self.space.extents[&index].clone())],
+        };
+        let body = self.within_all(shape, &range, around);
+        Ok(Looplet::Along(Box::new(Along { index, range, body })))
+    }
+
+    /// Positions that are found where all indices are known.
+    fn positions(&mut self, levels: &[Level], around: &Around) -> Result<Looplet> {
+        let Some((level, inner)) = levels.split_first() else { return Ok(element(self.operand)) };
+        let within = around.with(level, Affine::var(level.var.clone()));
+        let found = self.positions(inner, &within)?;
+        let var = level.var.clone();
+        Ok(match &level.bind {
+            Bind::Let(value) => {
+                let body = Box::new(switch(tests(level), found));
+                Looplet::Thunk { var, value: value.clone(), body }
+            }
+            Bind::Loop(range) => {
+                let (range, tests) = (range.clone(), tests(level));
+                Looplet::Search(Box::new(Search { var, range, tests, found }))
+            }
+        })
+    }
+
+    /// How the last of the levels `own` is stored: its index. `inner` are the levels behind.
+    fn regions(&mut self, own: &[Level], inner: &[Level], around: &Around) -> Result<Shape> {
+        let (level, more) = own.split_first().expect("the level of an index is there");
+        let var = level.var.clone();
+        let within = around.with(level, Affine::var(var.clone()));
+        match &level.bind {
+            Bind::Let(value) if more.is_empty() => {
+                let here = switch(tests(level), self.rest(inner, &within)?);
+                Ok(Shape::Point { at: value.clone(), here })
+            }
+            Bind::Loop(range) if more.is_empty() => {
+                let body = Box::new(switch(tests(level), self.rest(inner, &within)?));
+                let inside = match body.mentions(&var) {
+                    true => Looplet::Lookup { index: var, body },
+                    false => Looplet::Run(body),
+                };
+                Ok(Shape::Within { range: range.clone(), inside })
+            }
+            Bind::Let(value) => {
+                let tests = tests(level);
+                let computed = |body| Looplet::Thunk {
+                    var: var.clone(),
+                    value: value.clone(),
+                    body: Box::new(switch(tests, body)),
+                };
+                let shape = self.regions(more, inner, &within)?;
+                Ok(shape.map(computed).with_ends_at(&var, value))
+            }
+            Bind::Loop(range) => self.by_position(level, range, more, inner, around),
+        }
+    }
+
+    /// A loop over positions around what gives the index.
+    fn by_position(
+        &mut self,
+        level: &Level,
+        range: &Range,
+        more: &[Level],
+        inner: &[Level],
+        around: &Around,
+    ) -> Result<Shape> {
+        let (p, own) = (&level.var, tests(level));
+        let within = around.with(level, Affine::var(p.clone()));
+        let index = &more[more.len() - 1].var;
+        let rises = self.rises(&within, more, index);
+        if !rises
+            && let Some(at) = only_lets(more)
+            && own.is_empty()
+            && self.is_weakly_ordered(&within, index)
+        {
+            return self.by_groups(level, range, more, inner, around, &at);
+        }
+        let shape = self.regions(more, inner, &within)?;
+        Ok(match shape {
+            Shape::Point { at, here } if bijection(&at, p).is_some() => {
+                let (sign, offset) = bijection(&at, p).expect("it was asked for");
+                let position = match sign {
+                    1 => Affine::var(index.clone()) - offset.clone(),
+                    _ => offset.clone() - Affine::var(index.clone()),
+                };
+                let shifted = |ends: &[Affine], by: i64| -> Vec<Affine> {
+                    let end = |e: &Affine| match sign {
+                        1 => offset.clone() + e.clone(),
+                        _ => offset.clone() - e.clone() + Affine::constant(by),
+                    };
+                    ends.iter().map(end).collect()
+                };
+                let range = match sign {
+                    1 => Range { lower: shifted(&range.lower, 0), upper: shifted(&range.upper, 0) },
+                    _ => Range { lower: shifted(&range.upper, 1), upper: shifted(&range.lower, 1) },
+                };
+                let body = Looplet::Thunk {
+                    var: p.clone(),
+                    value: position,
+                    body: Box::new(switch(own, here)),
+                };
+                let inside = Looplet::Lookup { index: index.clone(), body: Box::new(body) };
+                Shape::Within { range, inside }
+            }
+            Shape::Point { at, here } if rises => {
+                let stop = Stop::Least(vec![at + Affine::constant(1)]);
+                stepper(p, None, range, own, Some(stop), spike(here))
+            }
+            Shape::Within { range: region, inside } if rises => {
+                let stop = Stop::Least(region.upper.clone());
+                let begins = Stop::Greatest(region.lower.clone());
+                let adjacent = own.is_empty() && self.is_adjacent(p, range, &region, around);
+                let body = match adjacent {
+                    true => inside,
+                    false => sequence([(begins, run_of_fill()), (stop.clone(), inside)]),
+                };
+                stepper(p, None, range, own, Some(stop), body)
+            }
+            Shape::Upto { regions, .. } if rises => stepper(p, None, range, own, None, regions),
+            shape => {
+                let unique = self.is_there_once(&within, more, index);
+                let found = if unique { searched(level, range, own, shape, index) } else { None };
+                found.ok_or_else(|| unordered(around, level, index))?
+            }
+        })
+    }
+
+    /// Positions of which several have one coordinate, one after the other.
+    fn by_groups(
+        &mut self,
+        level: &Level,
+        range: &Range,
+        lets: &[Level],
+        inner: &[Level],
+        around: &Around,
+        at: &Affine,
+    ) -> Result<Shape> {
+        let p = &level.var;
+        let first = self.names.fresh(&format!("{p}_first"));
+        let end = self.names.fresh(&format!("{p}_end"));
+        let index = &lets[lets.len() - 1];
+        let bounds = Range {
+            lower: vec![Affine::var(first.clone())],
+            upper: vec![Affine::var(end.clone())],
+        };
+        let again = Level { bind: Bind::Loop(bounds), ..level.clone() };
+        // The positions of the group are walked again, for the other indices.
+        let levels: Vec<Level> = [again].iter().chain(inner).cloned().collect();
+        let mut within = around.clone();
+        within.key.push(Affine::var(index.var.clone()));
+        within.loops.push(index.var.clone());
+        let here = self.rest(&levels, &within)?;
+        let at = at.rename(&|n| (n == p).then(|| first.clone()));
+        let stop = Stop::Least(vec![at + Affine::constant(1)]);
+        Ok(stepper(&first, Some(end), range, Vec::new(), Some(stop), spike(here)))
+    }
+
+    /// Whether it is proved that later positions have greater coordinates, each one once.
+    fn rises(&mut self, within: &Around, more: &[Level], index: &Name) -> bool {
+        let keyed = within.keyed(self.space, more, index);
+        in_order(&keyed, &keyed, self.prover)
+    }
+
+    /// Whether it is proved that a coordinate comes with one position only.
+    fn is_there_once(&mut self, within: &Around, more: &[Level], index: &Name) -> bool {
+        let keyed = within.keyed(self.space, more, index);
+        in_one_iteration(&keyed, &keyed, self.prover)
+    }
+
+    /// Whether it is proved that later positions do not have smaller coordinates.
+    fn is_weakly_ordered(&mut self, within: &Around, index: &Name) -> bool {
+        let mut key = within.key.clone();
+        key.insert(key.len() - 1, Affine::var(index.clone()));
+        let keyed = Keyed { space: self.space, loops: within.loops.clone(), key };
+        in_order(&keyed, &keyed, self.prover)
+    }
+
+    /// Whether regions follow each other without a gap, from the beginning on.
+    fn is_adjacent(&mut self, p: &Name, range: &Range, region: &Range, around: &Around) -> bool {
+        let [from] = range.lower.as_slice() else { return false };
+        let here = Affine::var(p.clone());
+        let at = |e: &Affine, value: &Affine| e.substitute(&|n| (n == p).then(|| value.clone()));
+        let before = here.clone() - Affine::constant(1);
+        let ends_before: Vec<Affine> = region.upper.iter().map(|e| at(e, &before)).collect();
+        let mut later = around.known.clone();
+        later.extend(range.of(&here));
+        later.push(Constraint::lt(from.clone(), here));
+        let starts: Vec<Affine> = region.lower.iter().map(|e| at(e, from)).collect();
+        let mut first = around.known.clone();
+        first.extend(range.of(from));
+        self.proves_at_most(&later, &region.lower, &ends_before)
+            && self.proves_at_most(&first, &starts, &[Affine::zero()])
+    }
+
+    /// Whether each of some forms is proved to be at most each of others.
+    fn proves_at_most(&mut self, known: &[Constraint], a: &[Affine], b: &[Affine]) -> bool {
+        let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));
+        let claims: Vec<Constraint> =
+            pairs.map(|(a, b)| Constraint::le(a.clone(), b.clone())).collect();
+        let mut all = Known::new(&self.space.theory, self.prover);
+        all.enter(known);
+        all.proves_all(&claims)
+    }
+
+    /// A shape in all of an index: what is around it is fill.
+    fn within_all(&mut self, shape: Shape, all: &Range, around: &Around) -> Looplet {
+        let end = || Stop::Least(all.upper.clone());
+        // Of an index without values nothing is asked.
+        let mut known = around.known.clone();
+        known.extend(all.of(&Affine::zero()));
+        match shape {
+            Shape::Point { at, here } => {
+                let here_ends = Stop::Least(vec![at + Affine::constant(1)]);
+                sequence([(here_ends, spike(here)), (end(), run_of_fill())])
+            }
+            Shape::Everywhere(inside) => inside,
+            Shape::Within { range, inside } => {
+                let mut phases = Vec::new();
+                if !self.proves_at_most(&known, &range.lower, &all.lower) {
+                    phases.push((Stop::Greatest(range.lower), run_of_fill()));
+                }
+                if self.proves_at_most(&known, &all.upper, &range.upper) {
+                    phases.push((end(), inside));
+                } else {
+                    phases.extend([(Stop::Least(range.upper), inside), (end(), run_of_fill())]);
+                }
+                sequence(phases)
+            }
+            Shape::Upto { stop: None, regions } => regions,
+            Shape::Upto { stop: Some(stop), regions } => match self.is_end(&stop, all, &known) {
+                true => regions,
+                false => sequence([(stop, regions), (end(), run_of_fill())]),
+            },
+        }
+    }
+
+    /// Whether it is proved that there is a last position, and ends at the end.
+    fn is_end(&mut self, stop: &Stop, all: &Range, known: &[Constraint]) -> bool {
+        let Stop::Last { var, range, stop } = stop else { return false };
+        let (Stop::Least(ends), [upper]) = (&**stop, range.upper.as_slice()) else { return false };
+        let at = upper.clone() - Affine::constant(1);
+        let ends: Vec<Affine> =
+            ends.iter().map(|e| e.substitute(&|n| (n == var).then(|| at.clone()))).collect();
+        self.proves_at_most(known, &range.lower, &[at])
+            && self.proves_at_most(known, &all.upper, &ends)
+    }
+}
+
+fn element(operand: &Operand) -> Looplet {
+    let index: Vec<Arith> = operand.value_index.clone();
+    Looplet::Element { array: operand.value_array.clone(), index }
+}
+
+fn formulas(tests: &[Constraint]) -> Vec<Formula> {
+    tests.iter().cloned().map(Formula::Constraint).collect()
+}
+
+/// All that is tested at a level.
+fn tests(level: &Level) -> Vec<Formula> {
+    let mut out = formulas(&level.guards);
+    out.extend(level.restrictions.iter().cloned());
+    out.extend(formulas(&level.conditions));
+    out
+}
+
+fn switch(tests: Vec<Formula>, then: Looplet) -> Looplet {
+    match tests.is_empty() {
+        true => then,
+        false => {
+            Looplet::Switch { tests, then: Box::new(then), otherwise: Box::new(Looplet::Fill) }
+        }
+    }
+}
+
+fn run_of_fill() -> Looplet {
+    Looplet::Run(Box::new(Looplet::Fill))
+}
+
+fn spike(tail: Looplet) -> Looplet {
+    Looplet::Spike { body: Box::new(Looplet::Fill), tail: Box::new(tail) }
+}
+
+/// Phases; one alone is what is in it.
+fn sequence(phases: impl IntoIterator<Item = (Stop, Looplet)>) -> Looplet {
+    let phases = phases.into_iter().map(|(stop, body)| Phase { stop, body });
+    let mut phases: Vec<Phase> = phases.collect();
+    match phases.len() {
+        1 => phases.remove(0).body,
+        _ => Looplet::Sequence(phases),
+    }
+}
+
+fn stepper(
+    p: &Name,
+    end: Option<Name>,
+    range: &Range,
+    tests: Vec<Formula>,
+    stop: Option<Stop>,
+    body: Looplet,
+) -> Shape {
+    let all_pass = tests.is_empty();
+    let last = stop.clone().filter(|_| all_pass).map(|stop| Stop::Last {
+        var: p.clone(),
+        range: range.clone(),
+        stop: Box::new(stop),
+    });
+    let (var, range) = (p.clone(), range.clone());
+    let regions = Looplet::Stepper(Box::new(Stepper { var, end, range, tests, stop, body }));
+    Shape::Upto { stop: last, regions }
+}
+
+fn unordered(around: &Around, level: &Level, index: &Name) -> Unordered {
+    Unordered { index: index.clone(), before: around.dims.clone(), among: level.var.clone() }
+}
+
+/// The value that levels without a loop give the last of them.
+fn only_lets(levels: &[Level]) -> Option<Affine> {
+    let mut values: Vec<(Name, Affine)> = Vec::new();
+    for level in levels {
+        let Bind::Let(value) = &level.bind else { return None };
+        let known = |n: &Name| values.iter().find(|(v, _)| v == n).map(|(_, e)| e.clone());
+        let value = value.substitute(&known);
+        if !tests(level).is_empty() {
+            return None;
+        }
+        values.push((level.var.clone(), value));
+    }
+    values.pop().map(|(_, value)| value)
+}
+
+/// `at = sign * p + offset`, the offset without `p`.
+fn bijection(at: &Affine, p: &Name) -> Option<(i64, Affine)> {
+    let sign = at.coefficient(&Atom::Var(p.clone()));
+    let offset = at.clone() - Affine::from_terms([(Atom::Var(p.clone()), sign)], 0);
+    (sign.abs() == 1 && !offset.mentions(p)).then_some((sign, offset))
+}
+
+/// A position that is searched for by each coordinate, if what is there then is known.
+fn searched(
+    level: &Level,
+    range: &Range,
+    own: Vec<Formula>,
+    shape: Shape,
+    index: &Name,
+) -> Option<Shape> {
+    let here = Affine::var(index.clone());
+    let (passes, found) = match shape {
+        Shape::Point { at, here: found } => (vec![Formula::eq(here, at)], found),
+        Shape::Within { range, inside: Looplet::Lookup { body, .. } | Looplet::Run(body) } => {
+            (formulas(&range.of(&here)), *body)
+        }
+        Shape::Within { .. } | Shape::Upto { .. } | Shape::Everywhere(_) => return None,
+    };
+    let tests = own.into_iter().chain(passes).collect();
+    let search = Search { var: level.var.clone(), range: range.clone(), tests, found };
+    let body = Box::new(Looplet::Search(Box::new(search)));
+    Some(Shape::Everywhere(Looplet::Lookup { index: index.clone(), body }))
+}

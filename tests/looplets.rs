@@ -1,0 +1,188 @@
+//! Looplets against the data of packed tensors: each says of every place what is stored there.
+
+#[path = "looplets/interpret.rs"]
+mod interpret;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use siskin::diagnostic::Code;
+use siskin::layout::Layout;
+use siskin::looplets::{Looplet, derive};
+use siskin::packing::{PackOptions, pack};
+use siskin::program::Program;
+use siskin::prover::Z3Prover;
+use siskin::tensor::{Entries, Tensor};
+
+const INDICES: [&str; 3] = ["i", "j", "k"];
+
+/// The shipped layouts that tensors of some rank may have, and lists of levels.
+fn layouts(rank: usize) -> Vec<Arc<Layout>> {
+    let files = std::fs::read_dir("layouts").expect("the shipped layouts");
+    let files = files.map(|f| f.expect("a file").path());
+    let files = files.filter(|path| path.extension().is_some_and(|e| e == "toml"));
+    let mut names: Vec<String> = files
+        .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
+        .flat_map(|n| [n.clone(), format!("{n}(2)"), format!("{n}(2,2)"), format!("{n}(2,4)")])
+        .collect();
+    let lists: &[&str] = match rank {
+        1 => &["compressed(i)", "hashed(i)"],
+        2 => &[
+            "[i, j] dense(j), compressed(i)",
+            "[i, j] compressed(j), dense(i)",
+            "dense(i), hashed(j)",
+            "compressed(i), hashed(j)",
+        ],
+        _ => &[
+            "dense(i), compressed(j), compressed(k)",
+            "compressed(i), dense(j), compressed(k)",
+            "[i, j, k] compressed(k), dense(i), compressed(j)",
+            "dense(i), compressed(j, unique=false), singleton(k)",
+        ],
+    };
+    names.extend(lists.iter().map(ToString::to_string));
+    names.sort();
+    let fitting = names.iter().filter_map(|name| Layout::named_for_rank(name, rank).ok());
+    fitting.map(Arc::new).collect()
+}
+
+/// All orders of some indices.
+fn orders(indices: &[&str]) -> Vec<Vec<String>> {
+    if indices.is_empty() {
+        return vec![Vec::new()];
+    }
+    let mut out = Vec::new();
+    for first in indices {
+        let rest: Vec<&str> = indices.iter().filter(|i| *i != first).copied().collect();
+        out.extend(orders(&rest).into_iter().map(|o| [vec![first.to_string()], o].concat()));
+    }
+    out
+}
+
+/// Checks an access in the order in which it is stored, and in all others; how many of them have looplets.
+fn check(layout: &Arc<Layout>, tensors: &[Tensor]) -> (usize, usize) {
+    let indices = &INDICES[..layout.rank()];
+    let program = Program::parse(&format!("s[] += A[{}]", indices.join(","))).unwrap();
+    let access = program.accesses()[0];
+    let (mut derived_orders, mut refused) = (0, 0);
+    for order in [Vec::new()].into_iter().chain(orders(indices)) {
+        let order: Vec<_> = order.iter().map(|i| i.as_str().into()).collect();
+        let what = format!("{} by {order:?}", layout.name);
+        let pieces = match derive(access, layout, &order, &mut Z3Prover::new()) {
+            Ok(pieces) => pieces,
+            Err(e) => {
+                let known = [Code::Space, Code::LoopOrder];
+                assert!(known.contains(&e.code), "{what}: {e:#?}");
+                refused += 1;
+                continue;
+            }
+        };
+        derived_orders += 1;
+        for piece in &pieces {
+            let text = piece.looplet.to_string();
+            let again = Looplet::parse(&text).unwrap_or_else(|e| panic!("{what}: {e:#?}\n{text}"));
+            assert_eq!(again.to_string(), text, "{what}");
+            if !order.is_empty() {
+                assert_eq!(piece.indices, order, "{what}");
+            }
+        }
+        for tensor in tensors {
+            let mut told: BTreeMap<Vec<usize>, f64> = BTreeMap::new();
+            for piece in &pieces {
+                for (at, value) in interpret::places(piece, tensor, "A", indices) {
+                    let Some(value) = value else { continue };
+                    assert!(told.insert(at, value).is_none(), "{what}: two pieces have one place");
+                }
+            }
+            let stored = tensor.entries().unwrap();
+            let stored: BTreeMap<Vec<usize>, f64> =
+                (0..stored.len()).map(|k| (stored.point(k), stored.values().get_f64(k))).collect();
+            assert_eq!(told, stored, "{what} of {:?}", tensor.dims());
+        }
+    }
+    (derived_orders, refused)
+}
+
+/// Data that many layouts can store: mirrored coordinates have one value.
+fn entries(dims: &[usize], points: &[Vec<usize>]) -> Entries {
+    let value =
+        |p: &[usize]| 1.0 + p.iter().sum::<usize>() as f64 + p.iter().product::<usize>() as f64;
+    let mut points: Vec<(&[usize], f64)> =
+        points.iter().map(|p| (p.as_slice(), value(p))).collect();
+    points.sort_by(|a, b| a.0.cmp(b.0));
+    points.dedup();
+    Entries::from_points(dims, &points).unwrap()
+}
+
+fn edge_cases(rank: usize) -> Vec<Entries> {
+    let dims = &[7, 7, 3][..rank];
+    let last: Vec<usize> = dims.iter().map(|n| n - 1).collect();
+    let all = |dims: &[usize]| {
+        dims.iter().fold(vec![vec![]], |points: Vec<Vec<usize>>, &n| {
+            let extend = |p: &Vec<usize>| {
+                let p = p.clone();
+                (0..n).map(move |c| [p.as_slice(), &[c]].concat())
+            };
+            points.iter().flat_map(extend).collect()
+        })
+    };
+    let diagonal: Vec<Vec<usize>> = (0..3).map(|k| vec![k; rank]).collect();
+    vec![
+        entries(&vec![0; rank], &[]),
+        entries(&vec![1; rank], &[vec![0; rank]]),
+        entries(dims, &[]),
+        entries(dims, &all(dims)),
+        entries(
+            dims,
+            &all(dims).into_iter().filter(|p| p.is_sorted_by(|a, b| a >= b)).collect::<Vec<_>>(),
+        ),
+        entries(dims, &diagonal),
+        entries(dims, &[last.clone(), vec![0; rank]]),
+        entries(dims, &all(dims).into_iter().step_by(3).collect::<Vec<_>>()),
+    ]
+}
+
+#[test]
+fn looplets_of_every_layout_tell_what_is_stored() {
+    let (mut tensors, mut derived, mut refused) = (0, 0, Vec::new());
+    for rank in 1..=3 {
+        for layout in layouts(rank) {
+            let packed: Vec<Tensor> = edge_cases(rank)
+                .iter()
+                .filter_map(|e| pack(&layout, e, &PackOptions::default()).ok())
+                .collect();
+            assert!(packed.len() > 1, "{}", layout.name);
+            tensors += packed.len();
+            let (some, others) = check(&layout, &packed);
+            derived += some;
+            if others > 0 {
+                refused.push(format!("{} of rank {rank}: {others} orders", layout.name));
+            }
+        }
+    }
+    println!("{tensors} tensors, {derived} orders; refused: {refused:#?}");
+    assert!(derived > 100, "{derived} of {refused:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+    #[test]
+    fn looplets_tell_what_is_stored_in_random_tensors(
+        rank in 1..4_usize,
+        dims in prop::array::uniform3(1..9_usize),
+        points in prop::collection::vec(prop::array::uniform3(0..1000_usize), 0..40),
+        pick in any::<prop::sample::Index>(),
+    ) {
+        let dims = &dims[..rank];
+        let points: Vec<Vec<usize>> = points
+            .iter()
+            .map(|p| p.iter().zip(dims).map(|(c, n)| c % n).collect())
+            .collect();
+        let all = layouts(rank);
+        let layout = &all[pick.index(all.len())];
+        if let Ok(tensor) = pack(layout, &entries(dims, &points), &PackOptions::default()) {
+            check(layout, &[tensor]);
+        }
+    }
+}
