@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use serde_json::{Value, json};
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::exec::Jit;
-use siskin::kernel::{CompiledKernel, Kernel, Planned};
+use siskin::kernel::{Coiterate, CompiledKernel, Kernel, Planned};
 use siskin::synth::cost;
 
 use super::data::{self, Inputs};
@@ -49,7 +49,9 @@ pub struct Bench {
 /// A choice of templates to time.
 struct Strategy {
     name: String,
-    /// Position and template; empty for the automatic choice.
+    /// How operands are brought together, unless the options say it.
+    scheme: Option<Coiterate>,
+    /// Position and template; empty for the choice of a scheme.
     forced: Vec<(String, String)>,
     /// Estimated seconds of its finds.
     estimate: f64,
@@ -60,6 +62,10 @@ struct Row {
     /// What ran, for the automatic choice.
     templates: Vec<String>,
     seconds: Vec<f64>,
+    /// To make the module, without `rustc`.
+    generate: f64,
+    /// Of the module.
+    lines: usize,
     skipped: Option<String>,
 }
 
@@ -130,12 +136,24 @@ impl Bench {
         for (position, template) in &s.forced {
             kernel = kernel.find(Some(position), template);
         }
-        let mut row =
-            Row { strategy: s.name, templates: Vec::new(), seconds: Vec::new(), skipped: None };
+        if let Some(scheme) = s.scheme {
+            kernel = kernel.coiterate(scheme);
+        }
+        let mut row = Row {
+            strategy: s.name,
+            templates: Vec::new(),
+            seconds: Vec::new(),
+            generate: 0.0,
+            lines: 0,
+            skipped: None,
+        };
         if s.estimate > self.limit {
             row.skipped = Some(format!("estimated at {:.0} s", s.estimate));
             return Ok(row);
         }
+        let start = Instant::now();
+        row.lines = kernel.plan()?.render()?.text().lines().count();
+        row.generate = start.elapsed().as_secs_f64();
         let compiled = kernel.compile_with(jit)?;
         row.templates = templates(&compiled);
         let mut call = compiled.call(inputs.by_name(), &inputs.extents.indices)?;
@@ -155,9 +173,26 @@ impl Bench {
     }
 }
 
-/// The automatic choice, and every proved template of every find, one at a time.
+/// The automatic choice, every scheme of co-iteration that makes something else of the statement, and every proved
+/// template of every find, one at a time.
 fn strategies(planned: &Planned, kernel: &Kernel) -> Result<Vec<Strategy>> {
-    let mut out = vec![Strategy { name: "auto".to_string(), forced: Vec::new(), estimate: 0.0 }];
+    let of = |name: &str, scheme| {
+        let (name, forced) = (name.to_string(), Vec::new());
+        Strategy { name, scheme, forced, estimate: 0.0 }
+    };
+    let mut out = vec![of("auto", None)];
+    let mut known = vec![planned.render()?.text().to_string()];
+    for scheme in [Coiterate::Find, Coiterate::Merge, Coiterate::Looplets] {
+        // What a scheme cannot do is no strategy; what the options ask for stays as it is.
+        let own = kernel.clone().coiterate(scheme);
+        let made = own.plan().and_then(|planned| planned.render());
+        let Ok(module) = made else { continue };
+        let text = module.text().to_string();
+        if !known.contains(&text) && !kernel.states_coiteration() {
+            out.push(of(scheme.word(), Some(scheme)));
+            known.push(text);
+        }
+    }
     let searched = |s: &&siskin::synth::Find| s.plans().count() > 1;
     let finds = planned
         .statements()
@@ -177,7 +212,8 @@ fn strategies(planned: &Planned, kernel: &Kernel) -> Result<Vec<Strategy>> {
             }
             let nanoseconds = cost(plan, find, nest, kernel.known_sizes())?;
             let forced = vec![(position.clone(), template)];
-            out.push(Strategy { name, forced, estimate: nanoseconds * 1e-9 });
+            let estimate = nanoseconds * 1e-9;
+            out.push(Strategy { name, scheme: None, forced, estimate });
         }
     }
     Ok(out)
@@ -202,6 +238,8 @@ fn median(seconds: &[f64]) -> Option<f64> {
 }
 
 fn as_json(rows: &[Row]) -> Value {
+    let merge = rows.iter().find(|row| row.strategy == Coiterate::Merge.word());
+    let merge = merge.and_then(|row| median(&row.seconds));
     let rows: Vec<Value> = rows
         .iter()
         .map(|row| {
@@ -210,8 +248,10 @@ fn as_json(rows: &[Row]) -> Value {
                 "templates": row.templates,
                 "seconds": row.seconds,
                 "median": median(&row.seconds),
-                // The two-finger merge is the baseline; there is none to compare with yet.
-                "ratio_to_merge": null,
+                // The two-finger merge is the baseline, where there is one.
+                "ratio_to_merge": merge.zip(median(&row.seconds)).map(|(merge, own)| merge / own),
+                "generate": row.generate,
+                "lines": row.lines,
                 "skipped": row.skipped,
             })
         })
@@ -222,13 +262,16 @@ fn as_json(rows: &[Row]) -> Value {
 fn table(rows: &[Row]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["strategy", "median", "least", "runs", "against the fastest", ""]);
+    let header =
+        ["strategy", "median", "least", "runs", "against the fastest", "generate", "lines"];
+    table.set_header(header.into_iter().chain([""]));
     let fastest = rows.iter().filter_map(|r| median(&r.seconds)).fold(f64::INFINITY, f64::min);
     let time = |s: f64| shown::time(Duration::from_secs_f64(s));
     for row in rows {
         let Some(middle) = median(&row.seconds) else {
             let why = row.skipped.clone().unwrap_or_default();
-            table.add_row([row.strategy.as_str(), "", "", "0", "", &format!("skipped: {why}")]);
+            let skipped = format!("skipped: {why}");
+            table.add_row([row.strategy.as_str(), "", "", "0", "", "", "", &skipped]);
             continue;
         };
         let least = row.seconds.iter().copied().fold(f64::INFINITY, f64::min);
@@ -238,10 +281,12 @@ fn table(rows: &[Row]) -> String {
             time(least),
             row.seconds.len().to_string(),
             format!("{:.2}×", middle / fastest),
+            time(row.generate),
+            row.lines.to_string(),
             row.templates.join(", "),
         ]);
     }
-    for column in 1..5 {
+    for column in 1..7 {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }

@@ -9,7 +9,7 @@ use siskin::code::IndexWidth;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
 use siskin::iterspace::{Union, Wanted};
-use siskin::kernel::Kernel;
+use siskin::kernel::{Coiterate, Kernel};
 use siskin::operators::{Operators, Value};
 use siskin::program::{Program, Types};
 use siskin::tensor::ValueType;
@@ -38,6 +38,11 @@ pub struct KernelOptions {
     /// [default: distribute where the statement adds, merge where that assembles a result]
     #[arg(long, value_name = "distribute|passes|merge")]
     pub union: Option<String>,
+    /// How operands that are stored sparsely are brought together: one is walked and the others are searched
+    /// (find), all are walked at once in the order of their coordinates (merge), or the regions in which they
+    /// hold something are (looplets) [default: auto]
+    #[arg(long, value_name = "find|merge|looplets|auto")]
+    pub coiterate: Option<String>,
     /// Where a result of unknown structure is gathered before its entries are appended in order: dense,
     /// hash or sort [default: the cheapest]
     #[arg(long, value_name = "NAME")]
@@ -165,6 +170,14 @@ impl KernelOptions {
                     .help(format!("the ways are {known}")));
             };
             kernel = kernel.union(union);
+        }
+        if let Some(text) = &self.coiterate {
+            let Some(scheme) = Coiterate::ALL.into_iter().find(|c| c.word() == text.trim()) else {
+                let known = Coiterate::ALL.map(Coiterate::word).join(", ");
+                return Err(wrong("--coiterate", text, 0, format!("`{text}` is no co-iteration"))
+                    .help(format!("the schemes are {known}")));
+            };
+            kernel = kernel.coiterate(scheme);
         }
         if self.fast_math {
             kernel = kernel.fast_math();

@@ -34,6 +34,7 @@
 //! ```
 
 mod assemble;
+mod coiterate;
 mod compile;
 mod fitting;
 mod layouts;
@@ -43,6 +44,7 @@ mod request;
 mod run;
 mod sequence;
 
+pub use coiterate::Coiterate;
 pub use compile::CompiledKernel;
 pub use measure::index_width;
 pub use plan::Planned;
@@ -198,6 +200,18 @@ impl Kernel {
     pub fn union(mut self, union: Union) -> Kernel {
         self.request.union = Some(union);
         self
+    }
+
+    /// How operands that are stored sparsely are brought together.
+    #[must_use]
+    pub fn coiterate(mut self, scheme: Coiterate) -> Kernel {
+        self.request.coiterate = scheme;
+        self
+    }
+
+    /// Whether it was said how operands are brought together.
+    pub fn states_coiteration(&self) -> bool {
+        self.request.coiterate != Coiterate::Auto || self.request.union.is_some()
     }
 
     /// Takes what annihilates finite floats to annihilate infinities and NaN, too: 0 * inf is 0, also where

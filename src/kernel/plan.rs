@@ -6,6 +6,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::assemble::sparse_result;
+use super::coiterate::Coiterate;
 use super::fitting::fit;
 use super::layouts::{Layouts, layouts};
 use super::request::{Request, names};
@@ -69,6 +70,26 @@ fn refuse_unknown(request: &Request, program: &Program) -> Result<()> {
     Ok(())
 }
 
+/// Wishes of which one forbids another.
+fn refuse_contradictions(request: &Request) -> Result<()> {
+    let (scheme, union) = (request.coiterate, request.union);
+    let other = match scheme {
+        Coiterate::Find if union == Some(Union::Merge) => "--union merge".to_string(),
+        Coiterate::Merge if union.is_some_and(|u| u != Union::Merge) => {
+            format!("--union {}", union.unwrap_or_default().word())
+        }
+        Coiterate::Looplets if union == Some(Union::Merge) => "--union merge".to_string(),
+        Coiterate::Looplets if !request.forced.is_empty() => "--find".to_string(),
+        Coiterate::Looplets if !request.tiles.is_empty() => "--tile".to_string(),
+        Coiterate::Looplets if !request.fused.is_empty() => "--fuse".to_string(),
+        Coiterate::Looplets if request.threads > 1 => "--threads".to_string(),
+        _ => return Ok(()),
+    };
+    let scheme = format!("--coiterate {}", scheme.word());
+    Err(Diagnostic::new(Code::Usage, format!("`{scheme}` does not go with `{other}`"))
+        .help(format!("leave `{other}` out, or choose another `--coiterate`")))
+}
+
 /// Runs the stages up to the choice.
 pub fn plan(request: &Request) -> Result<Planned> {
     // Refutations that are shown get a small model of their own.
@@ -78,8 +99,15 @@ pub fn plan(request: &Request) -> Result<Planned> {
 
 /// [`plan`] with a prover of the caller's choice.
 pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
-    let asked = request.union == Some(Union::Merge);
-    let first = match request.union {
+    refuse_contradictions(request)?;
+    let union = match request.coiterate {
+        Coiterate::Auto => request.union,
+        Coiterate::Find => request.union.or(Some(Union::Passes)),
+        Coiterate::Merge => Some(Union::Merge),
+        Coiterate::Looplets => Some(request.union.unwrap_or(Union::Distribute)),
+    };
+    let asked = union == Some(Union::Merge);
+    let first = match union {
         None | Some(Union::Merge) => plan_by(request, Union::Distribute, prover),
         Some(union) => return plan_by(request, union, prover),
     };
@@ -114,6 +142,13 @@ fn plan_by(request: &Request, union: Union, prover: &mut dyn Prover) -> Result<P
     refuse_unknown(request, &program)?;
     refuse_sequence(request, &program, &found)?;
     let Layouts { composed, result } = found;
+    if request.coiterate == Coiterate::Looplets && result.is_some() {
+        return Err(Diagnostic::new(
+            Code::Space,
+            format!("`{output}` is not assembled by looplets: where its entries come in order is not known"),
+        )
+        .help("give it a dense layout, or leave `--coiterate looplets` out"));
+    }
     let wanted = Wanted { union, assembles: result.is_some(), ..request.wanted(&program)? };
     let spaces = compose_by(&program, &composed, &wanted)?;
     let templates = templates()?;
@@ -169,7 +204,8 @@ fn plan_by(request: &Request, union: Union, prover: &mut dyn Prover) -> Result<P
         statements.push(Statement::nothing(space, schedule));
     }
     let last_step = statements.last().map_or(0, |s| s.space.step);
-    if last_step > 0 && request.leaves_loops_open() {
+    let by_looplets = request.coiterate == Coiterate::Looplets;
+    if last_step > 0 && request.leaves_loops_open() && !by_looplets {
         // What is assembled has an order of its own.
         let steps = if result.is_none() { last_step + 1 } else { last_step };
         fit(&mut statements, steps, request, &templates, prover)?;
@@ -226,7 +262,10 @@ fn statement(
     prover: &mut dyn Prover,
 ) -> Result<Statement> {
     let schedule = schedule(&space, own)?;
-    let statement = Statement::new(space, schedule, templates, &request.sizes, prover);
+    let statement = match request.coiterate {
+        Coiterate::Looplets => Statement::by_looplets(space, schedule, prover),
+        _ => Statement::new(space, schedule, templates, &request.sizes, prover),
+    };
     statement.map_err(|e| reproducible(e, request))
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::coiterate::Coiterate;
 use crate::code::IndexWidth;
 use crate::diagnostic::Result;
 use crate::formula::Name;
@@ -43,6 +44,8 @@ pub struct Request {
     pub threads: usize,
     /// How the points of a sum are visited.
     pub union: Option<Union>,
+    /// How operands are brought together.
+    pub coiterate: Coiterate,
     /// Where a result of unknown structure is gathered.
     pub workspace: Option<String>,
     /// A result that would be mostly fill is assembled.
@@ -72,6 +75,7 @@ impl Request {
             sizes: Sizes::default(),
             threads: 1,
             union: None,
+            coiterate: Coiterate::Auto,
             workspace: None,
             sparse_result: false,
             fast_math: false,
@@ -136,6 +140,9 @@ impl Request {
         }
         if let Some(union) = self.union {
             out.push_str(&format!(" --union {}", union.word()));
+        }
+        if self.coiterate != Coiterate::Auto {
+            out.push_str(&format!(" --coiterate {}", self.coiterate.word()));
         }
         if let Some(workspace) = &self.workspace {
             out.push_str(&format!(" --workspace {workspace}"));

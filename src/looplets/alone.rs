@@ -5,9 +5,10 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use crate::diagnostic::Result;
-use crate::formula::Name;
-use crate::iterspace::{Names, Space, compose};
+use crate::formula::{Affine, Constraint, Name};
+use crate::iterspace::{Names, Source, Space, compose};
 use crate::layout::{DefaultFor, Layout};
+use crate::operators::{Region, Tree};
 use crate::program::{Access, Program};
 
 /// The spaces of `s[] += A[i,j]`, one for each piece of the relation.
@@ -22,4 +23,40 @@ pub(super) fn spaces(access: &Access, layout: &Arc<Layout>) -> Result<Vec<Space>
     let layouts: IndexMap<Name, Arc<Layout>> =
         [(sum, Arc::new(scalar)), (access.tensor.clone(), layout.clone())].into_iter().collect();
     compose(&program, &layouts, None)
+}
+
+/// The entries of one operand of a space, by one piece of its relation.
+pub fn of_operand(space: &Space, operand: usize, piece: usize) -> Space {
+    let o = &space.operands[operand];
+    let is_own = |index: &&Name| o.subscripts.iter().any(|s| s.mentions(index));
+    let indices: Vec<Name> = space.indices.iter().filter(is_own).cloned().collect();
+    let inside = |e: &Affine, extent: &Name| {
+        let extent = Affine::var(extent.clone());
+        [Constraint::le(Affine::zero(), e.clone()), Constraint::lt(e.clone(), extent)]
+    };
+    let mut constraints: Vec<Constraint> = Vec::new();
+    let along = indices.iter().flat_map(|i| inside(&Affine::var(i.clone()), &space.extents[i]));
+    let within = o.subscripts.iter().zip(&o.extents).flat_map(|(e, extent)| inside(e, extent));
+    for c in along.chain(within).chain(o.pieces[piece].iter().cloned()) {
+        if !constraints.contains(&c) && c.as_bool() != Some(true) {
+            constraints.push(c);
+        }
+    }
+    let mut pieces = space.pieces.clone();
+    pieces[operand] = piece;
+    Space {
+        indices,
+        stored: vec![operand],
+        lookups: Vec::new(),
+        rest: Region::All,
+        merges: false,
+        demanded: constraints.clone(),
+        constraints,
+        guards: Vec::new(),
+        value: Arc::new(Tree::Leaf(Source::Operand(operand))),
+        pieces,
+        tiles: Vec::new(),
+        fused: Vec::new(),
+        ..space.clone()
+    }
 }

@@ -19,12 +19,14 @@
 
 use std::sync::Arc;
 
-use super::alone::spaces;
+use super::alone::{of_operand, spaces};
+use super::make::{at_value, knowing, run_of_fill, sequence, spike, stepper, steps, switch};
+use super::order::Visits;
 use super::region::Shape;
-use super::tree::{Along, Looplet, Phase, Search, Stepper, Stop};
+use super::tree::{Along, Looplet, Search, Stepper, Stop};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::formula::{Affine, Arith, Atom, Constraint, Formula, Name};
-use crate::iterspace::{Keyed, Names, Operand, Space, in_one_iteration, in_order};
+use crate::iterspace::{Names, Operand, Space};
 use crate::layout::Layout;
 use crate::program::Access;
 use crate::prover::Prover;
@@ -57,19 +59,34 @@ pub fn derive(
     for space in spaces(access, layout)? {
         // What is written comes first.
         let Some(&read) = space.stored.get(1) else { continue };
-        let operand = &space.operands[read];
-        if !operand.stores_coordinates_once() {
-            return Err(Diagnostic::new(
-                Code::Space,
-                format!("`{access}` has no looplets: several entries may have one place"),
-            )
-            .note(format!("nothing that `{}` declares forbids it", layout.name))
-            .help("convert it to a layout that stores each place once"));
-        }
-        let own = order.iter().filter(|index| space.indices.contains(index)).cloned();
-        out.push(of_piece(&space, operand, own.collect(), prover)?);
+        out.push(derive_operand(&space, read, order, prover)?);
     }
     Ok(out)
+}
+
+/// The looplets of an operand of a space, by its piece there: [`derive`], in the names of the space.
+///
+/// # Errors
+/// Those of [`derive`].
+pub fn derive_operand(
+    space: &Space,
+    operand: usize,
+    order: &[Name],
+    prover: &mut dyn Prover,
+) -> crate::diagnostic::Result<Derived> {
+    let alone = of_operand(space, operand, space.pieces[operand]);
+    let operand = &alone.operands[operand];
+    if !operand.stores_coordinates_once() {
+        let layout = &operand.layout.name;
+        return Err(Diagnostic::new(
+            Code::Space,
+            format!("`{}` has no looplets: several entries may have one place", operand.label),
+        )
+        .note(format!("nothing that `{layout}` declares forbids it"))
+        .help("convert it to a layout that stores each place once"));
+    }
+    let own = order.iter().filter(|index| alone.indices.contains(index)).cloned();
+    of_piece(&alone, operand, own.collect(), prover)
 }
 
 /// The looplets of one piece. Where an index comes in no order behind some positions, it is taken before them.
@@ -131,6 +148,16 @@ struct Unordered {
 
 type Result<T> = std::result::Result<T, Unordered>;
 
+/// How some levels store an index.
+struct Stored {
+    shape: Shape,
+    /// What must hold for anything to be there.
+    tests: Vec<Formula>,
+    /// What tells the coordinates in its regions, stored or not, and the loops that give them.
+    facts: Vec<Formula>,
+    loops: Vec<Name>,
+}
+
 /// What is around some levels.
 #[derive(Clone, Default)]
 struct Around {
@@ -139,6 +166,7 @@ struct Around {
     /// What tells the iterations of these loops apart.
     key: Vec<Affine>,
     known: Vec<Constraint>,
+    restrictions: Vec<Formula>,
 }
 
 impl Around {
@@ -146,21 +174,12 @@ impl Around {
         let mut out = self.clone();
         out.dims.push(level.var.clone());
         out.known.extend(level.constraints());
+        out.restrictions.extend(level.restrictions.iter().cloned());
         if level.is_loop() {
             out.loops.push(level.var.clone());
             out.key.push(key);
         }
         out
-    }
-
-    /// All coordinates of an index, told apart by what is around and itself. The innermost of these loops
-    /// and `more` give it.
-    fn keyed<'a>(&self, space: &'a Space, more: &[Level], index: &Name) -> Keyed<'a> {
-        let mut loops = self.loops.clone();
-        loops.extend(more.iter().filter(|level| level.is_loop()).map(|level| level.var.clone()));
-        let mut key = self.key[..self.key.len() - 1].to_vec();
-        key.push(Affine::var(index.clone()));
-        Keyed { space, loops, key }
     }
 }
 
@@ -179,12 +198,12 @@ impl Deriver<'_> {
             return self.positions(levels, around);
         };
         let index = levels[given].var.clone();
-        let shape = self.regions(&levels[..=given], &levels[given + 1..], around)?;
+        let stored = self.regions(&levels[..=given], &levels[given + 1..], around)?;
         let range = Range {
             lower: vec![Affine::zero()],
             upper: vec![Affine::var(self.space.extents[&index].clone())],
         };
-        let body = self.within_all(shape, &range, around);
+        let body = switch(stored.tests, self.within_all(stored.shape, &range, around));
         Ok(Looplet::Along(Box::new(Along { index, range, body })))
     }
 
@@ -200,6 +219,10 @@ impl Deriver<'_> {
                 Looplet::Thunk { var, value: value.clone(), body }
             }
             Bind::Loop(range) => {
+                if !self.visits(&within, never_fail(inner)).are_unique(None, self.prover) {
+                    let index = self.space.indices.last().cloned();
+                    return Err(unordered(around, level, &index.unwrap_or(var)));
+                }
                 let (range, tests) = (range.clone(), tests(level));
                 Looplet::Search(Box::new(Search { var, range, tests, found }))
             }
@@ -207,32 +230,41 @@ impl Deriver<'_> {
     }
 
     /// How the last of the levels `own` is stored: its index. `inner` are the levels behind.
-    fn regions(&mut self, own: &[Level], inner: &[Level], around: &Around) -> Result<Shape> {
+    fn regions(&mut self, own: &[Level], inner: &[Level], around: &Around) -> Result<Stored> {
         let (level, more) = own.split_first().expect("the level of an index is there");
         let var = level.var.clone();
-        let within = around.with(level, Affine::var(var.clone()));
+        let here = Affine::var(var.clone());
+        let within = around.with(level, here.clone());
         match &level.bind {
             Bind::Let(value) if more.is_empty() => {
-                let here = switch(tests(level), self.rest(inner, &within)?);
-                Ok(Shape::Point { at: value.clone(), here })
+                let facts = [Formula::eq(here, value.clone())].into_iter().chain(tests(level));
+                let tests = at_value(tests(level), &var, value);
+                let here = knowing(var, value, self.rest(inner, &within)?);
+                let shape = Shape::Point { at: value.clone(), here };
+                Ok(Stored { shape, tests, facts: facts.collect(), loops: Vec::new() })
             }
             Bind::Loop(range) if more.is_empty() => {
+                let (facts, loops) = (formulas(&range.of(&here)), vec![var.clone()]);
                 let body = Box::new(switch(tests(level), self.rest(inner, &within)?));
                 let inside = match body.mentions(&var) {
                     true => Looplet::Lookup { index: var, body },
                     false => Looplet::Run(body),
                 };
-                Ok(Shape::Within { range: range.clone(), inside })
+                let shape = Shape::Within { range: range.clone(), inside };
+                Ok(Stored { shape, tests: Vec::new(), facts, loops })
             }
             Bind::Let(value) => {
-                let tests = tests(level);
                 let computed = |body| Looplet::Thunk {
                     var: var.clone(),
                     value: value.clone(),
-                    body: Box::new(switch(tests, body)),
+                    body: Box::new(body),
                 };
-                let shape = self.regions(more, inner, &within)?;
-                Ok(shape.map(computed).with_ends_at(&var, value))
+                let mut stored = self.regions(more, inner, &within)?;
+                stored.facts.push(Formula::eq(here, value.clone()));
+                stored.facts.extend(tests(level));
+                stored.tests = at_value([tests(level), stored.tests].concat(), &var, value);
+                stored.shape = stored.shape.map(computed).with_ends_at(&var, value);
+                Ok(stored)
             }
             Bind::Loop(range) => self.by_position(level, range, more, inner, around),
         }
@@ -246,19 +278,35 @@ impl Deriver<'_> {
         more: &[Level],
         inner: &[Level],
         around: &Around,
-    ) -> Result<Shape> {
-        let (p, own) = (&level.var, tests(level));
+    ) -> Result<Stored> {
+        let (p, mut own) = (&level.var, tests(level));
         let within = around.with(level, Affine::var(p.clone()));
         let index = &more[more.len() - 1].var;
-        let rises = self.rises(&within, more, index);
-        if !rises
-            && let Some(at) = only_lets(more)
+        if let Some(at) = only_lets(more)
             && own.is_empty()
-            && self.is_weakly_ordered(&within, index)
+            && bijection(&at, p).is_none()
         {
-            return self.by_groups(level, range, more, inner, around, &at);
+            let visits = self.visits(&within, never_fail(inner)).with(values(more), Vec::new());
+            if !visits.rise(index, self.prover) && visits.do_not_fall(index, self.prover) {
+                return self.by_groups(level, range, more, inner, around, &at);
+            }
         }
-        let shape = self.regions(more, inner, &within)?;
+        let Stored { shape, tests, facts, loops } = self.regions(more, inner, &within)?;
+        own.extend(tests);
+        let is_point = matches!(shape, Shape::Point { .. });
+        let visits = self.visits(&within, is_point && never_fail(inner));
+        let visits = visits.with(facts.clone(), loops.clone());
+        let rises = visits.rise(index, self.prover);
+        let mut stored_facts = formulas(&range.of(&Affine::var(p.clone())));
+        stored_facts.extend(own.iter().cloned().chain(facts));
+        let mut stored_loops = vec![p.clone()];
+        stored_loops.extend(loops);
+        let stored = |shape| Stored {
+            shape,
+            tests: Vec::new(),
+            facts: stored_facts.clone(),
+            loops: stored_loops.clone(),
+        };
         Ok(match shape {
             Shape::Point { at, here } if bijection(&at, p).is_some() => {
                 let (sign, offset) = bijection(&at, p).expect("it was asked for");
@@ -283,29 +331,43 @@ impl Deriver<'_> {
                     body: Box::new(switch(own, here)),
                 };
                 let inside = Looplet::Lookup { index: index.clone(), body: Box::new(body) };
-                Shape::Within { range, inside }
+                let facts = formulas(&range.of(&Affine::var(index.clone())));
+                let shape = Shape::Within { range, inside };
+                Stored { shape, tests: Vec::new(), facts, loops: vec![index.clone()] }
             }
             Shape::Point { at, here } if rises => {
                 let stop = Stop::Least(vec![at + Affine::constant(1)]);
-                stepper(p, None, range, own, Some(stop), spike(here))
+                stored(stepper(steps(p, range, own, Some(stop), spike(here))))
             }
             Shape::Within { range: region, inside } if rises => {
                 let stop = Stop::Least(region.upper.clone());
                 let begins = Stop::Greatest(region.lower.clone());
                 let adjacent = own.is_empty() && self.is_adjacent(p, range, &region, around);
-                let body = match adjacent {
-                    true => inside,
-                    false => sequence([(begins, run_of_fill()), (stop.clone(), inside)]),
+                let (begin, body) = match adjacent {
+                    true => (Some(begins), inside),
+                    false => (None, sequence([(begins, run_of_fill()), (stop.clone(), inside)])),
                 };
-                stepper(p, None, range, own, Some(stop), body)
+                stored(stepper(Stepper { begin, ..steps(p, range, own, Some(stop), body) }))
             }
-            Shape::Upto { regions, .. } if rises => stepper(p, None, range, own, None, regions),
+            Shape::Upto { regions, .. } if rises => {
+                stored(stepper(steps(p, range, own, None, regions)))
+            }
             shape => {
-                let unique = self.is_there_once(&within, more, index);
+                let unique = visits.are_unique(Some(index), self.prover);
                 let found = if unique { searched(level, range, own, shape, index) } else { None };
-                found.ok_or_else(|| unordered(around, level, index))?
+                stored(found.ok_or_else(|| unordered(around, level, index))?)
             }
         })
+    }
+
+    /// Visits of the levels around. Where what is passed is stored, all that is known of stored entries holds.
+    fn visits(&self, within: &Around, are_stored: bool) -> Visits {
+        let mut facts = formulas(&within.known);
+        facts.extend(within.restrictions.iter().cloned());
+        if are_stored {
+            facts.extend(formulas(&self.space.constraints));
+        }
+        Visits::new(self.space, within.loops.clone(), within.key.clone(), facts)
     }
 
     /// Positions of which several have one coordinate, one after the other.
@@ -317,7 +379,7 @@ impl Deriver<'_> {
         inner: &[Level],
         around: &Around,
         at: &Affine,
-    ) -> Result<Shape> {
+    ) -> Result<Stored> {
         let p = &level.var;
         let first = self.names.fresh(&format!("{p}_first"));
         let end = self.names.fresh(&format!("{p}_end"));
@@ -334,28 +396,13 @@ impl Deriver<'_> {
         within.loops.push(index.var.clone());
         let here = self.rest(&levels, &within)?;
         let at = at.rename(&|n| (n == p).then(|| first.clone()));
+        let here = knowing(index.var.clone(), &at, here);
         let stop = Stop::Least(vec![at + Affine::constant(1)]);
-        Ok(stepper(&first, Some(end), range, Vec::new(), Some(stop), spike(here)))
-    }
-
-    /// Whether it is proved that later positions have greater coordinates, each one once.
-    fn rises(&mut self, within: &Around, more: &[Level], index: &Name) -> bool {
-        let keyed = within.keyed(self.space, more, index);
-        in_order(&keyed, &keyed, self.prover)
-    }
-
-    /// Whether it is proved that a coordinate comes with one position only.
-    fn is_there_once(&mut self, within: &Around, more: &[Level], index: &Name) -> bool {
-        let keyed = within.keyed(self.space, more, index);
-        in_one_iteration(&keyed, &keyed, self.prover)
-    }
-
-    /// Whether it is proved that later positions do not have smaller coordinates.
-    fn is_weakly_ordered(&mut self, within: &Around, index: &Name) -> bool {
-        let mut key = within.key.clone();
-        key.insert(key.len() - 1, Affine::var(index.clone()));
-        let keyed = Keyed { space: self.space, loops: within.loops.clone(), key };
-        in_order(&keyed, &keyed, self.prover)
+        let groups = steps(&first, range, Vec::new(), Some(stop), spike(here));
+        let shape = stepper(Stepper { end: Some(end), ..groups });
+        let mut facts = formulas(&range.of(&Affine::var(p.clone())));
+        facts.extend(values(lets));
+        Ok(Stored { shape, tests: Vec::new(), facts, loops: vec![p.clone()] })
     }
 
     /// Whether regions follow each other without a gap, from the beginning on.
@@ -446,54 +493,18 @@ fn tests(level: &Level) -> Vec<Formula> {
     out
 }
 
-fn switch(tests: Vec<Formula>, then: Looplet) -> Looplet {
-    match tests.is_empty() {
-        true => then,
-        false => {
-            Looplet::Switch { tests, then: Box::new(then), otherwise: Box::new(Looplet::Fill) }
-        }
-    }
-}
-
-fn run_of_fill() -> Looplet {
-    Looplet::Run(Box::new(Looplet::Fill))
-}
-
-fn spike(tail: Looplet) -> Looplet {
-    Looplet::Spike { body: Box::new(Looplet::Fill), tail: Box::new(tail) }
-}
-
-/// Phases; one alone is what is in it.
-fn sequence(phases: impl IntoIterator<Item = (Stop, Looplet)>) -> Looplet {
-    let phases = phases.into_iter().map(|(stop, body)| Phase { stop, body });
-    let mut phases: Vec<Phase> = phases.collect();
-    match phases.len() {
-        1 => phases.remove(0).body,
-        _ => Looplet::Sequence(phases),
-    }
-}
-
-fn stepper(
-    p: &Name,
-    end: Option<Name>,
-    range: &Range,
-    tests: Vec<Formula>,
-    stop: Option<Stop>,
-    body: Looplet,
-) -> Shape {
-    let all_pass = tests.is_empty();
-    let last = stop.clone().filter(|_| all_pass).map(|stop| Stop::Last {
-        var: p.clone(),
-        range: range.clone(),
-        stop: Box::new(stop),
-    });
-    let (var, range) = (p.clone(), range.clone());
-    let regions = Looplet::Stepper(Box::new(Stepper { var, end, range, tests, stop, body }));
-    Shape::Upto { stop: last, regions }
+/// Whether there is always something behind levels.
+fn never_fail(levels: &[Level]) -> bool {
+    levels.iter().all(|level| !level.is_loop() && tests(level).is_empty())
 }
 
 fn unordered(around: &Around, level: &Level, index: &Name) -> Unordered {
     Unordered { index: index.clone(), before: around.dims.clone(), among: level.var.clone() }
+}
+
+/// That variables have the values of their levels.
+fn values(lets: &[Level]) -> Vec<Formula> {
+    lets.iter().flat_map(|level| formulas(&level.bound_constraints())).collect()
 }
 
 /// The value that levels without a loop give the last of them.

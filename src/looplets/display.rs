@@ -58,6 +58,9 @@ fn print(looplet: &Looplet, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Re
             if !s.tests.is_empty() {
                 write!(f, " where {}", all(&s.tests))?;
             }
+            if let Some(begin) = &s.begin {
+                write!(f, " from {begin}")?;
+            }
             match &s.stop {
                 Some(stop) => writeln!(f, " until {stop}")?,
                 None => writeln!(f)?,

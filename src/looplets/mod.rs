@@ -15,9 +15,10 @@
 //!          | 'sequence' phase…                   one region after the other
 //!          | 'thunk' v '=' e looplet             a value that is computed before
 //!          | 'switch' 'if' tests looplet 'else' looplet
-//!          | 'stepper' p ['to' q] 'in' range ['where' tests] ['until' stop] looplet
+//!          | 'stepper' p ['to' q] 'in' range ['where' tests] ['from' stop] ['until' stop] looplet
 //!                                                for each position that passes the coordinates up to its stop, or
-//!                                                to the last one inside; for positions p..q of one coordinate
+//!                                                to the last one inside; for positions p..q of one coordinate.
+//!                                                `from`: where it begins, if there is no gap
 //!          | 'search' p 'in' range 'where' tests looplet
 //!                                                the position that passes, or fill
 //! phase   := 'phase' 'until' stop looplet        from where the last one ended, or the beginning
@@ -45,10 +46,13 @@
 mod alone;
 mod derive;
 mod display;
+mod make;
+mod order;
 mod parse;
 mod region;
 mod tree;
 mod verify;
 
-pub use derive::{Derived, derive};
+pub use alone::of_operand;
+pub use derive::{Derived, derive, derive_operand};
 pub use tree::{Along, Looplet, Phase, Search, Stepper, Stop};

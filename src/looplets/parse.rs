@@ -87,6 +87,10 @@ fn looplet<'t, I: Iterator<Item = &'t str>>(
                 Some((rest, until)) => (rest, Some(stop(until)?)),
                 None => (rest, None),
             };
+            let (rest, begin) = match rest.split_once(" from ") {
+                Some((rest, begin)) => (rest, Some(stop(begin)?)),
+                None => (rest, None),
+            };
             let (position, tests) = match rest.split_once(" where ") {
                 Some((position, passes)) => (position, tests(passes)?),
                 None => (rest, Vec::new()),
@@ -97,7 +101,7 @@ fn looplet<'t, I: Iterator<Item = &'t str>>(
                 None => (var, None),
             };
             let (range, body) = (range?, *inner()?);
-            Looplet::Stepper(Box::new(Stepper { var, end, range, tests, stop: until, body }))
+            Looplet::Stepper(Box::new(Stepper { var, end, range, tests, begin, stop: until, body }))
         }
         "search" => {
             let (position, passes) = rest.split_once(" where ").ok_or_else(strange)?;

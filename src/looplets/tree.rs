@@ -68,6 +68,8 @@ pub struct Stepper {
     pub range: Range,
     /// Positions that do not pass have no region.
     pub tests: Vec<Formula>,
+    /// Where the region of a position begins, which is where the last one ended; not said if there are gaps.
+    pub begin: Option<Stop>,
     /// Without one, a region ends where the last one inside of it does.
     pub stop: Option<Stop>,
     pub body: Looplet,
@@ -112,7 +114,7 @@ impl Looplet {
             Looplet::Sequence(phases) => phases.iter().any(|phase| phase.stop.mentions(var)),
             Looplet::Switch { tests, .. } => tests_mention(tests, var),
             Looplet::Stepper(s) => {
-                let stops = s.stop.as_ref().is_some_and(|stop| stop.mentions(var));
+                let stops = s.begin.iter().chain(&s.stop).any(|stop| stop.mentions(var));
                 range_mentions(&s.range, var) || tests_mention(&s.tests, var) || stops
             }
             Looplet::Search(s) => range_mentions(&s.range, var) || tests_mention(&s.tests, var),

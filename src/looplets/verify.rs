@@ -89,7 +89,7 @@ fn check_within(looplet: &Looplet, along: Option<&Name>, bound: &mut Vec<Name>) 
             range_known(&s.range, bound)?;
             bound.extend([&s.var].into_iter().chain(&s.end).cloned());
             tests_known(&s.tests, bound)?;
-            s.stop.iter().try_for_each(|stop| stop_known(stop, bound))?;
+            s.begin.iter().chain(&s.stop).try_for_each(|stop| stop_known(stop, bound))?;
             check(&s.body, along, bound)
         }
         Looplet::Search(s) => {

@@ -107,6 +107,9 @@ impl<'a> Builder<'a> {
         if s.nest.is_nothing() {
             return Vec::new();
         }
+        if let Some(regions) = &s.regions {
+            return guarded(&s.nest.guards, &[], regions.nodes(&s.space));
+        }
         let own = s.own_finds();
         for (k, (find, plan)) in s.finds.iter().zip(&s.chosen).enumerate() {
             self.loops.finds.push(Find {

@@ -80,6 +80,15 @@ impl Outline {
                     }
                     self.block(&m.body, depth + 1, f)?;
                 }
+                Node::Step(s) => {
+                    writeln!(f, "{pad}step {} in {}", s.index, s.range)?;
+                    for walk in &s.walks {
+                        let end = walk.end.as_ref().map_or(String::new(), |e| format!(" to {e}"));
+                        let (var, range, region) = (&walk.var, &walk.range, &walk.region);
+                        writeln!(f, "{pad}  over {var}{end} in {range} : {region}")?;
+                    }
+                    self.block(&s.body, depth + 1, f)?;
+                }
                 Node::Take(take) => {
                     let how = if take.sums { "add" } else { "take" };
                     writeln!(f, "{pad}{how} {} from {}", take.name, take.place)?;

@@ -7,8 +7,8 @@ use rustc_hash::FxHashSet;
 
 use super::statement::Statement;
 use super::tree::{
-    Among, Assemble, Block, Lookup, Loop, Loops, Merge, Node, Place, Search, Skip, Take, Term,
-    Threads, Update, binds, updates,
+    Among, Assemble, Block, Lookup, Loop, Loops, Merge, Node, Place, Regions, Search, Skip, Step,
+    Take, Term, Threads, Update, binds, updates,
 };
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
 use crate::scan::Range;
@@ -357,6 +357,20 @@ fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) ->
                 let key = m.key.iter().map(name).collect();
                 let body = renamed_block(loops, &m.body, renaming);
                 Node::Merge(Box::new(Merge { key, walks, body }))
+            }
+            Node::Step(s) => {
+                let walk = |w: &Regions| Regions {
+                    var: name(&w.var),
+                    end: w.end.as_ref().map(name),
+                    range: range(&w.range),
+                    region: range(&w.region),
+                };
+                Node::Step(Box::new(Step {
+                    index: name(&s.index),
+                    range: range(&s.range),
+                    walks: s.walks.iter().map(walk).collect(),
+                    body: renamed_block(loops, &s.body, renaming),
+                }))
             }
             Node::Take(take) => Node::Take(Box::new(Take {
                 name: name(&take.name),

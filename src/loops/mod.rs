@@ -16,6 +16,7 @@
 //!         | 'lookup' (l ['and whether'] | 'whether' l) 'else' fill block   what an operand stores here
 //!         | ('take' | 'add') l 'from' a[e, …]              found by that lookup
 //!         | 'merge' v (',' v)* walk* block                 for every choice of these that a walk comes to
+//!         | 'step' i 'in' range over* block                for every index in regions of all of these
 //!         | 'when' region block                            by what lookups have found
 //!         | a[e, …] op '=' value                           combined by that operator
 //!         | 'piece' block
@@ -24,6 +25,7 @@
 //!         | 'begin' a[e, …] '=' value                      a temporary, all its elements set
 //! walk   := 'walk' (l ['and whether'] | 'whether' l) 'else' fill block
 //!                                                          a loop over what an operand stores, in order
+//! over   := 'over' p ['to' q] 'in' range ':' range         a region for each position, or for positions p..q
 //! how    := 'through' ('one element' | workspace ['in any order']) | 'by merging' ['on threads in parts']
 //! range  := end..end                                       the upper end exclusive
 //! value  := a tree of operators over elements a[e, …], lookups, indices and numbers
@@ -56,6 +58,7 @@ mod merged;
 mod outline;
 mod parse;
 mod parts;
+mod regions;
 mod sequence;
 mod sharing;
 mod statement;
@@ -73,7 +76,7 @@ pub use sequence::{Sequence, Temporary};
 pub use sharing::sharing;
 pub use statement::{Looked, Parallelism, Statement};
 pub use tree::{
-    Among, Assemble, Begin, Block, Find, Gather, Lookup, Loop, Loops, Merge, Node, Place, Search,
-    SearchId, Skip, Take, Term, Threads, Update, begun, updates,
+    Among, Assemble, Begin, Block, Find, Gather, Lookup, Loop, Loops, Merge, Node, Place, Regions,
+    Search, SearchId, Skip, Step, Take, Term, Threads, Update, begun, updates,
 };
 pub use walkers::{Walked, Walker, walkers};

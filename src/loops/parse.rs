@@ -2,8 +2,8 @@
 
 use super::outline::{Outline, Sought};
 use super::tree::{
-    Among, Assemble, Begin, Block, Gather, Lookup, Loop, Merge, Node, Place, Search, SearchId,
-    Skip, Take, Term, Threads, Update,
+    Among, Assemble, Begin, Block, Gather, Lookup, Loop, Merge, Node, Place, Regions, Search,
+    SearchId, Skip, Step, Take, Term, Threads, Update,
 };
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::split::split;
@@ -118,6 +118,9 @@ impl<'a> Reader<'a> {
             let body = self.block(depth + 1)?;
             return Ok(Some(Node::Merge(Box::new(Merge { key, walks, body }))));
         }
+        if let Some(rest) = line.strip_prefix("step ") {
+            return self.step(rest, depth);
+        }
         if let Some(rest) = line.strip_prefix("when ") {
             let Some(region) = Region::parse(rest, &|name| Some(Name::from(name))) else {
                 return Ok(None);
@@ -138,6 +141,29 @@ impl<'a> Reader<'a> {
             Some(node) => Ok(Some(node)),
             None => self.update(line),
         }
+    }
+
+    /// `j in 0..J`, and `over p to q in range : region` for each walk
+    fn step(&mut self, rest: &str, depth: usize) -> Result<Option<Node>> {
+        let Some((index, range)) = ranged(rest)? else { return Ok(None) };
+        let mut walks = Vec::new();
+        while let Some(line) = self.peek(depth + 1)
+            && let Some(rest) = line.strip_prefix("over ")
+        {
+            self.at += 1;
+            let Some((position, region)) = rest.split_once(" : ") else { return Ok(None) };
+            let (Some((var, range)), Some(region)) = (ranged(position)?, Range::parse(region)?)
+            else {
+                return Ok(None);
+            };
+            let (var, end) = match var.split_once(" to ") {
+                Some((var, end)) => (Name::from(var), Some(Name::from(end))),
+                None => (var, None),
+            };
+            walks.push(Regions { var, end, range, region });
+        }
+        let body = self.block(depth + 1)?;
+        Ok(Some(Node::Step(Box::new(Step { index, range, walks, body }))))
     }
 
     /// `found else 0.0 and whether`
@@ -311,4 +337,10 @@ fn place(text: &str) -> Result<Option<Place>> {
     let parts = split(index, ", ");
     let index = parts.into_iter().map(parse::arith).collect::<Result<Vec<_>>>()?;
     Ok(Some(Place { array: array.into(), index }))
+}
+
+/// `v in range`
+fn ranged(text: &str) -> Result<Option<(Name, Range)>> {
+    let Some((var, range)) = text.split_once(" in ") else { return Ok(None) };
+    Ok(Range::parse(range)?.map(|range| (var.into(), range)))
 }

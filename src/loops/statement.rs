@@ -6,6 +6,7 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 
 use super::merged::{Merged, Walk, merged};
+use super::regions::{ByRegions, by_looplets};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Constraint, Formula, Name};
 use crate::iterspace::{LoopKind, Space, loop_kind};
@@ -31,6 +32,8 @@ pub struct Statement {
     pub(crate) lookups: Vec<Looked>,
     /// The operands that are walked at once.
     pub(crate) merged: Option<Merged>,
+    /// What is done instead of visiting the nest, made from looplets.
+    pub(super) regions: Option<ByRegions>,
     /// Guards that skip tiles without a match.
     pub(super) tile_guards: Vec<TileGuard>,
     pub(crate) parallel: Option<Parallelism>,
@@ -127,9 +130,26 @@ impl Statement {
             chosen,
             lookups,
             merged,
+            regions: None,
             tile_guards,
             parallel,
         })
+    }
+
+    /// Visits the points of `space` by the regions of its operands.
+    ///
+    /// # Errors
+    /// If it has no scan in this order, or its operands no looplets that are walked.
+    pub fn by_looplets(
+        space: Space,
+        schedule: Schedule,
+        prover: &mut dyn Prover,
+    ) -> Result<Statement> {
+        let nest = scan(&space, &schedule, prover)?;
+        let mut order = schedule.dims();
+        order.retain(|dim| space.indices.contains(dim));
+        let regions = Some(by_looplets(&space, &order, prover)?);
+        Ok(Statement { nest, regions, ..Statement::nothing(space, schedule) })
     }
 
     /// The statement of a space without points: it visits nothing.
@@ -142,6 +162,7 @@ impl Statement {
             chosen: Vec::new(),
             lookups: Vec::new(),
             merged: None,
+            regions: None,
             tile_guards: Vec::new(),
             parallel: None,
         }

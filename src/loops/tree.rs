@@ -64,6 +64,8 @@ pub enum Node {
     Take(Box<Take>),
     /// Operands are walked at once.
     Merge(Box<Merge>),
+    /// What happens where regions of operands overlap.
+    Step(Box<Step>),
     /// Where these lookups have found something.
     When {
         region: Region<Name>,
@@ -180,6 +182,27 @@ pub struct Merge {
     pub body: Block,
 }
 
+/// Regions of operands along an index, walked at once. The body is of each index in all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    pub index: Name,
+    /// What there is of it.
+    pub range: Range,
+    pub walks: Vec<Regions>,
+    pub body: Block,
+}
+
+/// A region for each of some positions, one behind the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Regions {
+    pub var: Name,
+    /// Several positions have one region: the next that has another.
+    pub end: Option<Name>,
+    pub range: Range,
+    /// That of a position.
+    pub region: Range,
+}
+
 /// `name` becomes an element, or more by it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Take {
@@ -269,6 +292,16 @@ impl Find {
     }
 }
 
+impl Regions {
+    /// The only index of each region, if they are points.
+    pub fn point(&self) -> Option<&Affine> {
+        match (self.region.lower.as_slice(), self.region.upper.as_slice()) {
+            ([at], [stop]) if *stop == at.clone() + Affine::constant(1) => Some(at),
+            _ => None,
+        }
+    }
+}
+
 impl SearchId {
     pub fn index(self) -> usize {
         self.0 as usize
@@ -299,6 +332,7 @@ impl Node {
             Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body) => vec![body],
             Node::Search(s) => vec![&s.found],
             Node::Lookup(l) => vec![&l.body],
+            Node::Step(s) => vec![&s.body],
             Node::Merge(m) => m.walks.iter().map(|walk| &walk.body).chain([&m.body]).collect(),
             Node::Assemble(a) => vec![&a.body],
         }
@@ -315,6 +349,7 @@ impl Node {
             Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body) => vec![body],
             Node::Search(s) => vec![&mut s.found],
             Node::Lookup(l) => vec![&mut l.body],
+            Node::Step(s) => vec![&mut s.body],
             Node::Merge(m) => {
                 let walks = m.walks.iter_mut().map(|walk| &mut walk.body);
                 walks.chain([&mut m.body]).collect()
@@ -357,6 +392,12 @@ pub fn binds(block: &Block) -> FxHashSet<Name> {
             Node::For(l) => out.extend([l.var.clone()]),
             Node::Search(s) => out.extend([s.var.clone()]),
             Node::Lookup(l) => out.extend([l.name.clone()]),
+            Node::Step(s) => {
+                out.insert(s.index.clone());
+                out.extend(
+                    s.walks.iter().flat_map(|w| [&w.var].into_iter().chain(&w.end)).cloned(),
+                );
+            }
             Node::Merge(m) => {
                 out.extend(m.key.iter().chain(m.walks.iter().map(|walk| &walk.name)).cloned());
             }
@@ -442,6 +483,21 @@ impl Loops {
                     bound.extend(m.key.iter().cloned());
                     self.check(&m.body, bound, states)?;
                     bound.truncate(bound.len() - m.key.len() - m.walks.len());
+                }
+                Node::Step(s) => {
+                    range_known(bound, &s.range)?;
+                    let outer = bound.len();
+                    for walk in &s.walks {
+                        range_known(&bound[..outer], &walk.range)?;
+                    }
+                    for walk in &s.walks {
+                        bound.push(walk.var.clone());
+                        range_known(bound, &walk.region)?;
+                        bound.extend(walk.end.clone());
+                    }
+                    bound.push(s.index.clone());
+                    self.check(&s.body, bound, states)?;
+                    bound.truncate(outer);
                 }
                 Node::Take(take) => {
                     place_known(bound, &take.place)?;

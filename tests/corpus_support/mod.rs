@@ -15,9 +15,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 use siskin::Kernel;
 use siskin::code::{Body, IndexWidth};
+use siskin::diagnostic::Diagnostic;
 use siskin::formula::Name;
 use siskin::iterspace::Union;
-use siskin::kernel::Planned;
+use siskin::kernel::{Coiterate, Planned};
 use siskin::layout::{Layout, shipped};
 use siskin::module::Signature;
 use siskin::operators::Value;
@@ -222,6 +223,11 @@ pub fn kernels(case: &Case) -> Result<Vec<Made>, String> {
     kernels_of_part(case, 0)
 }
 
+/// Whether operands have no looplets, or none that are walked.
+fn is_not_lowered(e: &Diagnostic) -> bool {
+    ["by looplets", "no looplets"].iter().any(|part| e.message.contains(part))
+}
+
 /// [`kernels`] of one of the parts of a case.
 pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
     let mut out: Vec<Made> = Vec::new();
@@ -238,7 +244,9 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
         let orders = std::iter::once("").chain(case.orders.iter().map(String::as_str));
         let gathered = case.gathered.iter().map(|how| ("", how.as_str()));
         let merged = (!case.passes).then_some(("", "merge if possible"));
-        for (order, how) in orders.map(|order| (order, "")).chain(gathered).chain(merged) {
+        let regions = (!case.passes).then_some(("", "looplets if possible"));
+        let others = gathered.chain(merged).chain(regions);
+        for (order, how) in orders.map(|order| (order, "")).chain(others) {
             let order: Vec<&str> = order.split(',').filter(|n| !n.is_empty()).collect();
             let label = format!("{} order {} {how}", shown.join(" "), order.join(","));
             let mut kernel = Kernel::new(&case.expression).order(&order);
@@ -248,6 +256,7 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
             match how {
                 "" => {}
                 "merge" | "merge if possible" => kernel = kernel.union(Union::Merge),
+                "looplets if possible" => kernel = kernel.coiterate(Coiterate::Looplets),
                 workspace => kernel = kernel.workspace(workspace),
             }
             if case.passes {
@@ -265,6 +274,7 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
                 Err(e) if how == "merge if possible" && e.message.contains("cannot be merged") => {
                     continue;
                 }
+                Err(e) if how == "looplets if possible" && is_not_lowered(&e) => continue,
                 planned => planned.map_err(|e| format!("{label}: {e:#?}"))?,
             };
             let mut add = |what: &str, planned: Planned| -> Result<(), String> {

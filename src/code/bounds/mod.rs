@@ -240,6 +240,11 @@ impl Walker<'_, '_> {
                 self.expr(condition);
                 self.under(&facts, body);
                 self.forget_assigned(body);
+                let still: Vec<Formula> =
+                    self.meaning(|m| invariants.iter().map(|i| m.implied(i, true)).collect());
+                if !still.is_empty() {
+                    self.path.enter(&still);
+                }
             }
             Stmt::For { var, lo, hi, body } => {
                 self.expr(lo);

@@ -22,6 +22,7 @@ mod nodes;
 mod result;
 mod sizes;
 mod state;
+mod step;
 mod temporaries;
 mod together;
 mod values;

@@ -84,6 +84,7 @@ impl Realiser<'_, '_> {
             Node::Lookup(l) => self.lookup(l, out)?,
             Node::Take(take) => self.take(take, out),
             Node::Merge(m) => self.walk_at_once(m, out)?,
+            Node::Step(s) => self.step(s, out)?,
             Node::When { region, body } => {
                 let condition = match self.holds_anyway(region) {
                     true => Expr::Bool(true),
@@ -230,7 +231,7 @@ impl Realiser<'_, '_> {
     /// A loop with what is done once around it: elements that stay the same are loaded before it, an
     /// output element that stays the same is summed in a variable. `chunk` are its ends, within a
     /// parallel region.
-    fn for_loop(&mut self, l: &Loop, chunk: Option<(VarId, VarId)>) -> Result<Block> {
+    pub(super) fn for_loop(&mut self, l: &Loop, chunk: Option<(VarId, VarId)>) -> Result<Block> {
         let mut out = Vec::new();
         let inside = updates(&l.body);
         let hoisted = self.hoisted.len();

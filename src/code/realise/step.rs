@@ -1,0 +1,305 @@
+//! Regions of operands, walked at once: what happens where all of them overlap.
+//!
+//! Before → after, for points and runs:
+//!
+//! ```text
+//! step j in 0..J                               let mut pA1 = …; let pA1_end = …; let mut px = …; let px_end = …;
+//!   over pA1 in … : crd_A(pA1)..crd_A(pA1) + 1  while pA1 < pA1_end && px < px_end {
+//!   over px in … : left_x(px)..right_x(px)          let begin = crd_A[pA1]; let stop = crd_A[pA1] + 1;
+//!   …                                               let begin_2 = left_x[px]; let stop_2 = right_x[px];
+//!                                           →       let from = begin.max(begin_2); let to = stop.min(stop_2);
+//!                                                   if from < to { let j = from; … }
+//!                                                   pA1 += (stop == to); px += (stop_2 == to);
+//!                                               }
+//! ```
+//! Regions of one operand lie apart, in order: the one that ends first meets nothing that the others hold later.
+
+use super::super::ir::{Assign, BinaryOp, Block, Expr, Stmt, Type, VarId};
+use super::merge::At;
+use super::{Realiser, guarded};
+use crate::diagnostic::{Diagnostic, Result};
+use crate::formula::{Affine, Constraint, Formula, Name};
+use crate::loops::{Loop, Regions, Step};
+use crate::scan::Range;
+
+/// An operand at one of its positions.
+struct Here {
+    begin: VarId,
+    /// A point has none.
+    stop: Option<VarId>,
+    /// The position of the next region, if it is not the next one.
+    next: Option<VarId>,
+    /// What is known of its ends where there is something between them.
+    ends: Vec<Constraint>,
+}
+
+impl Realiser<'_, '_> {
+    pub(super) fn step(&mut self, s: &Step, out: &mut Block) -> Result<()> {
+        let hoisted = self.hoisted.len();
+        self.load_before(&s.body, out);
+        let targets = self.summed(&s.body);
+        let sums = self.begin_sums(&s.body, &targets, out);
+        self.within_loops += 1;
+        let walked = self.apart(|this| {
+            let mut walked = Vec::new();
+            let ats: Vec<At> = s.walks.iter().map(|w| this.begin_regions(w, &mut walked)).collect();
+            let condition = Expr::and(ats.iter().map(At::goes_on));
+            let invariants = ats.iter().map(At::invariant).collect();
+            let body = this.apart(|this| this.overlap(s, &ats))?;
+            walked.push(Stmt::While { condition, invariants, body });
+            Ok(walked)
+        });
+        self.within_loops -= 1;
+        out.extend(walked?);
+        self.end_sums(&s.body, sums, out);
+        self.hoisted.truncate(hoisted);
+        Ok(())
+    }
+
+    /// Variables for the positions of regions.
+    fn begin_regions(&mut self, w: &Regions, out: &mut Block) -> At {
+        let (lo, hi) = self.range(&w.range, false);
+        let begin = self.body.variable(&format!("{}_begin", w.var), Type::Unsigned);
+        let position = self.body.variable(&w.var, Type::Unsigned);
+        let end = self.body.variable(&format!("{}_stop", w.var), Type::Unsigned);
+        out.push(Stmt::Let { var: begin, mutable: false, value: lo });
+        out.push(Stmt::Let { var: position, mutable: true, value: Expr::Var(begin) });
+        out.push(Stmt::Let { var: end, mutable: false, value: hi });
+        let last = Affine::var(self.body.var(end).name.clone());
+        let upper = w.range.upper.iter().map(|e| Constraint::le(last.clone(), self.here(e)));
+        let upper: Vec<Constraint> = upper.collect();
+        self.enter(&upper);
+        At { lo: Expr::Var(begin), position, end }
+    }
+
+    /// What happens at one choice of regions, and which come next.
+    fn overlap(&mut self, s: &Step, ats: &[At]) -> Result<Block> {
+        let mut out = Vec::new();
+        let mut heres = Vec::new();
+        for (walk, at) in s.walks.iter().zip(ats) {
+            heres.push(self.region_at(walk, at, &mut out));
+        }
+        let min = |a, b| Expr::binary(BinaryOp::Min, a, b);
+        let points = heres.iter().filter(|here| here.stop.is_none()).map(|here| here.begin);
+        let stops = heres.iter().filter_map(|here| here.stop);
+        let first_point = self.least("at", points.collect(), &mut out);
+        let first_stop = self.least("first_stop", stops.collect(), &mut out);
+        let inner = self.apart(|this| match (first_point, first_stop) {
+            (Some(at), _) => this.at_point(s, &heres, at),
+            (None, Some(stop)) => {
+                let mut out = Vec::new();
+                let (lower, upper) = this.range(&s.range, false);
+                let begins = heres.iter().map(|here| Expr::Var(here.begin));
+                let begins = begins.chain((lower != Expr::int(0)).then_some(lower));
+                let max = |a, b| Expr::binary(BinaryOp::Max, a, b);
+                let from = this.body.variable("from", Type::Unsigned);
+                let to = this.body.variable("to", Type::Unsigned);
+                let begin = begins.reduce(max).unwrap_or(Expr::Unset);
+                out.push(Stmt::Let { var: from, mutable: false, value: begin });
+                let end = min(Expr::Var(stop), upper);
+                out.push(Stmt::Let { var: to, mutable: false, value: end });
+                out.extend(this.within_overlap(s, &heres, (from, to))?);
+                Ok(out)
+            }
+            (None, None) => Err(Diagnostic::defect("nothing is walked")),
+        });
+        out.extend(inner?);
+        let is_first = match (first_point, first_stop) {
+            (Some(at), Some(stop)) => {
+                let var = self.body.variable("point_first", Type::Bool);
+                let value = Expr::binary(BinaryOp::Lt, Expr::Var(at), Expr::Var(stop));
+                out.push(Stmt::Let { var, mutable: false, value });
+                Some(Expr::Var(var))
+            }
+            _ => None,
+        };
+        for (at, here) in ats.iter().zip(&heres) {
+            let is_least = |a: VarId, least: Option<VarId>| {
+                let other = least.filter(|b| *b != a)?;
+                Some(Expr::binary(BinaryOp::Eq, Expr::Var(a), Expr::Var(other)))
+            };
+            let ends = match (here.stop, is_first.clone()) {
+                (None, first) => {
+                    Expr::and(first.into_iter().chain(is_least(here.begin, first_point)))
+                }
+                (Some(stop), None) => Expr::and(is_least(stop, first_stop)),
+                (Some(stop), Some(first)) => {
+                    Expr::and([first.negated()].into_iter().chain(is_least(stop, first_stop)))
+                }
+            };
+            out.push(match (here.next, ends) {
+                (None, Expr::Bool(true)) => at.advance(Expr::int(1)),
+                (None, ends) => at.advance(Expr::FromBool(Box::new(ends))),
+                (Some(next), ends) => {
+                    let (var, value) = (at.position, Expr::Var(next));
+                    let to_next = Stmt::Assign { var, op: Assign::Set, value };
+                    match ends {
+                        Expr::Bool(true) => to_next,
+                        ends => {
+                            Stmt::If { condition: ends, then: vec![to_next], otherwise: Vec::new() }
+                        }
+                    }
+                }
+            });
+        }
+        out.extend(self.early_exit(&s.body));
+        Ok(out)
+    }
+
+    /// The least of some variables, if there are any.
+    fn least(&mut self, name: &str, of: Vec<VarId>, out: &mut Block) -> Option<VarId> {
+        if let [] | [_] = of.as_slice() {
+            return of.first().copied();
+        }
+        let min = |a, b| Expr::binary(BinaryOp::Min, a, b);
+        let value = of.into_iter().map(Expr::Var).reduce(min)?;
+        let var = self.body.variable(name, Type::Unsigned);
+        out.push(Stmt::Let { var, mutable: false, value });
+        Some(var)
+    }
+
+    /// The region at a position.
+    fn region_at(&mut self, w: &Regions, at: &At, out: &mut Block) -> Here {
+        self.env.insert(w.var.clone(), at.position);
+        let facts = self.range_facts(&w.range, at.position);
+        self.enter(&facts);
+        let is_point = w.point().is_some_and(|at| {
+            let at = self.here(at);
+            self.is_natural(&at)
+        });
+        let (lower, upper) = self.range(&w.region, false);
+        let begin = self.body.variable("begin", Type::Unsigned);
+        out.push(Stmt::Let { var: begin, mutable: false, value: lower });
+        let stop = (!is_point).then(|| {
+            let stop = self.body.variable("stop", Type::Unsigned);
+            out.push(Stmt::Let { var: stop, mutable: false, value: upper });
+            stop
+        });
+        let name = |var: VarId| Affine::var(self.body.var(var).name.clone());
+        let lower = w.region.lower.iter().map(|e| match is_point {
+            true => Constraint::eq(self.here(e), name(begin)),
+            false => Constraint::le(self.here(e), name(begin)),
+        });
+        let mut ends: Vec<Constraint> = lower.collect();
+        if let Some(stop) = stop {
+            let upper = w.region.upper.iter();
+            ends.extend(upper.map(|e| Constraint::le(name(stop), self.here(e))));
+        }
+        let mut here = Here { begin, stop, next: None, ends };
+        here.next = w.end.as_ref().map(|end| self.group(w, at, end, &here, out));
+        here
+    }
+
+    /// The body at a point, if all of them and the regions meet there.
+    fn at_point(&mut self, s: &Step, heres: &[Here], at: VarId) -> Result<Block> {
+        let name = |this: &Self, var: VarId| Affine::var(this.body.var(var).name.clone());
+        let here = name(self, at);
+        let mut facts = Vec::new();
+        let mut conditions = Vec::new();
+        let ends: Vec<Constraint> = heres.iter().flat_map(|here| here.ends.clone()).collect();
+        self.enter(&ends);
+        for other in heres {
+            match other.stop {
+                None if other.begin == at => {}
+                None => facts.push(Constraint::eq(name(self, other.begin), here.clone())),
+                Some(stop) => facts.extend([
+                    Constraint::le(name(self, other.begin), here.clone()),
+                    Constraint::lt(here.clone(), name(self, stop)),
+                ]),
+            }
+        }
+        let tests = facts.clone();
+        let within = s.range.lower.iter().map(|e| Constraint::le(self.here(e), here.clone()));
+        let above = s.range.upper.iter().map(|e| Constraint::lt(here.clone(), self.here(e)));
+        let ends: Vec<Constraint> = within.chain(above).collect();
+        self.enter(&facts);
+        for end in ends {
+            if !self.path.proves(&Formula::Constraint(end.clone())) {
+                conditions.extend(self.tests(std::slice::from_ref(&end)));
+                self.enter(&[end]);
+            }
+        }
+        let met: Vec<Expr> = tests.iter().map(|test| self.constraint(test)).collect();
+        let known = Name::from("point of the overlap");
+        self.env.insert(known.clone(), at);
+        let (var, value) = self.bind_let(&s.index, &Affine::var(known));
+        let mut then = vec![Stmt::Let { var, mutable: false, value }];
+        then.extend(self.block(&s.body)?);
+        Ok(guarded(met.into_iter().chain(conditions).collect(), then))
+    }
+
+    /// The first position behind that has another region.
+    fn group(&mut self, w: &Regions, at: &At, end: &Name, here: &Here, out: &mut Block) -> VarId {
+        let var = self.bind(end, Type::Unsigned);
+        let after = Expr::binary(BinaryOp::Add, Expr::Var(at.position), Expr::int(1));
+        out.push(Stmt::Let { var, mutable: true, value: after });
+        let goes_on = Expr::binary(BinaryOp::Lt, Expr::Var(var), Expr::Var(at.end));
+        let before = self.env.insert(w.var.clone(), var);
+        let facts = self.range_facts(&w.range, var);
+        self.enter(&facts);
+        let (lower, upper) = self.range(&w.region, false);
+        self.path.leave();
+        if let Some(before) = before {
+            self.env.insert(w.var.clone(), before);
+        }
+        let alike = match here.stop {
+            Some(stop) => Expr::binary(BinaryOp::Eq, upper, Expr::Var(stop)),
+            None => Expr::binary(BinaryOp::Eq, lower, Expr::Var(here.begin)),
+        };
+        let invariants = vec![
+            Expr::binary(BinaryOp::Lt, Expr::Var(at.position), Expr::Var(var)),
+            Expr::binary(BinaryOp::Le, Expr::Var(var), Expr::Var(at.end)),
+        ];
+        out.push(Stmt::While {
+            condition: Expr::and([goes_on, alike]),
+            invariants,
+            body: vec![Stmt::Assign { var, op: Assign::Add, value: Expr::int(1) }],
+        });
+        let name = |var: VarId, this: &Self| Affine::var(this.body.var(var).name.clone());
+        let facts = [
+            Constraint::lt(name(at.position, self), name(var, self)),
+            Constraint::le(name(var, self), name(at.end, self)),
+        ];
+        self.enter(&facts);
+        var
+    }
+
+    /// The body, for each index from one variable to another.
+    fn within_overlap(
+        &mut self,
+        s: &Step,
+        heres: &[Here],
+        (from, to): (VarId, VarId),
+    ) -> Result<Block> {
+        let name = |this: &Self, var: VarId| Affine::var(this.body.var(var).name.clone());
+        let (first, end) = (name(self, from), name(self, to));
+        let mut facts = Vec::new();
+        for here in heres {
+            facts.extend(here.ends.iter().cloned());
+            facts.push(Constraint::le(name(self, here.begin), first.clone()));
+            let stop = here.stop.map(|stop| Constraint::le(end.clone(), name(self, stop)));
+            facts.extend(stop);
+        }
+        let own = Range {
+            lower: s.range.lower.iter().map(|e| self.here(e)).collect(),
+            upper: s.range.upper.iter().map(|e| self.here(e)).collect(),
+        };
+        facts.extend(own.lower.iter().map(|e| Constraint::le(e.clone(), first.clone())));
+        facts.extend(own.upper.iter().map(|e| Constraint::le(end.clone(), e.clone())));
+        self.enter(&facts);
+        // Names that no dimension has.
+        let ends = ["first of the overlap", "end of the overlap"].map(Name::from);
+        self.env.extend(ends.clone().into_iter().zip([from, to]));
+        let [from_here, to_here] = ends.map(Affine::var);
+        let range = Range { lower: vec![from_here], upper: vec![to_here] };
+        let each = Loop {
+            var: s.index.clone(),
+            range,
+            parallel: None,
+            setup: Vec::new(),
+            skip: None,
+            body: s.body.clone(),
+        };
+        self.for_loop(&each, None)
+    }
+}
