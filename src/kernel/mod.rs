@@ -37,6 +37,7 @@ mod assemble;
 mod compile;
 mod fitting;
 mod layouts;
+mod leaves;
 mod measure;
 mod plan;
 mod request;

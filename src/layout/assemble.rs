@@ -6,9 +6,10 @@
 use indexmap::IndexMap;
 
 use super::bounds::{extent_of, product};
+use super::leaf::Leaf;
 use super::property::{self, Statement};
 use super::source::Origin;
-use super::{IndexArray, Layout, Places, PropertyKind, Relation, ValueArray};
+use super::{IndexArray, Layout, Places, PropertyKind, Relation, Stage, ValueArray};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Constraint, Name};
 
@@ -33,6 +34,7 @@ pub(super) struct Parts {
     pub value: Name,
     pub value_index: Vec<Arith>,
     pub value_shape: Option<Vec<Arith>>,
+    pub leaf: Leaf,
     /// Of the relation, or of the list of levels.
     pub origin: Origin,
     pub value_origin: Origin,
@@ -40,6 +42,7 @@ pub(super) struct Parts {
     pub params: IndexMap<Name, Option<Arith>>,
     pub properties: Vec<Statement>,
     pub remarks: Vec<Diagnostic>,
+    pub stages: Vec<Stage>,
 }
 
 pub(super) fn assemble(parts: Parts) -> Result<Layout> {
@@ -81,12 +84,14 @@ pub(super) fn assemble(parts: Parts) -> Result<Layout> {
         dims: parts.dims,
         relation: parts.relation,
         value,
+        fill: parts.leaf.fill,
         arrays,
         params: parts.params,
         properties,
         assumptions,
         remarks: parts.remarks,
         places,
+        stages: parts.stages,
     })
 }
 
@@ -243,6 +248,7 @@ fn value_array(parts: &Parts, is_size: &dyn Fn(&Name) -> bool) -> Result<ValueAr
         index: parts.value_index.clone(),
         len: product(&shape),
         shape,
+        constant: parts.leaf.constant,
     })
 }
 

@@ -27,6 +27,11 @@ impl Layout {
         let value = Arith::Call(self.value.name.clone(), self.value.index.clone());
         writeln!(out, "value = {}", quoted(&value.to_string()))?;
         writeln!(out, "value_shape = {}", list(&self.value.shape))?;
+        for (key, literal) in [("fill", self.fill), ("constant", self.value.constant)] {
+            if let Some(literal) = literal {
+                writeln!(out, "{key} = {}", quoted(&literal.to_string()))?;
+            }
+        }
         for array in self.arrays.values() {
             write_array(out, array)?;
         }
@@ -87,7 +92,8 @@ fn quoted(text: &str) -> String {
 }
 
 impl Layout {
-    /// Whether both declare the same storage; under which name it was found does not matter.
+    /// Whether both declare the same storage; under which name it was found does not matter, nor what is
+    /// not stored.
     pub fn same_as(&self, other: &Layout) -> bool {
         let same = self.relation == other.relation
             && self.dims == other.dims
@@ -101,7 +107,8 @@ impl Layout {
 
     /// The declaration without its name and summary.
     fn storage(&self) -> String {
-        let nameless = Layout { name: String::new(), summary: String::new(), ..self.clone() };
+        let (name, summary) = (String::new(), String::new());
+        let nameless = Layout { name, summary, fill: None, ..self.clone() };
         nameless.to_toml()
     }
 }

@@ -9,7 +9,9 @@ use super::bounds::{Bounds, of_position};
 use super::columns::call_name;
 use super::confirm::{Made, open_conditions};
 use super::counts::count;
+use super::covered::{self, Covered};
 use super::cuts;
+use super::free_numbers::chosen;
 use super::intervals;
 use super::inverse::{Form, Inverse, calls};
 use super::order;
@@ -29,8 +31,21 @@ impl Part {
     /// # Errors
     /// As [`Plan::of`](super::Plan::of).
     pub(super) fn derive(layout: Layout) -> Result<Part> {
-        let mut part = Derivation::new(&layout)?.part()?;
-        part.layout = layout;
+        let (layout, chosen) = chosen(layout);
+        let mut part = match Derivation::new(&layout).and_then(Derivation::part) {
+            Ok(part) => Part { layout, ..part },
+            Err(e) => {
+                let common = covered::common(&layout).filter(|_| covered::is_chained(&layout));
+                let Some(common) = common else { return Err(e) };
+                // What is said of the whole is said of its parts.
+                let Ok(part) = Derivation::new(&common).and_then(Derivation::part) else {
+                    return Err(e);
+                };
+                let part = Part { layout: common, ..part };
+                Part { covered: Some(Covered::of(&part)), ..part }
+            }
+        };
+        part.chosen = chosen;
         Ok(part)
     }
 }
@@ -178,6 +193,8 @@ impl<'a> Derivation<'a> {
             counts: IndexMap::new(),
             pieces,
             open: Vec::new(),
+            covered: None,
+            chosen: Vec::new(),
         };
         for (name, _) in layout.params.iter().filter(|(_, definition)| definition.is_none()) {
             let measured =
