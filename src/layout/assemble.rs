@@ -22,6 +22,7 @@ pub(super) struct ArrayParts {
     /// Declared extents of the arguments; inferred from the domain if absent.
     pub shape: Option<Vec<Arith>>,
     pub fill: Option<i64>,
+    pub base: i64,
     pub origin: Origin,
 }
 
@@ -187,6 +188,7 @@ fn index_array(
         shape,
         len,
         fill: parts.fill,
+        base: parts.base,
     })
 }
 

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use super::level_use::{LevelUse, Setting, parse_list};
-use super::levels::{FindLevel, one_use_per_level};
+use super::resolve::one_use_per_level;
 use super::source::Source;
 use super::toml_schema::Declaration;
 use crate::diagnostic::{Code, Result};
@@ -18,6 +18,10 @@ use crate::formula::Name;
 
 /// Levels of levels of levels are a slip beyond this depth.
 const DEEPEST: usize = 8;
+
+/// Finds the declaration of a level by its name or path, as it is used in that text.
+pub(super) type FindLevel<'a> =
+    &'a dyn Fn(&LevelUse, &Source) -> Result<(Arc<Source>, Declaration)>;
 
 /// A use of a level with its dimensions, and its declaration.
 pub(super) struct Used {

@@ -90,6 +90,9 @@ fn write_array(out: &mut String, array: &IndexArray) -> std::fmt::Result {
     if let Some(fill) = array.fill {
         write!(out, ", padded with {fill}")?;
     }
+    if array.base != 0 {
+        write!(out, ", counted from {} in files", array.base)?;
+    }
     writeln!(out)
 }
 

@@ -17,8 +17,10 @@ impl Reader<'_> {
         let wrong = match (&index.domain, index.outer) {
             (None, false) => Some("has no `domain`"),
             (Some(_), true) => Some("has the `domain` of the outer level that declares it"),
-            _ if index.outer && (index.shape.is_some() || index.fill.is_some()) => {
-                Some("has the shape and padding of the outer level that declares it")
+            _ if index.outer
+                && (index.shape.is_some() || index.fill.is_some() || index.base.is_some()) =>
+            {
+                Some("has the shape, padding and base of the outer level that declares it")
             }
             _ => None,
         };
@@ -42,7 +44,15 @@ impl Reader<'_> {
             shape = Some(extents?);
         }
         let origin = self.source.origin(index.domain.as_ref().unwrap_or(key).span());
-        Ok(ArrayParts { args, domain, range, shape, fill: index.fill, origin })
+        Ok(ArrayParts {
+            args,
+            domain,
+            range,
+            shape,
+            fill: index.fill,
+            base: index.base.unwrap_or(0),
+            origin,
+        })
     }
 
     /// The arguments in order: `args`, or those of the call in the range, or the variables of the

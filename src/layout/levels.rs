@@ -19,16 +19,16 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::assemble::{ArrayParts, Parts, assemble};
-use super::composed_level::{Used, taken_apart};
-use super::declaration::unknown;
-use super::leaf::{self, Leaf};
+use super::composed_level::{FindLevel, Used, taken_apart};
+use super::leaf::Leaf;
+use super::leaf_form;
 use super::level::{Level, Place};
 use super::level_form::level;
-use super::level_use::{DimRef, LevelUse};
+use super::level_use::LevelUse;
 use super::parent::Tuple;
 use super::property::Statement;
+use super::resolve::one_use_per_level;
 use super::source::Source;
-use super::toml_schema::Declaration;
 use super::{Layout, PropertyKind, Relation, Stage};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Constraint, Name};
@@ -47,10 +47,6 @@ pub(super) struct LevelUses<'a> {
     /// What the leaf states that the list ends with, in a nested name.
     pub leaf: Option<Leaf>,
 }
-
-/// Finds the declaration of a level by its name or path, as it is used in that text.
-pub(super) type FindLevel<'a> =
-    &'a dyn Fn(&LevelUse, &Source) -> Result<(Arc<Source>, Declaration)>;
 
 /// Composes the levels; `dims` gives the order of the subscripts.
 pub(super) fn compose(
@@ -86,7 +82,7 @@ pub(super) fn compose(
         };
         if let Some(text) = &declaration.value {
             refuse_leaf(list, used)?;
-            value = leaf::value_name(source, declaration, text)?;
+            value = leaf_form::value_name(source, declaration, text)?;
         }
         let level = level(source, declaration, level_use, &place)?;
         relation.pieces = times(&relation.pieces, &level.pieces)
@@ -102,12 +98,15 @@ pub(super) fn compose(
             let args = level.arrays[&name].args.clone();
             outer.insert(in_file, (name, args));
         }
-        stages.push(Stage {
-            positions: relation.positions.len(),
-            dims: dims.clone(),
-            arrays: level.arrays.keys().cloned().collect(),
-            handed: level.child.components.clone(),
-        });
+        // A level that stores nothing hands on what it is given.
+        if !(level.positions.is_empty() && dims.is_empty() && level.arrays.is_empty()) {
+            stages.push(Stage {
+                positions: relation.positions.len(),
+                dims: dims.clone(),
+                arrays: level.arrays.keys().cloned().collect(),
+                handed: level.child.components.clone(),
+            });
+        }
         arrays.extend(level.arrays);
         params.extend(level.params);
         parent = level.child;
@@ -148,76 +147,6 @@ fn refuse_leaf(list: &LevelUses<'_>, used: &Used) -> Result<()> {
             "a leaf",
         )
         .help(format!("leave it out, or write a nested name: `LEVEL({name}(…))`")))
-}
-
-/// Resolves dimensions and repeats uses over several; every dimension must be stored once.
-pub(super) fn one_use_per_level(
-    dims: &[Name],
-    uses: &[LevelUse],
-    source: &Source,
-) -> Result<Vec<(LevelUse, Vec<Name>)>> {
-    let mut out: Vec<(LevelUse, Vec<Name>)> = Vec::new();
-    for level_use in uses {
-        if let [(DimRef::From(first), _)] = level_use.dims.as_slice() {
-            for dim in dims.iter().skip(*first) {
-                out.push((level_use.clone(), vec![dim.clone()]));
-            }
-            continue;
-        }
-        let mut of_level = Vec::new();
-        for (dim, span) in &level_use.dims {
-            match dim {
-                DimRef::Name(name) => match dims.iter().find(|d| ***d == **name) {
-                    Some(dim) => of_level.push(dim.clone()),
-                    None => {
-                        let known = dims.iter().map(|d| &**d);
-                        return Err(unknown(source, "dimension", name, span.clone(), known));
-                    }
-                },
-                DimRef::Number(number) => match dims.get(*number) {
-                    Some(dim) => of_level.push(dim.clone()),
-                    None => {
-                        return Err(source
-                            .error(
-                                Code::Shape,
-                                format!("there is no dimension {number} in rank {}", dims.len()),
-                                span.clone(),
-                                "too few dimensions",
-                            )
-                            .help("use the layout for a tensor of higher rank"));
-                    }
-                },
-                DimRef::From(_) => {
-                    return Err(source
-                        .error(
-                            Code::LayoutSchema,
-                            "a range of dimensions stands beside another dimension",
-                            span.clone(),
-                            "must be alone",
-                        )
-                        .help("write one use for the first and another for the rest"));
-                }
-            }
-        }
-        out.push((level_use.clone(), of_level));
-    }
-    for dim in dims {
-        let users: Vec<&LevelUse> =
-            out.iter().filter(|(_, d)| d.contains(dim)).map(|(u, _)| u).collect();
-        let times = out.iter().flat_map(|(_, d)| d).filter(|d| *d == dim).count();
-        if times == 1 {
-            continue;
-        }
-        let (message, place) = match users.last() {
-            None => (format!("no level stores dimension `{dim}`"), uses.first()),
-            Some(last) => (format!("dimension `{dim}` is stored {times} times"), Some(*last)),
-        };
-        let span = place.map_or(0..0, |u| u.span.clone());
-        return Err(source
-            .error(Code::LayoutSchema, message, span, "levels and dimensions do not fit")
-            .help("every dimension belongs to exactly one level"));
-    }
-    Ok(out)
 }
 
 fn times(a: &[Vec<Constraint>], b: &[Vec<Constraint>]) -> Option<Vec<Vec<Constraint>>> {

@@ -26,6 +26,7 @@ mod defaults;
 mod describe;
 mod index_form;
 mod leaf;
+mod leaf_form;
 mod level;
 mod level_form;
 mod level_use;
@@ -40,6 +41,7 @@ mod places;
 pub mod probing;
 mod property;
 mod relation;
+mod resolve;
 mod share;
 mod size;
 mod source;
@@ -95,6 +97,8 @@ pub struct IndexArray {
     pub len: Arith,
     /// Value of elements that no stored entry defines (padding), if the declaration gives one.
     pub fill: Option<i64>,
+    /// What 0 is written as in files of arrays.
+    pub base: i64,
 }
 
 impl IndexArray {

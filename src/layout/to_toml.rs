@@ -56,9 +56,12 @@ fn write_array(out: &mut String, array: &IndexArray) -> std::fmt::Result {
         writeln!(out, "range = {}", quoted(&conjunction(&array.range)))?;
     }
     writeln!(out, "shape = {}", list(&array.shape))?;
-    match array.fill {
-        Some(fill) => writeln!(out, "fill = {fill}"),
-        None => Ok(()),
+    if let Some(fill) = array.fill {
+        writeln!(out, "fill = {fill}")?;
+    }
+    match array.base {
+        0 => Ok(()),
+        base => writeln!(out, "base = {base}"),
     }
 }
 

@@ -8,7 +8,7 @@
 //! value = "val(p1)"  value_shape = ["NNZ"]
 //! fill = "0.0"  constant = "true"     of the values: whole tensor or leaf
 //! levels = ["dense(i)", …]           instead of relation and value; without `dims`: a level
-//! [index.NAME]  domain  range  args  shape  fill
+//! [index.NAME]  domain  range  args  shape  fill  base
 //!               outer = true         an array of an outer level: no domain, shape or fill
 //! [params]      NNZ = "pos(I)" | R = 4 | K = "count"
 //! [[property]]  kind  array | arrays  segments  strict  direction  formula
@@ -74,6 +74,8 @@ pub(super) struct Index {
     pub args: Option<Vec<Text>>,
     pub shape: Option<Vec<Text>>,
     pub fill: Option<i64>,
+    /// What 0 is written as in files of arrays: 1 for positions and coordinates counted from 1.
+    pub base: Option<i64>,
 }
 
 #[derive(Debug, Deserialize)]

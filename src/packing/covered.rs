@@ -10,7 +10,7 @@
 use indexmap::IndexSet;
 
 use super::options::PackOptions;
-use super::part::{Forms, Part};
+use super::part::{Covered, Forms, Part};
 use crate::check::follow;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name};
@@ -39,14 +39,6 @@ pub(super) fn common(layout: &Layout) -> Option<Layout> {
     let mut out = layout.clone();
     out.relation.pieces = vec![kept];
     Some(out)
-}
-
-/// The dimensions along which a part needs every coordinate: those of its runs, and the dense ones between
-/// them and the last dimension of which only some coordinates are stored. The others come first.
-#[derive(Clone, Debug)]
-pub(super) struct Covered {
-    some: Vec<usize>,
-    every: Vec<usize>,
 }
 
 impl Covered {

@@ -9,14 +9,14 @@ use super::bounds::{Bounds, of_position};
 use super::columns::call_name;
 use super::confirm::{Made, open_conditions};
 use super::counts::count;
-use super::covered::{self, Covered};
+use super::covered;
 use super::cuts;
 use super::free_numbers::chosen;
 use super::intervals;
 use super::inverse::{Form, Inverse, calls};
 use super::order;
 use super::part::{
-    Count, Cut, Forms, Interval, Level, Measure, Measured, Order, Part, Position, Role,
+    Count, Covered, Cut, Forms, Interval, Level, Measure, Measured, Order, Part, Position, Role,
 };
 use super::probing;
 use super::refusal::refused;
@@ -300,8 +300,14 @@ impl<'a> Derivation<'a> {
             let named: Vec<(Call, Name)> =
                 owned.iter().map(|(call, _)| (call.clone(), call.array.clone())).collect();
             let choice = order::of_keys(layout, &named, bounds.segments());
-            let keys: Vec<Call> = choice.keys.iter().map(|&k| owned[k].0.clone()).collect();
-            let interval = self.interval(position, &measured)?;
+            let telling = choice.telling.unwrap_or(choice.keys.len());
+            let keys: Vec<Call> =
+                choice.keys.iter().take(telling).map(|&k| owned[k].0.clone()).collect();
+            // What is measured at the position of a key is measured over all entries of that key.
+            let interval = match choice.telling {
+                Some(_) => None,
+                None => self.interval(position, &measured)?,
+            };
             let probed = probing::key_of(layout, position, &keys)?;
             open.push(Level {
                 position: position.clone(),
@@ -499,7 +505,8 @@ impl<'a> Derivation<'a> {
             }
         }
         for key @ (call, _) in &self.keys {
-            if self.level_of(key).is_none() || self.is_late(call) {
+            let tells = levels.iter().any(|level| level.keys.contains(call));
+            if self.level_of(key).is_none() || self.is_late(call) || !tells {
                 add(&call.array, Role::Function { args: call.args.clone() })?;
             }
         }

@@ -7,7 +7,6 @@ use std::fmt;
 use indexmap::IndexMap;
 
 use super::columns::function_name;
-use super::covered::Covered;
 use super::free_numbers::Chosen;
 use super::inverse::Form;
 use crate::diagnostic::Diagnostic;
@@ -98,6 +97,14 @@ pub(super) struct Interval {
     pub along: Affine,
     /// One value serves the whole interval, so only entries of equal values share it.
     pub equal_values: bool,
+}
+
+/// The dimensions along which a part needs every coordinate: those of its runs, and the dense ones between
+/// them and the last dimension of which only some coordinates are stored. The others come first.
+#[derive(Clone, Debug)]
+pub(super) struct Covered {
+    pub some: Vec<usize>,
+    pub every: Vec<usize>,
 }
 
 /// A position whose intervals `start(p) .. start(p + 1)` hold several forms of each entry.

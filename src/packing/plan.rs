@@ -6,14 +6,14 @@
 //! has two: the diagonal is packed by itself, and so are the rows. They share the value array only.
 
 use std::fmt;
+use std::sync::Arc;
 
 use indexmap::IndexSet;
 
 use super::part::Part;
-use super::staged::{self, Staged};
 use crate::check::{refuse_unsound, values_apart};
 use crate::diagnostic::Result;
-use crate::formula::{Arith, Constraint, Name};
+use crate::formula::{Affine, Arith, Constraint, Name};
 use crate::layout::Layout;
 use crate::layout::memory::Memory;
 
@@ -30,6 +30,18 @@ pub struct Plan {
     pub(super) verify: bool,
     /// It is not proved that a piece has one coordinate for a value.
     shares_values: bool,
+}
+
+/// A layout in two parts, each with its plan.
+#[derive(Clone, Debug)]
+pub(super) struct Staged {
+    pub outer: Arc<Layout>,
+    pub inner: Arc<Layout>,
+    pub plans: Box<[Plan; 2]>,
+    /// The dimensions of each, in the whole.
+    pub dims: [Vec<usize>; 2],
+    /// The extents of the positions between them.
+    pub handed: Vec<Affine>,
 }
 
 static PLANS: Memory<Result<Plan>> = Memory::new();
@@ -68,7 +80,7 @@ impl Plan {
                 verify: true,
                 shares_values: true,
             }),
-            None if direct.is_ok() && late => Err(staged::late(layout)),
+            None if direct.is_ok() && late => Err(Staged::late(layout)),
             None => direct,
         }
     }

@@ -17,23 +17,11 @@ use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHashMap;
 
 use super::options::PackOptions;
-use super::plan::Plan;
+use super::plan::{Plan, Staged};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Constraint, Name};
 use crate::layout::{Layout, Places, Relation, Stage, ValueArray};
 use crate::tensor::{Entries, IndexData, Tensor, Value, Values, known_sizes};
-
-/// A layout in two parts, each with its plan.
-#[derive(Clone, Debug)]
-pub(super) struct Staged {
-    outer: Arc<Layout>,
-    inner: Arc<Layout>,
-    pub plans: Box<[Plan; 2]>,
-    /// The dimensions of each, in the whole.
-    dims: [Vec<usize>; 2],
-    /// The extents of the positions between them.
-    handed: Vec<Affine>,
-}
 
 impl Staged {
     /// The stages of a layout, if one of its levels but the last needs them.
@@ -50,6 +38,19 @@ impl Staged {
             let plans = Box::new([plan, below]);
             Some(Staged { outer: Arc::new(outer), inner: Arc::new(inner), plans, dims, handed })
         })
+    }
+
+    /// Refuses to pack with a plan that does not know its positions in time.
+    pub fn late(layout: &Layout) -> Box<Diagnostic> {
+        Diagnostic::new(
+            Code::NotPackable,
+            format!(
+                "layout `{}` cannot be packed from its declaration: positions are numbered within ones \
+                 that are only known when all entries are placed",
+                layout.name
+            ),
+        )
+        .help("declare the format as a list of levels, which is packed level by level")
     }
 
     /// Packs the outer levels with the numbers of subtensors, then these.
@@ -355,17 +356,4 @@ fn inner(layout: &Layout, k: usize) -> Option<(Layout, Vec<Affine>)> {
     }
     let handed = stage.handed.iter().map(|(_, e)| e.clone()).collect();
     (!lost && !out.dims.is_empty()).then_some((out, handed))
-}
-
-/// Refuses to pack with a plan that does not know its positions in time.
-pub(super) fn late(layout: &Layout) -> Box<Diagnostic> {
-    Diagnostic::new(
-        Code::NotPackable,
-        format!(
-            "layout `{}` cannot be packed from its declaration: positions are numbered within ones \
-             that are only known when all entries are placed",
-            layout.name
-        ),
-    )
-    .help("declare the format as a list of levels, which is packed level by level")
 }
