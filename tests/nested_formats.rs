@@ -474,3 +474,124 @@ fn write_npz(
     member.extend(values.iter().copied()).unwrap();
     member.finish().unwrap();
 }
+
+/// Runs the program in a folder with small files: what it says, or its refusal.
+fn siskin(folder: &std::path::Path, arguments: &[&str]) -> Result<String, String> {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_siskin"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("SISKIN_CACHE", std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels"))
+        .output()
+        .expect("the program starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match output.status.success() {
+        true => Ok(text(&output.stdout)),
+        false => Err(text(&output.stderr)),
+    }
+}
+
+fn small_files() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let head = "%%MatrixMarket matrix coordinate real general\n";
+    write("a.mtx", &format!("{head}3 4 5\n1 1 1\n1 2 1\n2 2 1\n3 4 1\n2 4 1\n"));
+    write("x.mtx", &format!("{head}4 1 3\n1 1 2\n2 1 2\n4 1 5\n"));
+    write("any.finch", "s .= false\nfor j = _, i = _\n    s[] |= A[i, j]\nend\nreturn s\n");
+    write(
+        "least.finch",
+        "m .= Inf\nfor j = _, i = _\n    m[i] <<min>>= A[i, j] + x[j]\nend\nreturn m\n",
+    );
+    folder
+}
+
+/// The last line of what is said: a small result.
+fn result(folder: &std::path::Path, arguments: &[&str]) -> String {
+    let said = siskin(folder, arguments).unwrap_or_else(|e| panic!("{arguments:?}\n{e}"));
+    said.trim_end()
+        .lines()
+        .last()
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn commands_take_type_and_fill_from_leaves() {
+    let folder = small_files();
+    let folder = folder.path();
+    for a in [
+        "Dense(SparseList(Element(false)))",
+        "SparseList(SparseRunList(Element(false)))",
+        "Dense(SparseList(Pattern()))",
+    ] {
+        let run = ["run", "y[i] or= A[i,j]", "-f", "y=Dense(Element(false))", "-t"];
+        assert_eq!(
+            result(folder, &[&run[..], &[&format!("A=a.mtx:{a}")]].concat()),
+            "true true true"
+        );
+        let program =
+            ["run", "--program", "any.finch", "-f", "s=ShortCircuitScalar(false)", "--json", "-t"];
+        let said = siskin(folder, &[&program[..], &[&format!("A=a.mtx:{a}")]].concat()).unwrap();
+        assert!(said.contains(r#""values":true"#), "{said}");
+    }
+    let integers = ["run", "y[i] += A[i,j] * x[j]", "-t", "A=a.mtx:SparseCOO{2}(Element(0))", "-t"];
+    let x = "x=x.mtx:RunList(Element(Int32(0)))";
+    assert_eq!(
+        result(folder, &[&integers[..], &[x, "-f", "y=Dense(Element(0))"]].concat()),
+        "4 7 5"
+    );
+    let least = [
+        "run",
+        "--program",
+        "least.finch",
+        "--json",
+        "-t",
+        "A=a.mtx:RunList(SparseList(Element(Inf)))",
+    ];
+    let x = "x=x.mtx:SparseByteMap(Element(Inf))";
+    let said =
+        siskin(folder, &[&least[..], &["-t", x, "-f", "m=SparseList(Element(Inf))"]].concat());
+    assert!(said.unwrap().contains(r#""values":[3.0,3.0,6.0]"#));
+
+    let refused = |arguments: &[&str], message: &str| {
+        let e = siskin(folder, arguments).expect_err("a refusal");
+        assert!(e.contains(message), "{arguments:?}\n{e}");
+    };
+    let run = ["run", "y[i] += A[i,j]", "-t", "A=a.mtx:Dense(SparseList(Element(0.0)))"];
+    refused(&[&run[..], &["--type", "A=f32"]].concat(), "states values of type f64");
+    refused(&[&run[..], &["--fill", "A=1"]].concat(), "states the fill 0.0");
+    refused(&[&run[..], &["-o", "y.npz:SparseList(Element(1.0))"]].concat(), "says 1.0");
+    refused(&[&run[..], &["-f", "y=SparseScalar(0.0)"]].concat(), "rank 0");
+    refused(
+        &["run", "s += A[i,j]", "-t", "A=a.mtx", "-f", "s=SparseScalar(0.0)"],
+        "one place or none",
+    );
+    refused(&["convert", "a.mtx", "o.npz:Dense(Dense(Pattern()))"], "true only");
+}
+
+#[test]
+fn an_archive_without_a_declaration_is_read_as_the_format_that_is_named() {
+    let folder = small_files();
+    let folder = folder.path();
+    let write = |name: &str, ptr: &[i64], idx: &[i64], values: &[f64]| {
+        let arrays = [("ptr1", ptr), ("idx1", idx)];
+        let arrays = arrays.map(|(name, numbers)| (Name::from(name), numbers.to_vec()));
+        let path = folder.join(name);
+        write_npz(&path, &[4, 3], &arrays.into_iter().collect(), values, &IndexMap::new());
+    };
+    write("a.npz", &[1, 3, 3, 5], &[1, 3, 2, 3], &[1.0, 2.0, 3.0, 4.0]);
+    let run = ["run", "y[i] += A[i,j]", "-t"];
+    let a = |file: &str| format!("A={file}:Dense(SparseList(Element(0.0)))");
+    assert_eq!(result(folder, &[&run[..], &[&a("a.npz")]].concat()), "1.0 3.0 6.0 0.0");
+    // Nothing about the arrays is believed.
+    for (ptr, idx) in
+        [([1, 3, 3, 6], [1, 3, 2, 3]), ([1, 3, 3, 5], [1, 5, 2, 3]), ([1, 3, 2, 5], [1, 3, 2, 3])]
+    {
+        write("b.npz", &ptr, &idx, &[1.0, 2.0, 3.0, 4.0]);
+        assert!(siskin(folder, &[&run[..], &[&a("b.npz")]].concat()).is_err());
+    }
+    write("b.npz", &[i64::MIN, 3, 3, 5], &[1, 3, 2, 3], &[1.0, 2.0, 3.0, 4.0]);
+    let e = siskin(folder, &[&run[..], &[&a("b.npz")]].concat()).unwrap_err();
+    assert!(e.contains("out of range"), "{e}");
+}

@@ -378,7 +378,10 @@ fn of_file(
         let (params, arrays) = (tensor.params().clone(), tensor.arrays().clone());
         let values = tensor.values().convert(value_type).map_err(about)?;
         let dims = tensor.dims().to_vec();
-        tensor = Tensor::new(tensor.layout().clone(), dims, &params, arrays, values)?;
+        // What its format states is about the values that it had.
+        let mut layout = Layout::clone(tensor.layout());
+        (layout.fill, layout.value.constant) = (None, None);
+        tensor = Tensor::new(Arc::new(layout), dims, &params, arrays, values)?;
         tensor.validate().map_err(about)?;
     }
     tracing::info!("read {name}: {}, as stored", shown::shape(&tensor));

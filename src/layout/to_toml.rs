@@ -151,6 +151,10 @@ mod tests {
             "dense(i), hashed(j)",
             "compressed(i, unique=false), singleton(j, unique=false)",
             "list(), range(i), offset(j)",
+            "Dense(SparseList(Element(-Inf)))",
+            "RunList(SparseCOO{2}(Pattern()))",
+            "SparseBlockList(SparseDict(Element(0.5f0)))",
+            "SparseScalar(UInt8(3))",
         ] {
             reads_back(&Layout::named(name).unwrap());
         }

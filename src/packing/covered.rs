@@ -11,6 +11,7 @@ use indexmap::IndexSet;
 
 use super::options::PackOptions;
 use super::part::{Covered, Forms, Part};
+use super::room;
 use crate::check::follow;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name};
@@ -69,48 +70,54 @@ impl Covered {
     /// [`Code::Shape`] if these are too many.
     pub fn entries(&self, entries: &Entries, options: &PackOptions) -> Result<Entries> {
         let dims = entries.dims();
+        // Which coordinates there are around the runs, and the number of them that each entry has.
         let mut around: IndexSet<Vec<usize>> = IndexSet::new();
-        let mut known: IndexSet<Vec<usize>> = IndexSet::new();
         if self.some.is_empty() {
             around.insert(Vec::new());
         }
+        let coordinate = |d: usize, k: usize| entries.coords()[d].get(k) as usize;
+        let mut groups = Vec::new();
         for k in 0..entries.len() {
-            let point = entries.point(k);
-            around.insert(self.some.iter().map(|&d| point[d]).collect());
-            known.insert(point);
+            groups.push(match self.some.is_empty() {
+                true => 0,
+                false => {
+                    around.insert_full(self.some.iter().map(|&d| coordinate(d, k)).collect()).0
+                }
+            });
         }
         let fibre = self.every.iter().try_fold(1_usize, |n, &d| n.checked_mul(dims[d]));
         let count = fibre.and_then(|n| n.checked_mul(around.len()));
-        let count = count.filter(|n| u32::try_from(*n).is_ok()).ok_or_else(|| {
-            Diagnostic::new(Code::Shape, "runs that cover every coordinate are too many to pack")
-                .help("choose a format that stores what is not fill alone")
-        })?;
+        let (Some(fibre), Some(count)) = (fibre, count.filter(|n| u32::try_from(*n).is_ok()))
+        else {
+            let message = "runs that cover every coordinate are too many to pack";
+            return Err(Diagnostic::new(Code::Shape, message)
+                .help("choose a format that stores what is not fill alone"));
+        };
         let ty = entries.values().value_type();
-        let fill = options.fill.unwrap_or(Value::zero(ty)).cast(ty);
+        room::of_entries(count, dims.len(), ty)?;
+        let mut stored = vec![false; count];
+        for (k, group) in groups.into_iter().enumerate() {
+            let linear = self.every.iter().fold(0, |at, &d| at * dims[d] + coordinate(d, k));
+            stored[group * fibre + linear] = true;
+        }
+        let fill = options.fill.unwrap_or(Value::zero(ty)).cast(ty).repeated(1);
         let mut values = entries.values().clone();
         let mut coords: Vec<Vec<u64>> = entries
             .coords()
             .iter()
             .map(|column| column.iter_i64().map(|c| c as u64).collect())
             .collect();
-        let fill = fill.repeated(1);
-        let mut at = vec![0; self.every.len()];
-        for outer in if count == 0 { IndexSet::new() } else { around } {
-            loop {
-                let mut point = vec![0; dims.len()];
-                self.some.iter().zip(&outer).for_each(|(&d, &c)| point[d] = c);
-                self.every.iter().zip(&at).for_each(|(&d, &c)| point[d] = c);
-                if !known.contains(&point) {
-                    coords.iter_mut().zip(&point).for_each(|(column, &c)| column.push(c as u64));
-                    values.push_from(&fill, 0);
-                }
-                // The next coordinates, the last of them fastest.
-                let next = (0..at.len()).rev().find(|&k| at[k] + 1 < dims[self.every[k]]);
-                let Some(next) = next else { break };
-                at[next] += 1;
-                at[next + 1..].fill(0);
+        for at in (0..count).filter(|&at| !stored[at]) {
+            let outer = around.get_index(at / fibre);
+            for (&d, &c) in self.some.iter().zip(outer.into_iter().flatten()) {
+                coords[d].push(c as u64);
             }
-            at.fill(0);
+            let mut rest = at % fibre;
+            for &d in self.every.iter().rev() {
+                coords[d].push((rest % dims[d]) as u64);
+                rest /= dims[d];
+            }
+            values.push_from(&fill, 0);
         }
         let coords = coords.into_iter().map(IndexData::U64).collect();
         Entries::new(dims.to_vec(), coords, values)

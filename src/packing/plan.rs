@@ -80,7 +80,6 @@ impl Plan {
                 verify: true,
                 shares_values: true,
             }),
-            None if direct.is_ok() && late => Err(Staged::late(layout)),
             None => direct,
         }
     }

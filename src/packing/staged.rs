@@ -11,6 +11,7 @@
 //! is packed as `{ [q0] -> [j] : … }`, whose values are the numbers of the subtensors along `i`, and as
 //! `{ [q0, q1] -> [outer0, i] : outer0 = q0 and … }`.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
@@ -18,7 +19,7 @@ use rustc_hash::FxHashMap;
 
 use super::options::PackOptions;
 use super::plan::{Plan, Staged};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Arith, Constraint, Name};
 use crate::layout::{Layout, Places, Relation, Stage, ValueArray};
 use crate::tensor::{Entries, IndexData, Tensor, Value, Values, known_sizes};
@@ -40,19 +41,6 @@ impl Staged {
         })
     }
 
-    /// Refuses to pack with a plan that does not know its positions in time.
-    pub fn late(layout: &Layout) -> Box<Diagnostic> {
-        Diagnostic::new(
-            Code::NotPackable,
-            format!(
-                "layout `{}` cannot be packed from its declaration: positions are numbered within ones \
-                 that are only known when all entries are placed",
-                layout.name
-            ),
-        )
-        .help("declare the format as a list of levels, which is packed level by level")
-    }
-
     /// Packs the outer levels with the numbers of subtensors, then these.
     pub fn pack(
         &self,
@@ -61,31 +49,34 @@ impl Staged {
         options: &PackOptions,
     ) -> Result<Tensor> {
         let [outer_dims, inner_dims] = &self.dims;
-        let part = |point: &[usize], dims: &[usize]| -> Vec<usize> {
-            dims.iter().map(|&d| point[d]).collect()
+        // The entries by their outer coordinates, then by the others.
+        let at = |d: usize, k: u32| entries.coords()[d].get(k as usize);
+        let differ = |dims: &[usize], a: u32, b: u32| {
+            let along = dims.iter().map(|&d| at(d, a).cmp(&at(d, b)));
+            along.fold(Ordering::Equal, Ordering::then)
         };
-        // What is stored below each choice of outer coordinates.
-        let mut below: IndexMap<Vec<usize>, Vec<(Vec<usize>, usize)>> = IndexMap::new();
-        for k in 0..entries.len() {
-            let point = entries.point(k);
-            below.entry(part(&point, outer_dims)).or_default().push((part(&point, inner_dims), k));
-        }
+        // At most as many as there are entries, which are counted in 32 bits.
+        let mut order: Vec<u32> = (0..entries.len() as u32).collect();
+        order.sort_unstable_by(|&a, &b| {
+            differ(outer_dims, a, b).then_with(|| differ(inner_dims, a, b))
+        });
         let mut numbers: FxHashMap<Vec<u64>, i64> = FxHashMap::default();
-        let mut subtensors: Vec<Vec<(Vec<usize>, usize)>> = Vec::new();
+        let mut subtensors: Vec<&[u32]> = Vec::new();
         let mut coords: Vec<Vec<u64>> = vec![Vec::new(); outer_dims.len()];
         let mut values: Vec<i64> = Vec::new();
-        for (outer, mut entries_below) in below {
-            entries_below.sort_unstable();
-            let mut key = Vec::new();
-            for (point, k) in &entries_below {
-                key.extend(point.iter().map(|&c| c as u64));
-                key.push(bits(Value::element(entries.values(), *k)));
+        for below in order.chunk_by(|&a, &b| differ(outer_dims, a, b).is_eq()) {
+            let mut key = Vec::with_capacity(below.len() * (inner_dims.len() + 1));
+            for &k in below {
+                key.extend(inner_dims.iter().map(|&d| at(d, k) as u64));
+                key.push(bits(Value::element(entries.values(), k as usize)));
             }
             let number = *numbers.entry(key).or_insert_with(|| {
-                subtensors.push(entries_below);
+                subtensors.push(below);
                 subtensors.len() as i64
             });
-            coords.iter_mut().zip(&outer).for_each(|(column, &c)| column.push(c as u64));
+            for (column, &d) in coords.iter_mut().zip(outer_dims) {
+                column.push(at(d, below[0]) as u64);
+            }
             values.push(number);
         }
         let dims: Vec<usize> = outer_dims.iter().map(|&d| entries.dims()[d]).collect();
@@ -107,23 +98,24 @@ impl Staged {
         let mut dims = extents.clone();
         dims.extend(inner_dims.iter().map(|&d| entries.dims()[d]));
         let mut coords: Vec<Vec<u64>> = vec![Vec::new(); dims.len()];
-        let mut kept: Vec<usize> = Vec::new();
-        for at in 0..above.stored() {
-            let Value::I64(number) = Value::element(above.values(), at) else {
+        let mut kept: Vec<u32> = Vec::new();
+        for stored in 0..above.stored() {
+            let Value::I64(number) = Value::element(above.values(), stored) else {
                 return Err(wrong());
             };
             let Some(number) = usize::try_from(number).ok().and_then(|n| n.checked_sub(1)) else {
                 continue;
             };
             let mut position = vec![0; extents.len()];
-            let mut rest = at;
+            let mut rest = stored;
             for (p, &extent) in position.iter_mut().zip(&extents).rev() {
                 (*p, rest) = (rest % extent, rest / extent);
             }
-            for (point, k) in &subtensors[number] {
-                let point = position.iter().chain(point);
-                coords.iter_mut().zip(point).for_each(|(column, &c)| column.push(c as u64));
-                kept.push(*k);
+            for &k in subtensors[number] {
+                let inner = inner_dims.iter().map(|&d| at(d, k) as u64);
+                let point = position.iter().map(|&c| c as u64).chain(inner);
+                coords.iter_mut().zip(point).for_each(|(column, c)| column.push(c));
+                kept.push(k);
             }
         }
         let coords = coords.into_iter().map(IndexData::U64).collect();
