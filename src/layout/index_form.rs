@@ -17,10 +17,11 @@ impl Reader<'_> {
         let wrong = match (&index.domain, index.outer) {
             (None, false) => Some("has no `domain`"),
             (Some(_), true) => Some("has the `domain` of the outer level that declares it"),
-            _ if index.outer
-                && (index.shape.is_some() || index.fill.is_some() || index.base.is_some()) =>
-            {
-                Some("has the shape, padding and base of the outer level that declares it")
+            _ if index.outer && (index.shape.is_some() || index.fill.is_some()) => {
+                Some("has the shape and padding of the outer level that declares it")
+            }
+            _ if index.outer && index.base.is_some() => {
+                Some("has the base of the outer level that declares it")
             }
             _ => None,
         };
