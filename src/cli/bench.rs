@@ -13,6 +13,7 @@ use siskin::kernel::{Coiterate, CompiledKernel, Kernel, Planned};
 use siskin::synth::cost;
 
 use super::data::{self, Inputs};
+use super::leaves::with_leaves;
 use super::options::KernelOptions;
 use super::output::Output;
 use super::tensors::{OutputWish, TensorOptions};
@@ -71,9 +72,11 @@ struct Row {
 
 impl Bench {
     pub fn execute(&self) -> Output {
+        let expression = self.expression.as_deref();
+        let options = with_leaves(expression, &self.tensors, &self.output, &self.options)?;
         let Some(expression) = &self.expression else {
             let path = self.program.as_deref().unwrap_or(Path::new(""));
-            let made = super::program::translated(path, &self.tensors, &self.options)?;
+            let made = super::program::translated(path, &self.tensors, &options)?;
             let of_statements = Bench {
                 expression: Some(made.expression),
                 program: None,
@@ -95,12 +98,12 @@ impl Bench {
             return Err(Diagnostic::new(Code::Usage, "`--samples 0`")
                 .help("each strategy runs at least once"));
         }
-        let kernel = self.options.kernel(expression)?;
+        let kernel = options.kernel(expression)?;
         let program = kernel.program()?;
         program.assignments()?;
         let wish = OutputWish::parse(&self.output, &program)?;
         wish.without_file("bench")?;
-        let inputs = data::inputs(&program, &self.tensors, &self.options, &IndexMap::new())?;
+        let inputs = data::inputs(&program, &self.tensors, &options, &IndexMap::new())?;
         let kernel = wish.apply(run::for_data(kernel, &inputs)?, &program, &self.tensors)?;
         let planned = kernel.plan()?;
         let strategies = self.wanted(strategies(&planned, &kernel)?)?;
@@ -109,7 +112,7 @@ impl Bench {
         for s in strategies {
             rows.push(self.time(&kernel, &inputs, &jit, s)?);
         }
-        Ok(match self.options.json {
+        Ok(match options.json {
             true => as_json(&rows).to_string(),
             false => format!("{}\n{}\n", planned.program(), table(&rows)),
         })

@@ -10,7 +10,7 @@ use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::files::holds_arrays;
 use siskin::layout::{Layout, LayoutSpec};
 use siskin::packing::Plan;
-use siskin::tensor::Tensor;
+use siskin::tensor::{Tensor, Value};
 
 use super::output::{Output, print};
 use super::{data, layouts, shown};
@@ -70,8 +70,10 @@ impl Check {
 
     /// The entries of a file in the layout.
     fn packed(&self, path: &Path) -> Result<Tensor> {
-        let loaded = data::load(path, &path.display().to_string(), None, None, None)?;
         let spec = LayoutSpec::parse(&self.layout)?;
+        let fill = spec.fill().map(Value::from);
+        let ty = fill.map(Value::value_type);
+        let loaded = data::load(path, &path.display().to_string(), None, ty, fill)?;
         let rank = spec.rank().or(self.rank).unwrap_or(loaded.dims().len());
         let layout = Arc::new(layouts::layout(&self.layout, Some(rank))?);
         let found = loaded.dims().len();

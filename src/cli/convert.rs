@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::files::{self, Loaded};
-use siskin::layout::{DefaultFor, Layout};
+use siskin::layout::{DefaultFor, Layout, LayoutSpec};
 use siskin::tensor::{Tensor, Value};
 
 use super::data::{self, Given};
@@ -54,11 +54,17 @@ impl Convert {
             Some(text) => Some(numbers_of(text, 0, text)?),
             None => None,
         };
-        let value_type = self.value_type.as_deref().map(str::parse).transpose()?;
-        let fill = match &from.place {
+        let stated = stated(from.layout.as_deref(), to.layout.as_deref())?;
+        let value_type = match self.value_type.as_deref() {
+            Some(text) => Some(text.parse()?),
+            None => stated.map(Value::value_type),
+        };
+        let own = match &from.place {
             Place::File(path) if data::is_archive(path) => files::fill_of(path)?,
             _ => None,
         };
+        let is_zero = |fill: &Value| fill.same(Value::zero(fill.value_type()));
+        let fill = own.or(stated.filter(|fill| !is_zero(fill)));
         let to_layout = match fill {
             None => to.layout.clone(),
             Some(fill) => Some(filled(&to, fill)?),
@@ -110,6 +116,15 @@ impl Convert {
     }
 }
 
+/// What is not stored, as the layouts of both sides state it.
+fn stated(from: Option<&str>, to: Option<&str>) -> Result<Option<Value>> {
+    let of = |layout: Option<&str>| -> Result<Option<Value>> {
+        let spec = layout.map(LayoutSpec::parse).transpose()?;
+        Ok(spec.and_then(|spec| spec.fill()).map(Value::from))
+    };
+    Ok(of(from)?.or(of(to)?))
+}
+
 /// The layout to write a tensor in that is `fill` where it stores nothing: archives say so, and arrays store
 /// every element.
 fn filled(to: &Destination, fill: Value) -> Result<String> {
@@ -130,7 +145,7 @@ fn filled(to: &Destination, fill: Value) -> Result<String> {
 
 /// The data in a layout; packing refuses entries that have no place in it.
 fn packed(given: Given, layout: &str, fill: Option<Value>) -> Result<Tensor> {
-    let spec = siskin::layout::LayoutSpec::parse(layout)?;
+    let spec = LayoutSpec::parse(layout)?;
     let rank = spec.rank().unwrap_or(given.dims().len());
     let found = given.dims().len();
     let given = given.with_rank(rank).map_err(|_| {

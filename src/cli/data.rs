@@ -9,10 +9,10 @@ use indexmap::IndexMap;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use siskin::code::IndexWidth;
 use siskin::diagnostic::{Code, Diagnostic, Result};
-use siskin::files::{self, Loaded, ReadOptions};
+use siskin::files::{self, Loaded, ReadOptions, holds_arrays};
 use siskin::formula::Name;
 use siskin::kernel::index_width;
-use siskin::layout::{DefaultFor, Layout};
+use siskin::layout::{DefaultFor, Layout, LayoutSpec};
 use siskin::operators::Value as Number;
 use siskin::packing::{self, PackOptions, Plan};
 use siskin::program::Program;
@@ -332,14 +332,15 @@ pub fn given(
     value_type: Option<ValueType>,
     fill: Option<Number>,
 ) -> Result<Given> {
+    let layout = file.layout.as_deref();
     let standard = match &file.place {
-        Place::File(path) => return of_file(path, &file.name, dims, value_type, fill),
+        Place::File(path) => return of_file(path, &file.name, layout, dims, value_type, fill),
         Place::Standard(extension) => Standard::input(extension.as_deref())?,
         Place::Generated(_) => {
             return Err(Diagnostic::defect("what is made up is not read"));
         }
     };
-    of_file(standard.path(), "<stdin>", dims, value_type, fill).map_err(|mut e| {
+    of_file(standard.path(), "<stdin>", layout, dims, value_type, fill).map_err(|mut e| {
         // The name of the temporary file says nothing.
         let path = standard.path().display().to_string();
         let renamed = |text: &str| text.replace(&path, "<stdin>");
@@ -355,12 +356,16 @@ pub fn given(
 fn of_file(
     path: &Path,
     name: &str,
+    layout: Option<&str>,
     dims: Option<Vec<usize>>,
     value_type: Option<ValueType>,
     fill: Option<Number>,
 ) -> Result<Given> {
     let stored = match is_archive(path) {
-        true => files::read_stored(path, fill)?,
+        true => match files::read_stored(path, fill)? {
+            None => undeclared(path, layout)?,
+            stored => stored,
+        },
         false => None,
     };
     let stated = |tensor: &Tensor| dims.as_ref().is_none_or(|dims| dims == tensor.dims());
@@ -373,11 +378,26 @@ fn of_file(
         let (params, arrays) = (tensor.params().clone(), tensor.arrays().clone());
         let values = tensor.values().convert(value_type).map_err(about)?;
         let dims = tensor.dims().to_vec();
-        tensor = Tensor::new(tensor.layout().clone(), dims, &params, arrays, values)?;
+        // What its format states is about the values that it had.
+        let mut layout = Layout::clone(tensor.layout());
+        (layout.fill, layout.value.constant) = (None, None);
+        tensor = Tensor::new(Arc::new(layout), dims, &params, arrays, values)?;
         tensor.validate().map_err(about)?;
     }
     tracing::info!("read {name}: {}, as stored", shown::shape(&tensor));
     Ok(Given::Stored(tensor))
+}
+
+/// The tensor of an archive without a declaration that holds the arrays of the layout which is asked for.
+fn undeclared(path: &Path, layout: Option<&str>) -> Result<Option<Tensor>> {
+    let Some(layout) = layout.filter(|layout| !layout.starts_with("shares(")) else {
+        return Ok(None);
+    };
+    let spec = LayoutSpec::parse(layout)?;
+    let Some(rank) = spec.rank().filter(|_| holds_arrays(path).unwrap_or(false)) else {
+        return Ok(None);
+    };
+    Tensor::read_arrays(&Arc::new(spec.instantiate(rank)?), path).map(Some)
 }
 
 /// Whether a file is a NumPy archive by its name.

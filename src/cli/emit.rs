@@ -10,6 +10,7 @@ use siskin::files;
 use siskin::kernel::Kernel;
 use siskin::program::Program;
 
+use super::leaves::with_leaves;
 use super::options::KernelOptions;
 use super::output::{self, Output};
 use super::tensors::{OutputWish, TensorOptions};
@@ -40,9 +41,11 @@ pub struct Emit {
 
 impl Emit {
     pub fn execute(&self) -> Output {
+        let expression = self.expression.as_deref();
+        let options = with_leaves(expression, &self.tensors, &self.output, &self.options)?;
         let Some(expression) = &self.expression else {
             let path = self.program.as_deref().unwrap_or(Path::new(""));
-            let made = super::program::translated(path, &self.tensors, &self.options)?;
+            let made = super::program::translated(path, &self.tensors, &options)?;
             let of_statements = Emit {
                 expression: Some(made.expression),
                 program: None,
@@ -53,7 +56,7 @@ impl Emit {
             };
             return of_statements.execute();
         };
-        let kernel = self.options.kernel(expression)?;
+        let kernel = options.kernel(expression)?;
         let program = kernel.program()?;
         let wish = OutputWish::parse(&self.output, &program)?;
         let output = wish.file.filter(|file| *file != standard::NAME).map(PathBuf::from);
@@ -64,26 +67,26 @@ impl Emit {
             return Err(Diagnostic::new(Code::Usage, "`-o` and `--header` name the same file")
                 .help("give the module and its header files of their own"));
         }
-        let kernel = with_tensors(kernel, &self.options, &program, &self.tensors, &wish)?;
+        let kernel = with_tensors(kernel, &options, &program, &self.tensors, &wish)?;
         let planned = kernel.plan()?;
         let module = planned.render()?;
         let wanted = &planned.layouts()[planned.output()];
         if let Some(made) = planned.assembled().filter(|made| !made.layout.same_as(wanted))
-            && !self.options.json
+            && !options.json
         {
             output::hint(&format!(
                 "entries cannot be appended as `{}`: the module makes `{}` as `{}`, which is packed afterwards",
                 wanted.name, made.tensor, made.layout.name
             ));
         }
-        self.options.save(module.text())?;
+        options.save(module.text())?;
         if let Some(path) = &output {
             output::write_text(path, module.text())?;
         }
         if let Some(path) = &self.header {
             output::write_text(path, &module.c_header())?;
         }
-        Ok(match (self.options.json, &output) {
+        Ok(match (options.json, &output) {
             (true, _) => json!({
                 "kernel": module.text().to_string(),
                 "finds": finds::json(&planned),

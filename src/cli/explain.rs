@@ -14,6 +14,7 @@ use siskin::operators::Region;
 use siskin::prover::Z3Prover;
 use siskin::synth::{Find, Plan, Verdict};
 
+use super::leaves::with_leaves;
 use super::options::KernelOptions;
 use super::output::Output;
 use super::smt::Recorder;
@@ -73,9 +74,11 @@ const STAGES: [(&str, Stage); 9] = [
 
 impl Explain {
     pub fn execute(&self) -> Output {
+        let expression = self.expression.as_deref();
+        let options = with_leaves(expression, &self.tensors, &self.output, &self.options)?;
         let Some(expression) = &self.expression else {
             let path = self.program.as_deref().unwrap_or(Path::new(""));
-            let made = super::program::translated(path, &self.tensors, &self.options)?;
+            let made = super::program::translated(path, &self.tensors, &options)?;
             let of_statements = Explain {
                 expression: Some(made.expression),
                 program: None,
@@ -91,18 +94,18 @@ impl Explain {
             return Ok(stories::story(code));
         }
         let stages = self.stages()?;
-        let kernel = self.options.kernel(expression)?;
+        let kernel = options.kernel(expression)?;
         let program = kernel.program()?;
         let wish = OutputWish::parse(&self.output, &program)?;
         wish.without_file("explain")?;
-        let kernel = emit::with_tensors(kernel, &self.options, &program, &self.tensors, &wish)?;
+        let kernel = emit::with_tensors(kernel, &options, &program, &self.tensors, &wish)?;
         let mut prover = Recorder::new(Z3Prover::new());
         let planned = match &self.smt {
             None => kernel.plan()?,
             Some(_) => kernel.plan_with(&mut prover)?,
         };
         let module = planned.render()?;
-        self.options.save(module.text())?;
+        options.save(module.text())?;
         if let Some(folder) = &self.smt {
             std::fs::create_dir_all(folder).map_err(|e| {
                 Diagnostic::new(Code::Io, format!("cannot create `{}`: {e}", folder.display()))
@@ -111,8 +114,8 @@ impl Explain {
             let written = prover.write(folder)?;
             tracing::info!("{} queries in {}", written.len(), folder.display());
         }
-        let order = self.options.order();
-        if self.options.json {
+        let order = options.order();
+        if options.json {
             return Ok(as_json(&planned, &module, &stages, &order).to_string());
         }
         let mut out = String::new();

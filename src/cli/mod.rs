@@ -17,6 +17,7 @@ mod finds;
 mod fused;
 mod generated;
 mod layouts;
+mod leaves;
 mod log;
 mod looplets;
 mod loops;

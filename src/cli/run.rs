@@ -19,6 +19,7 @@ use siskin::tensor::{Tensor, Values};
 
 use super::data::{self, Computed, Inputs};
 use super::destination::Destination;
+use super::leaves::with_leaves;
 use super::options::KernelOptions;
 use super::output::{self, Output};
 use super::program;
@@ -53,15 +54,17 @@ pub struct Run {
 impl Run {
     pub fn execute(&self) -> Output {
         let output = self.output.clone();
+        let expression = self.expression.as_deref();
+        let options = with_leaves(expression, &self.tensors, &self.output, &self.options)?;
         let path = match (&self.expression, &self.program) {
             (None, Some(path)) => path,
             (expression, _) => {
-                let (tensors, options) = (self.tensors.clone(), self.options.clone());
+                let tensors = self.tensors.clone();
                 let expression = expression.clone().unwrap_or_default();
                 return run_all(&Wish { expression, tensors, output, options, listed: None });
             }
         };
-        let made = program::translated(path, &self.tensors, &self.options)?;
+        let made = program::translated(path, &self.tensors, &options)?;
         let listed: Listed = Listed::default();
         let (expression, tensors, options) = (made.expression, made.tensors, made.options);
         let wish = Wish { expression, tensors, output, options, listed: Some(listed.clone()) };

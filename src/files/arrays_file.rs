@@ -1,5 +1,5 @@
 //! The arrays of a packed tensor in a NumPy archive (`.npz`): one member for each index array under
-//! its name, the values under theirs, the extents as `shape`, counted sizes under their names, what is not
+//! its name (counted from its `base`), the values under theirs, unless they are all the same, the extents as `shape`, counted sizes under their names, what is not
 //! stored as `fill_value` unless it is zero, and the declaration of the layout as `declaration.toml`. Where Binsparse has a name for the storage, the
 //! members have its names, and its descriptor is `binsparse.json`.
 //!
@@ -28,7 +28,7 @@ use super::written::{WriteFailure, Written};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::layout::{Layout, LayoutSpec, checks};
-use crate::tensor::{DenseArray, IndexData, IndexType, Tensor, Value, Values};
+use crate::tensor::{DenseArray, IndexData, IndexType, Tensor, Value, Values, known_sizes};
 
 const SHAPE: &str = "shape";
 const FILL: &str = "fill_value";
@@ -144,7 +144,12 @@ fn read_from(archive: &mut Archive, layout: &Arc<Layout>, name: &str) -> Result<
     let dims = dims.ok_or_else(|| bad(name, format!("`{SHAPE}` has a negative extent")))?;
     let mut arrays = IndexMap::new();
     for (array, declared) in &layout.arrays {
-        let numbers = integers(archive, name, member_name(known, array))?;
+        let mut numbers = integers(archive, name, member_name(known, array))?;
+        for number in &mut numbers {
+            *number = number.checked_sub(declared.base).ok_or_else(|| {
+                bad(name, format!("`{array}` holds {number}, which is out of range"))
+            })?;
+        }
         // As packing would have it, so that a kernel takes it as it is.
         let narrow = match checks::admits_negative(declared) {
             true => IndexType::I32,
@@ -162,9 +167,22 @@ fn read_from(archive: &mut Archive, layout: &Arc<Layout>, name: &str) -> Result<
             };
         }
     }
-    let values = member(archive, name, member_name(known, &layout.value.name))?.into_values();
-    Tensor::new(layout.clone(), dims, &counted, arrays, values)
-        .map_err(|e| e.note(format!("in `{name}`")))
+    let about = |e: Box<Diagnostic>| e.note(format!("in `{name}`"));
+    let values = match layout.value.constant.map(Value::from) {
+        // A value that is the only one need not be there.
+        Some(value) if !archive.array_names().any(|found| *found == *layout.value.name) => {
+            let (scope, _) = known_sizes(layout, &dims, &counted, &arrays).map_err(about)?;
+            let len = scope.value(&layout.value.len).and_then(|n| usize::try_from(n).ok());
+            let values = len.and_then(|n| Values::try_zeros(value.value_type(), n));
+            let mut values = values.ok_or_else(|| {
+                bad(name, "the values are too many, or their number is not known")
+            })?;
+            value.fill(&mut values);
+            values
+        }
+        _ => member(archive, name, member_name(known, &layout.value.name))?.into_values(),
+    };
+    Tensor::new(layout.clone(), dims, &counted, arrays, values).map_err(about)
 }
 
 /// Writes the members; what Binsparse calls the storage, if it does.
@@ -187,7 +205,10 @@ pub(super) fn write(out: &mut dyn Write, tensor: &Tensor, fill: Option<Value>) -
     let mut members: Vec<(&str, Values)> =
         vec![(SHAPE, numbers(tensor.dims().iter().map(|&n| n as i64).collect()))];
     for (name, data) in tensor.arrays() {
-        members.push((member_name(known, name), numbers(data.iter_i64().collect())));
+        // Numbers of positions and coordinates are far from the greatest.
+        let base = layout.arrays[name].base;
+        let written = data.iter_i64().map(|number| number.saturating_add(base)).collect();
+        members.push((member_name(known, name), numbers(written)));
     }
     for (name, definition) in &layout.params {
         if definition.is_none() {
@@ -202,7 +223,8 @@ pub(super) fn write(out: &mut dyn Write, tensor: &Tensor, fill: Option<Value>) -
     let fill = fill.map(|fill| (FILL, fill.cast(tensor.value_type()).repeated(1)));
     members.extend(fill);
     let values = (&**member_name(known, &layout.value.name), tensor.values());
-    for (name, values) in members.iter().map(|(name, v)| (*name, v)).chain([values]) {
+    let values = layout.value.constant.is_none().then_some(values);
+    for (name, values) in members.iter().map(|(name, v)| (*name, v)).chain(values) {
         archive.add(&format!("{name}.npy"), &scipy::member(&[values.len()], values)?)?;
     }
     Ok(archive.finish()?)

@@ -63,6 +63,10 @@ pub(super) fn named(
     format: &'static str,
     declaration: &str,
 ) -> Result<Option<Known>> {
+    // Other programs count from 0.
+    if layout.arrays.values().any(|array| array.base != 0) {
+        return Ok(None);
+    }
     let spec = LayoutSpec::from_toml("<storage>", &sized(declaration, layout))?;
     if spec.rank() != Some(layout.rank()) {
         return Ok(None);

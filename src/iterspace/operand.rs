@@ -161,6 +161,7 @@ impl Operand {
                     shape: a.shape.iter().map(|s| s.rename(&rename_shared)).collect(),
                     len: a.len.rename(&rename_shared),
                     fill: a.fill,
+                    base: a.base,
                 };
                 (array.name.clone(), array)
             })

@@ -38,6 +38,7 @@ mod coiterate;
 mod compile;
 mod fitting;
 mod layouts;
+mod leaves;
 mod measure;
 mod plan;
 mod request;

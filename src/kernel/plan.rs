@@ -9,6 +9,7 @@ use super::assemble::sparse_result;
 use super::coiterate::Coiterate;
 use super::fitting::fit;
 use super::layouts::{Layouts, layouts};
+use super::leaves::refuse_other_fill;
 use super::request::{Request, names};
 use super::sequence::{refuse_sequence, refuse_waste, sequence};
 use crate::code::IndexWidth;
@@ -136,6 +137,7 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
 /// The plan that visits the points of sums in one way.
 fn plan_by(request: &Request, union: Union, prover: &mut dyn Prover) -> Result<Planned> {
     let program = request.program()?;
+    let request = &request.with_leaves(&program)?;
     let output = program.output()?.tensor.clone();
     let several = program.assignments()?.len() > 1;
     let found = layouts(request, &program)?;
@@ -240,7 +242,7 @@ fn plan_by(request: &Request, union: Union, prover: &mut dyn Prover) -> Result<P
     if several && request.sparse_result {
         refuse_waste(request, &statements, &sequence)?;
     }
-    Ok(Planned {
+    let planned = Planned {
         program: Rc::new(program),
         output,
         layouts,
@@ -250,7 +252,12 @@ fn plan_by(request: &Request, union: Union, prover: &mut dyn Prover) -> Result<P
         assembled,
         wanted,
         index_width: request.index_width,
-    })
+    };
+    if planned.assembled.is_some() {
+        let (output, fill) = (planned.output(), planned.result_fill());
+        refuse_other_fill(output, &planned.layouts[output], fill)?;
+    }
+    Ok(planned)
 }
 
 /// A space in the order that is asked for, with the cheapest plan for each of its finds.

@@ -6,9 +6,10 @@
 use indexmap::IndexMap;
 
 use super::bounds::{extent_of, product};
+use super::leaf::Leaf;
 use super::property::{self, Statement};
 use super::source::Origin;
-use super::{IndexArray, Layout, Places, PropertyKind, Relation, ValueArray};
+use super::{IndexArray, Layout, Places, PropertyKind, Relation, Stage, ValueArray};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Constraint, Name};
 
@@ -21,6 +22,7 @@ pub(super) struct ArrayParts {
     /// Declared extents of the arguments; inferred from the domain if absent.
     pub shape: Option<Vec<Arith>>,
     pub fill: Option<i64>,
+    pub base: i64,
     pub origin: Origin,
 }
 
@@ -33,6 +35,7 @@ pub(super) struct Parts {
     pub value: Name,
     pub value_index: Vec<Arith>,
     pub value_shape: Option<Vec<Arith>>,
+    pub leaf: Leaf,
     /// Of the relation, or of the list of levels.
     pub origin: Origin,
     pub value_origin: Origin,
@@ -40,6 +43,7 @@ pub(super) struct Parts {
     pub params: IndexMap<Name, Option<Arith>>,
     pub properties: Vec<Statement>,
     pub remarks: Vec<Diagnostic>,
+    pub stages: Vec<Stage>,
 }
 
 pub(super) fn assemble(parts: Parts) -> Result<Layout> {
@@ -81,12 +85,14 @@ pub(super) fn assemble(parts: Parts) -> Result<Layout> {
         dims: parts.dims,
         relation: parts.relation,
         value,
+        fill: parts.leaf.fill,
         arrays,
         params: parts.params,
         properties,
         assumptions,
         remarks: parts.remarks,
         places,
+        stages: parts.stages,
     })
 }
 
@@ -182,6 +188,7 @@ fn index_array(
         shape,
         len,
         fill: parts.fill,
+        base: parts.base,
     })
 }
 
@@ -243,6 +250,7 @@ fn value_array(parts: &Parts, is_size: &dyn Fn(&Name) -> bool) -> Result<ValueAr
         index: parts.value_index.clone(),
         len: product(&shape),
         shape,
+        constant: parts.leaf.constant,
     })
 }
 

@@ -38,7 +38,14 @@ impl Layout {
             writeln!(out, "  {open} {tuples} : {}{close}", conjunction(piece))?;
         }
         let value = Arith::Call(self.value.name.clone(), self.value.index.clone());
-        writeln!(out, "\nvalue\n  {value}, {}", elements(&self.value.len))?;
+        write!(out, "\nvalue\n  {value}, {}", elements(&self.value.len))?;
+        if let Some(constant) = self.value.constant {
+            write!(out, ", each {constant}")?;
+        }
+        writeln!(out)?;
+        if let Some(fill) = self.fill {
+            writeln!(out, "  {fill} where nothing is stored")?;
+        }
 
         if !self.arrays.is_empty() {
             writeln!(out, "\nindex arrays")?;
@@ -82,6 +89,9 @@ fn write_array(out: &mut String, array: &IndexArray) -> std::fmt::Result {
     }
     if let Some(fill) = array.fill {
         write!(out, ", padded with {fill}")?;
+    }
+    if array.base != 0 {
+        write!(out, ", counted from {} in files", array.base)?;
     }
     writeln!(out)
 }

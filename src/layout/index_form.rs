@@ -20,6 +20,9 @@ impl Reader<'_> {
             _ if index.outer && (index.shape.is_some() || index.fill.is_some()) => {
                 Some("has the shape and padding of the outer level that declares it")
             }
+            _ if index.outer && index.base.is_some() => {
+                Some("has the base of the outer level that declares it")
+            }
             _ => None,
         };
         if let Some(wrong) = wrong {
@@ -42,7 +45,15 @@ impl Reader<'_> {
             shape = Some(extents?);
         }
         let origin = self.source.origin(index.domain.as_ref().unwrap_or(key).span());
-        Ok(ArrayParts { args, domain, range, shape, fill: index.fill, origin })
+        Ok(ArrayParts {
+            args,
+            domain,
+            range,
+            shape,
+            fill: index.fill,
+            base: index.base.unwrap_or(0),
+            origin,
+        })
     }
 
     /// The arguments in order: `args`, or those of the call in the range, or the variables of the

@@ -23,7 +23,8 @@ pub(super) fn level(
     level_use: &LevelUse,
     place: &Place<'_>,
 ) -> Result<Level> {
-    if let Some((key, span)) = declaration.tensor_only_key() {
+    let leaf = |key: &str| key == "value" && declaration.is_leaf();
+    if let Some((key, span)) = declaration.tensor_only_key().filter(|(key, _)| !leaf(key)) {
         return Err(source
             .error(
                 Code::LayoutSchema,

@@ -87,7 +87,7 @@ fn is_ident(c: char) -> bool {
 }
 
 /// Level names may be paths.
-fn is_path(c: char) -> bool {
+pub(super) fn is_path(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '\\' | '+' | '~' | ':')
 }
 

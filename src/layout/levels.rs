@@ -19,15 +19,17 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::assemble::{ArrayParts, Parts, assemble};
-use super::declaration::unknown;
+use super::composed_level::{FindLevel, Used, taken_apart};
+use super::leaf::Leaf;
+use super::leaf_form;
 use super::level::{Level, Place};
 use super::level_form::level;
-use super::level_use::{DimRef, LevelUse};
+use super::level_use::LevelUse;
 use super::parent::Tuple;
 use super::property::Statement;
+use super::resolve::one_use_per_level;
 use super::source::Source;
-use super::toml_schema::Declaration;
-use super::{Layout, PropertyKind, Relation};
+use super::{Layout, PropertyKind, Relation, Stage};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Constraint, Name};
 
@@ -42,10 +44,9 @@ pub(super) struct LevelUses<'a> {
     pub source: &'a Arc<Source>,
     /// Each use with its text's place already in `source`.
     pub uses: &'a [LevelUse],
+    /// What the leaf states that the list ends with, in a nested name.
+    pub leaf: Option<Leaf>,
 }
-
-/// Finds the declaration of a level by its name or path.
-pub(super) type FindLevel<'a> = &'a dyn Fn(&LevelUse) -> Result<(Arc<Source>, Declaration)>;
 
 /// Composes the levels; `dims` gives the order of the subscripts.
 pub(super) fn compose(
@@ -55,7 +56,8 @@ pub(super) fn compose(
     list: &LevelUses<'_>,
     find: FindLevel<'_>,
 ) -> Result<Layout> {
-    let uses = one_use_per_level(dims, list)?;
+    let uses = one_use_per_level(dims, list.uses, list.source)?;
+    let uses = taken_apart(uses, list.source, find)?;
     let mut relation =
         Relation { positions: Vec::new(), coordinates: dims.to_vec(), pieces: vec![Vec::new()] };
     let mut arrays: IndexMap<Name, ArrayParts> = IndexMap::new();
@@ -66,17 +68,23 @@ pub(super) fn compose(
     // The property that orders the coordinates of the levels so far, for levels that extend it.
     let mut order: Option<usize> = None;
     let mut parent = Tuple::default();
-    for (number, (level_use, level_dims)) in uses.iter().enumerate() {
-        let (source, declaration) = find(level_use)?;
+    let mut value = Name::from(VALUE);
+    let mut stages = Vec::new();
+    for (number, used) in uses.iter().enumerate() {
+        let Used { level_use, dims, source, declaration } = used;
         let place = Place {
             number,
             count: uses.len(),
             parent: &parent,
             outer: &outer,
-            dims: level_dims,
+            dims,
             use_source: list.source,
         };
-        let level = level(&source, &declaration, level_use, &place)?;
+        if let Some(text) = &declaration.value {
+            refuse_leaf(list, used)?;
+            value = leaf_form::value_name(source, declaration, text)?;
+        }
+        let level = level(source, declaration, level_use, &place)?;
         relation.pieces = times(&relation.pieces, &level.pieces)
             .ok_or_else(|| too_many_pieces(list, level_use))?;
         relation.positions.extend(level.positions.iter().cloned());
@@ -90,96 +98,55 @@ pub(super) fn compose(
             let args = level.arrays[&name].args.clone();
             outer.insert(in_file, (name, args));
         }
+        // A level that stores nothing hands on what it is given.
+        if !(level.positions.is_empty() && dims.is_empty() && level.arrays.is_empty()) {
+            stages.push(Stage {
+                positions: relation.positions.len(),
+                dims: dims.clone(),
+                arrays: level.arrays.keys().cloned().collect(),
+                handed: level.child.components.clone(),
+            });
+        }
         arrays.extend(level.arrays);
         params.extend(level.params);
         parent = level.child;
     }
-    let span = uses.first().map_or(0..0, |(u, _)| u.span.clone());
+    let span = uses.first().map_or(0..0, |used| used.level_use.span.clone());
     let origin = list.source.origin(span);
     assemble(Parts {
         name: name.to_string(),
         summary: summary.to_string(),
         dims: dims.to_vec(),
         relation,
-        value: Name::from(VALUE),
+        value,
         value_index: parent.names().into_iter().map(Arith::Var).collect(),
         value_shape: Some(parent.extents()),
+        leaf: list.leaf.unwrap_or_default(),
         value_origin: origin.clone(),
         origin,
         arrays,
         params,
         properties,
         remarks: Vec::new(),
+        stages,
     })
 }
 
-/// Resolves dimensions and repeats uses over several; every dimension must be stored once.
-fn one_use_per_level(dims: &[Name], list: &LevelUses<'_>) -> Result<Vec<(LevelUse, Vec<Name>)>> {
-    let mut out: Vec<(LevelUse, Vec<Name>)> = Vec::new();
-    for level_use in list.uses {
-        if let [(DimRef::From(first), _)] = level_use.dims.as_slice() {
-            for dim in dims.iter().skip(*first) {
-                out.push((level_use.clone(), vec![dim.clone()]));
-            }
-            continue;
-        }
-        let mut of_level = Vec::new();
-        for (dim, span) in &level_use.dims {
-            match dim {
-                DimRef::Name(name) => match dims.iter().find(|d| ***d == **name) {
-                    Some(dim) => of_level.push(dim.clone()),
-                    None => {
-                        let known = dims.iter().map(|d| &**d);
-                        return Err(unknown(list.source, "dimension", name, span.clone(), known));
-                    }
-                },
-                DimRef::Number(number) => match dims.get(*number) {
-                    Some(dim) => of_level.push(dim.clone()),
-                    None => {
-                        return Err(list
-                            .source
-                            .error(
-                                Code::Shape,
-                                format!("there is no dimension {number} in rank {}", dims.len()),
-                                span.clone(),
-                                "too few dimensions",
-                            )
-                            .help("use the layout for a tensor of higher rank"));
-                    }
-                },
-                DimRef::From(_) => {
-                    return Err(list
-                        .source
-                        .error(
-                            Code::LayoutSchema,
-                            "a range of dimensions stands beside another dimension",
-                            span.clone(),
-                            "must be alone",
-                        )
-                        .help("write one use for the first and another for the rest"));
-                }
-            }
-        }
-        out.push((level_use.clone(), of_level));
+/// A leaf ends nested names, and nothing else.
+fn refuse_leaf(list: &LevelUses<'_>, used: &Used) -> Result<()> {
+    if list.leaf.is_some() {
+        return Ok(());
     }
-    for dim in dims {
-        let users: Vec<&LevelUse> =
-            out.iter().filter(|(_, d)| d.contains(dim)).map(|(u, _)| u).collect();
-        let times = out.iter().flat_map(|(_, d)| d).filter(|d| *d == dim).count();
-        if times == 1 {
-            continue;
-        }
-        let (message, place) = match users.last() {
-            None => (format!("no level stores dimension `{dim}`"), list.uses.first()),
-            Some(last) => (format!("dimension `{dim}` is stored {times} times"), Some(*last)),
-        };
-        let span = place.map_or(0..0, |u| u.span.clone());
-        return Err(list
-            .source
-            .error(Code::LayoutSchema, message, span, "levels and dimensions do not fit")
-            .help("every dimension belongs to exactly one level"));
-    }
-    Ok(out)
+    let name = used.declaration.name.get_ref();
+    Err(list
+        .source
+        .error(
+            Code::LayoutSchema,
+            format!("`{name}` is a leaf, which a list of levels has not"),
+            used.level_use.level_span.clone(),
+            "a leaf",
+        )
+        .help(format!("leave it out, or write a nested name: `LEVEL({name}(…))`")))
 }
 
 fn times(a: &[Vec<Constraint>], b: &[Vec<Constraint>]) -> Option<Vec<Vec<Constraint>>> {

@@ -12,8 +12,12 @@ use toml::Spanned;
 use super::Layout;
 use super::declaration::Arguments;
 use super::defaults;
+use super::leaf::Leaf;
 use super::level_use::{DimRef, LevelList, LevelUse, Setting, parse_list};
 use super::levels::{LevelUses, compose};
+use super::literal::Literal;
+use super::nested::{self, NestedLevel};
+use super::nested_form::NestedForm;
 use super::source::Source;
 use super::suggest::nearest;
 use super::tensor_form::{self, checked_dims, dim_names};
@@ -24,6 +28,9 @@ use crate::formula::Name;
 
 /// Names of the dimensions of a layout for any rank; further ones are `d13`, `d14`, ….
 const DIM_NAMES: [&str; 13] = ["i", "j", "k", "l", "m", "n", "o", "q", "r", "s", "t", "v", "w"];
+
+/// The folder of the shipped levels.
+const LEVELS: &str = "layouts/levels";
 
 /// Higher ranks are refused: they are slips.
 const MAX_RANK: usize = 64;
@@ -44,6 +51,8 @@ enum Form {
     },
     /// A level list of the command line.
     Levels(LevelList),
+    /// A nested name.
+    Nested(NestedForm),
 }
 
 impl Layout {
@@ -82,6 +91,9 @@ impl LayoutSpec {
         if name.is_empty() {
             return Err(not_found(name));
         }
+        if let Some(spec) = LayoutSpec::nested(name)? {
+            return Ok(spec);
+        }
         if !name.ends_with(')') {
             if is_path(name) {
                 return LayoutSpec::from_file(name, name, None);
@@ -94,11 +106,7 @@ impl LayoutSpec {
         if let Some((path, arguments)) = path_with_arguments(name)? {
             return LayoutSpec::from_file(name, path, Some(arguments));
         }
-        let source = Arc::new(Source {
-            name: "<layout>".to_string(),
-            text: name.to_string(),
-            folder: Some(PathBuf::new()),
-        });
+        let source = Arc::new(typed(name));
         let list = parse_list(name).map_err(|e| e.within(&source.name, name))?;
         if let (None, [single]) = (&list.dims, list.uses.as_slice())
             && let Some(arguments) = integer_arguments(single, &source)
@@ -109,6 +117,26 @@ impl LayoutSpec {
             };
         }
         Ok(LayoutSpec { name: name.to_string(), source, form: Form::Levels(list) })
+    }
+
+    /// `Dense(SparseList(Element(0.0)))`; `None` if the text is something else.
+    fn nested(name: &str) -> Result<Option<LayoutSpec>> {
+        let Some(nested) = nested::parse(name)? else { return Ok(None) };
+        let source = typed(name);
+        let find = |level: &NestedLevel| -> Result<(Source, Declaration)> {
+            let found = level_source(&level.name, &level.name_span, &source)?;
+            let declaration = Declaration::read(&found)?;
+            Ok((found, declaration))
+        };
+        // `bcsr(4)` and a leaf by itself look alike.
+        let is_leaf =
+            || nested.levels.first().is_some_and(|l| find(l).is_ok_and(|f| f.1.is_leaf()));
+        if !(nested.is_sure() || is_leaf()) {
+            return Ok(None);
+        }
+        let found = nested.levels.iter().map(find).collect::<Result<Vec<_>>>()?;
+        let form = Form::Nested(NestedForm::read(&nested, &found, &source)?);
+        Ok(Some(LayoutSpec { name: name.to_string(), source: Arc::new(source), form }))
     }
 
     /// A declaration given as text; `name` is shown in diagnostics.
@@ -165,7 +193,7 @@ impl LayoutSpec {
     pub fn own_name(&self) -> Option<&str> {
         match &self.form {
             Form::Declared { declaration, .. } => Some(declaration.name.get_ref()),
-            Form::Levels(_) => None,
+            Form::Levels(_) | Form::Nested(_) => None,
         }
     }
 
@@ -173,7 +201,7 @@ impl LayoutSpec {
     pub fn text(&self) -> Option<&str> {
         match &self.form {
             Form::Declared { .. } => Some(&self.source.text),
-            Form::Levels(_) => None,
+            Form::Levels(_) | Form::Nested(_) => None,
         }
     }
 
@@ -181,7 +209,18 @@ impl LayoutSpec {
     pub fn summary(&self) -> &str {
         match &self.form {
             Form::Declared { declaration, .. } => &declaration.summary,
-            Form::Levels(_) => "",
+            Form::Levels(_) | Form::Nested(_) => "",
+        }
+    }
+
+    /// What is not stored, with its type, if the format states it.
+    pub fn fill(&self) -> Option<Literal> {
+        match &self.form {
+            Form::Declared { declaration, .. } => {
+                Leaf::declared(&self.source, declaration).ok().and_then(|leaf| leaf.fill)
+            }
+            Form::Levels(_) => None,
+            Form::Nested(form) => form.leaf.fill,
         }
     }
 
@@ -200,6 +239,7 @@ impl LayoutSpec {
                 None if numbered(list) => None,
                 None => Some(list.uses.iter().map(|u| u.dims.len()).sum()),
             },
+            Form::Nested(form) => Some(form.rank),
         }
     }
 
@@ -231,8 +271,9 @@ impl LayoutSpec {
             },
             Form::Levels(list) => {
                 let dims = self.list_dims(list, rank)?;
-                self.compose(&dims, &list.uses)
+                self.compose(&dims, &list.uses, None)
             }
+            Form::Nested(form) => self.compose(&any_dims(rank), &form.uses, Some(form.leaf)),
         }
     }
 
@@ -240,7 +281,7 @@ impl LayoutSpec {
     fn states_rank(&self) -> bool {
         match &self.form {
             Form::Declared { declaration, .. } => declaration.dims.is_some(),
-            Form::Levels(_) => true,
+            Form::Levels(_) | Form::Nested(_) => true,
         }
     }
 
@@ -273,7 +314,9 @@ impl LayoutSpec {
                 uses.push(moved(level_use, |span| self.source.place(text, span)));
             }
         }
-        self.compose(&dims, &uses)
+        let leaf = Leaf::declared(&self.source, declaration)?;
+        let layout = self.compose(&dims, &uses, None)?;
+        Ok(Layout { fill: leaf.fill, ..layout })
     }
 
     /// Keys that say twice what levels say.
@@ -324,49 +367,70 @@ impl LayoutSpec {
         checked_dims(&self.source, names.collect())
     }
 
-    fn compose(&self, dims: &[Name], uses: &[LevelUse]) -> Result<Layout> {
-        let list = LevelUses { source: &self.source, uses };
-        compose(&self.name, self.summary(), dims, &list, &|level_use| self.level(level_use))
+    fn compose(&self, dims: &[Name], uses: &[LevelUse], leaf: Option<Leaf>) -> Result<Layout> {
+        let list = LevelUses { source: &self.source, uses, leaf };
+        compose(&self.name, self.summary(), dims, &list, &level)
     }
+}
 
-    /// The declaration of a level: a path, a file beside the layout, or a shipped level.
-    fn level(&self, level_use: &LevelUse) -> Result<(Arc<Source>, Declaration)> {
-        let source = self.level_source(level_use)?;
-        let declaration = Declaration::read(&source)?;
-        Ok((Arc::new(source), declaration))
-    }
+/// What the user typed, as a text that diagnostics show.
+fn typed(text: &str) -> Source {
+    Source { name: "<layout>".into(), text: text.into(), folder: Some(PathBuf::new()) }
+}
 
-    fn level_source(&self, level_use: &LevelUse) -> Result<Source> {
-        let level = level_use.level.as_str();
-        if let Some(folder) = &self.source.folder {
-            if is_path(level) {
-                let file =
-                    if level.ends_with(".toml") { level.into() } else { format!("{level}.toml") };
-                return read(&folder.join(file)).map_err(|mut e| {
-                    // The place is the use, not the file that is missing.
-                    e.source = None;
-                    e.at(level_use.level_span.clone(), "this level")
-                        .within(&self.source.name, &self.source.text)
-                });
-            }
-            let beside = folder.join("levels").join(format!("{level}.toml"));
-            if beside.is_file() {
-                return read(&beside);
-            }
+/// The declaration of a level that a text uses: a path, a file beside the text, or a shipped level.
+fn level(level_use: &LevelUse, within: &Source) -> Result<(Arc<Source>, Declaration)> {
+    let source = level_source(&level_use.level, &level_use.level_span, within)?;
+    let declaration = Declaration::read(&source)?;
+    Ok((Arc::new(source), declaration))
+}
+
+fn level_source(level: &str, span: &Range<usize>, within: &Source) -> Result<Source> {
+    if let Some(folder) = &within.folder {
+        if is_path(level) {
+            let file =
+                if level.ends_with(".toml") { level.into() } else { format!("{level}.toml") };
+            return read(&folder.join(file)).map_err(|mut e| {
+                // The place is the use, not the file that is missing.
+                e.source = None;
+                e.at(span.clone(), "this level").within(&within.name, &within.text)
+            });
         }
-        let path = format!("layouts/levels/{level}.toml");
-        if let Some(text) = embedded::text(&path) {
-            return Ok(Source { name: path, text: text.into(), folder: None });
+        let beside = folder.join("levels").join(format!("{level}.toml"));
+        if beside.is_file() {
+            return read(&beside);
         }
-        let known = stems("layouts/levels");
-        let error = self.source.error(
-            Code::UnknownLayout,
-            format!("there is no level `{level}`"),
-            level_use.level_span.clone(),
-            "unknown level",
-        );
-        Err(error.help(suggestion(level, &known, "levels")))
     }
+    if let Some((path, text)) = shipped_level_file(level) {
+        return Ok(Source { name: path.into(), text: text.into(), folder: None });
+    }
+    let known = level_names();
+    let error = within.error(
+        Code::UnknownLayout,
+        format!("there is no level `{level}`"),
+        span.clone(),
+        "unknown level",
+    );
+    Err(error.help(suggestion(level, &known, "levels")))
+}
+
+/// The file of a shipped level, in whatever folder of levels it is.
+fn shipped_level_file(level: &str) -> Option<(&'static str, &'static str)> {
+    embedded::files(LEVELS).find(|(path, _)| file_stem(path) == Some(level))
+}
+
+/// The names of the shipped levels, sorted.
+fn level_names() -> Vec<String> {
+    let mut out: Vec<String> = embedded::files(LEVELS)
+        .filter_map(|(path, _)| file_stem(path).map(str::to_string))
+        .collect();
+    out.sort();
+    out
+}
+
+/// `dense` of `layouts/levels/dense.toml`
+fn file_stem(path: &str) -> Option<&str> {
+    path.rsplit('/').next()?.strip_suffix(".toml")
 }
 
 /// The shipped layouts as (name, summary), sorted by name.
@@ -381,25 +445,25 @@ pub fn shipped() -> Vec<(String, String)> {
         .collect()
 }
 
-/// The shipped levels as (name, summary), sorted by name.
+/// The shipped levels as (name, summary), those of each folder together.
 pub fn shipped_levels() -> Vec<(String, String)> {
     let mut out = Vec::new();
-    for stem in stems("layouts/levels") {
-        let name = format!("layouts/levels/{stem}.toml");
-        let text = embedded::text(&name).unwrap_or_default().to_string();
-        let source = Source { name, text, folder: None };
-        out.push((stem, Declaration::read(&source).map(|d| d.summary).unwrap_or_default()));
+    for (path, text) in embedded::files(LEVELS) {
+        let Some(stem) = file_stem(path) else { continue };
+        let source = Source { name: path.into(), text: text.into(), folder: None };
+        let summary = Declaration::read(&source).map(|d| d.summary).unwrap_or_default();
+        let depth = path.matches('/').count();
+        out.push((depth, stem.to_string(), summary));
     }
-    out
+    out.sort();
+    out.into_iter().map(|(_, stem, summary)| (stem, summary)).collect()
 }
 
 /// The declaration of a shipped level.
 pub fn shipped_level(name: &str) -> Option<&'static str> {
-    let known = stems("layouts/levels").iter().any(|stem| stem == name);
-    let path = format!("layouts/levels/{name}.toml");
     // A layout of the same name comes first, as everywhere.
-    let taken = || stems("layouts").iter().any(|stem| stem == name);
-    if known && !taken() { embedded::text(&path) } else { None }
+    let taken = stems("layouts").iter().any(|stem| stem == name);
+    shipped_level_file(name).filter(|_| !taken).map(|(_, text)| text)
 }
 
 /// Names of the declarations directly in a shipped folder.
@@ -428,7 +492,7 @@ fn read(path: &Path) -> Result<Source> {
 
 fn not_found(name: &str) -> Box<Diagnostic> {
     let known = stems("layouts");
-    let help = match stems("layouts/levels").iter().any(|l| l == name) {
+    let help = match level_names().iter().any(|l| l == name) {
         true => format!("`{name}` is a level; use it in a level list: `{name}(i)`"),
         false => suggestion(name, &known, "shipped layouts"),
     };

@@ -20,21 +20,28 @@ mod alike;
 mod assemble;
 mod bounds;
 pub mod checks;
+mod composed_level;
 mod declaration;
 mod defaults;
 mod describe;
 mod index_form;
+mod leaf;
+mod leaf_form;
 mod level;
 mod level_form;
 mod level_use;
 mod levels;
 mod library;
+mod literal;
 pub mod memory;
+mod nested;
+mod nested_form;
 mod parent;
 mod places;
 pub mod probing;
 mod property;
 mod relation;
+mod resolve;
 mod share;
 mod size;
 mod source;
@@ -53,6 +60,7 @@ use indexmap::IndexMap;
 pub use self::alike::alike;
 pub use self::defaults::DefaultFor;
 pub use self::library::{LayoutSpec, shipped, shipped_level, shipped_levels};
+pub use self::literal::Literal;
 pub use self::places::Places;
 pub use self::share::share;
 pub use self::size::SizeSource;
@@ -89,6 +97,8 @@ pub struct IndexArray {
     pub len: Arith,
     /// Value of elements that no stored entry defines (padding), if the declaration gives one.
     pub fill: Option<i64>,
+    /// What 0 is written as in files of arrays.
+    pub base: i64,
 }
 
 impl IndexArray {
@@ -112,6 +122,8 @@ pub struct ValueArray {
     pub shape: Vec<Arith>,
     /// Number of elements.
     pub len: Arith,
+    /// What all elements are, if the declaration leaves no choice.
+    pub constant: Option<Literal>,
 }
 
 /// The kinds of properties a declaration may state (design §2). Each is sugar for a formula.
@@ -171,6 +183,8 @@ pub struct Layout {
     pub relation: Relation,
     /// Where the values are.
     pub value: ValueArray,
+    /// What is not stored, with the type of the values, if the declaration states it.
+    pub fill: Option<Literal>,
     /// The index arrays, in the order of the declaration.
     pub arrays: IndexMap<Name, IndexArray>,
     /// Size parameters. `Some`: defined (`NNZ = pos(I)`); `None`: counted when a tensor is packed.
@@ -184,6 +198,21 @@ pub struct Layout {
     pub remarks: Vec<Diagnostic>,
     /// Where all this is written.
     pub places: Places,
+    /// The levels that it is composed of, from the outermost; none for a relation that is declared whole.
+    pub stages: Vec<Stage>,
+}
+
+/// A level of a composed layout.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// How many positions of the relation are its own or those of outer levels.
+    pub positions: usize,
+    /// The dimensions that it stores.
+    pub dims: Vec<Name>,
+    /// The index arrays that it declares.
+    pub arrays: Vec<Name>,
+    /// The positions that it hands on to the next level, with their extents.
+    pub handed: Vec<(Name, Affine)>,
 }
 
 impl Layout {

@@ -147,13 +147,15 @@ pub fn share(input: &Layout, shared: &[Option<usize>]) -> Result<Layout> {
             pieces: vec![constraints],
         },
         dims,
-        value: ValueArray { name: input.value.name.clone(), index, shape, len },
+        value: ValueArray { name: input.value.name.clone(), index, shape, len, constant: None },
+        fill: None,
         arrays: input.arrays.keys().filter(|n| arrays.contains(n)).map(kept_array).collect(),
         params,
         properties,
         assumptions,
         remarks: Vec::new(),
         places: Places::default(),
+        stages: Vec::new(),
     })
 }
 

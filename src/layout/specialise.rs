@@ -318,6 +318,7 @@ impl<'a> Specialise<'a> {
             range: range.map_err(|why| self.refused(&text, why))?,
             shape,
             fill: array.fill,
+            base: array.base,
             origin: array.origin.clone(),
         })
     }

@@ -9,6 +9,7 @@ use toml::Spanned;
 
 use super::assemble::{Parts, assemble};
 use super::declaration::{Arguments, Reader, constants, identifier};
+use super::leaf::Leaf;
 use super::source::{Source, Text};
 use super::toml_schema::{Declaration, Dims};
 use super::{Layout, Relation};
@@ -106,12 +107,14 @@ pub(super) fn layout(
         value,
         value_index,
         value_shape,
+        leaf: Leaf::declared(source, declaration)?,
         origin: source.origin(relation_text.span()),
         value_origin: source.origin(value_text.span()),
         arrays,
         params,
         properties,
         remarks,
+        stages: Vec::new(),
     })
 }
 

@@ -27,6 +27,11 @@ impl Layout {
         let value = Arith::Call(self.value.name.clone(), self.value.index.clone());
         writeln!(out, "value = {}", quoted(&value.to_string()))?;
         writeln!(out, "value_shape = {}", list(&self.value.shape))?;
+        for (key, literal) in [("fill", self.fill), ("constant", self.value.constant)] {
+            if let Some(literal) = literal {
+                writeln!(out, "{key} = {}", quoted(&literal.to_string()))?;
+            }
+        }
         for array in self.arrays.values() {
             write_array(out, array)?;
         }
@@ -51,9 +56,12 @@ fn write_array(out: &mut String, array: &IndexArray) -> std::fmt::Result {
         writeln!(out, "range = {}", quoted(&conjunction(&array.range)))?;
     }
     writeln!(out, "shape = {}", list(&array.shape))?;
-    match array.fill {
-        Some(fill) => writeln!(out, "fill = {fill}"),
-        None => Ok(()),
+    if let Some(fill) = array.fill {
+        writeln!(out, "fill = {fill}")?;
+    }
+    match array.base {
+        0 => Ok(()),
+        base => writeln!(out, "base = {base}"),
     }
 }
 
@@ -87,7 +95,8 @@ fn quoted(text: &str) -> String {
 }
 
 impl Layout {
-    /// Whether both declare the same storage; under which name it was found does not matter.
+    /// Whether both declare the same storage; under which name it was found does not matter, nor what is
+    /// not stored.
     pub fn same_as(&self, other: &Layout) -> bool {
         let same = self.relation == other.relation
             && self.dims == other.dims
@@ -101,7 +110,8 @@ impl Layout {
 
     /// The declaration without its name and summary.
     fn storage(&self) -> String {
-        let nameless = Layout { name: String::new(), summary: String::new(), ..self.clone() };
+        let (name, summary) = (String::new(), String::new());
+        let nameless = Layout { name, summary, fill: None, ..self.clone() };
         nameless.to_toml()
     }
 }
@@ -141,6 +151,10 @@ mod tests {
             "dense(i), hashed(j)",
             "compressed(i, unique=false), singleton(j, unique=false)",
             "list(), range(i), offset(j)",
+            "Dense(SparseList(Element(-Inf)))",
+            "RunList(SparseCOO{2}(Pattern()))",
+            "SparseBlockList(SparseDict(Element(0.5f0)))",
+            "SparseScalar(UInt8(3))",
         ] {
             reads_back(&Layout::named(name).unwrap());
         }

@@ -6,13 +6,14 @@
 //! dims = ["i", "j"] | "any"          whole tensor
 //! relation = "{ … }"                 whole tensor or level
 //! value = "val(p1)"  value_shape = ["NNZ"]
-//! levels = ["dense(i)", …]           instead of relation and value
-//! [index.NAME]  domain  range  args  shape  fill
+//! fill = "0.0"  constant = "true"     of the values: whole tensor or leaf
+//! levels = ["dense(i)", …]           instead of relation and value; without `dims`: a level
+//! [index.NAME]  domain  range  args  shape  fill  base
 //!               outer = true         an array of an outer level: no domain, shape or fill
 //! [params]      NNZ = "pos(I)" | R = 4 | K = "count"
 //! [[property]]  kind  array | arrays  segments  strict  direction  formula
 //!               when  extends_order  (level)
-//! size  parent  child  options  root_only    (level)
+//! size  parent  child  options  root_only    (level; with `value` it is a leaf)
 //! ```
 
 use std::collections::BTreeMap;
@@ -37,6 +38,10 @@ pub(super) struct Declaration {
     pub value: Option<Text>,
     pub value_shape: Option<Spanned<Vec<Text>>>,
     pub levels: Option<Spanned<Vec<Text>>>,
+    /// What is not stored. A leaf without it takes it as its argument.
+    pub fill: Option<Text>,
+    /// What all stored values are, so that no array of them is needed.
+    pub constant: Option<Text>,
     #[serde(default)]
     index: BTreeMap<Text, Index>,
     #[serde(default)]
@@ -69,6 +74,8 @@ pub(super) struct Index {
     pub args: Option<Vec<Text>>,
     pub shape: Option<Vec<Text>>,
     pub fill: Option<i64>,
+    /// What 0 is written as in files of arrays: 1 for positions and coordinates counted from 1.
+    pub base: Option<i64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -110,7 +117,7 @@ pub(super) struct Conditions(pub Vec<String>);
 impl Declaration {
     /// Reads a declaration; an error of the TOML syntax or the schema has its place.
     pub fn read(source: &Source) -> Result<Declaration> {
-        toml::from_str(&source.text).map_err(|e| {
+        let mut declaration: Declaration = toml::from_str(&source.text).map_err(|e| {
             let message = e.message().lines().next().unwrap_or("malformed file").to_string();
             let mut out = Diagnostic::new(
                 Code::LayoutSchema,
@@ -123,7 +130,14 @@ impl Declaration {
             let near = misspelt(e.message());
             let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
             out.within(&source.name, &source.text).help(format!("{near}{help}"))
-        })
+        })?;
+        // A leaf is where its parent is, unless it says otherwise.
+        if declaration.is_leaf() && declaration.relation.is_none() && declaration.child.is_none() {
+            let span = declaration.value.as_ref().map_or(0..0, Spanned::span);
+            declaration.relation = Some(Spanned::new(span.clone(), "{ [u] -> [] }".to_string()));
+            declaration.child = Some(Spanned::new(span, "[u]".to_string()));
+        }
+        Ok(declaration)
     }
 
     /// Index arrays in the order of the file (TOML tables are unordered).
@@ -144,6 +158,11 @@ impl Declaration {
     /// Options in the order of the file.
     pub fn options(&self) -> Vec<(&Text, &bool)> {
         in_file_order(&self.options)
+    }
+
+    /// Whether it is the leaf of nested names: it has values, but no dimensions.
+    pub fn is_leaf(&self) -> bool {
+        self.value.is_some() && self.dims.is_none() && self.levels.is_none()
     }
 
     /// The first key that only the other form of a declaration may have, with its place.

@@ -55,7 +55,14 @@ impl Appending {
     pub fn of(layout: &Layout) -> Option<Appending> {
         let plan = Plan::of(layout).ok()?;
         let [part] = plan.parts.as_slice() else { return None };
-        if plan.verify || part.fills() || part.open.iter().any(|open| !open.is_empty()) {
+        // What is assembled may be any value.
+        let constant = layout.value.constant.is_some();
+        if constant
+            || !part.chosen.is_empty()
+            || plan.verify
+            || part.fills()
+            || part.open.iter().any(|open| !open.is_empty())
+        {
             return None;
         }
         Reader { layout, part }.appending()

@@ -9,12 +9,14 @@ use super::bounds::{Bounds, of_position};
 use super::columns::call_name;
 use super::confirm::{Made, open_conditions};
 use super::counts::count;
+use super::covered;
 use super::cuts;
+use super::free_numbers::chosen;
 use super::intervals;
 use super::inverse::{Form, Inverse, calls};
 use super::order;
 use super::part::{
-    Count, Cut, Forms, Interval, Level, Measure, Measured, Order, Part, Position, Role,
+    Count, Covered, Cut, Forms, Interval, Level, Measure, Measured, Order, Part, Position, Role,
 };
 use super::probing;
 use super::refusal::refused;
@@ -29,8 +31,21 @@ impl Part {
     /// # Errors
     /// As [`Plan::of`](super::Plan::of).
     pub(super) fn derive(layout: Layout) -> Result<Part> {
-        let mut part = Derivation::new(&layout)?.part()?;
-        part.layout = layout;
+        let (layout, chosen) = chosen(layout);
+        let mut part = match Derivation::new(&layout).and_then(Derivation::part) {
+            Ok(part) => Part { layout, ..part },
+            Err(e) => {
+                let common = covered::common(&layout).filter(|_| covered::is_chained(&layout));
+                let Some(common) = common else { return Err(e) };
+                // What is said of the whole is said of its parts.
+                let Ok(part) = Derivation::new(&common).and_then(Derivation::part) else {
+                    return Err(e);
+                };
+                let part = Part { layout: common, ..part };
+                Part { covered: Some(Covered::of(&part)), ..part }
+            }
+        };
+        part.chosen = chosen;
         Ok(part)
     }
 }
@@ -178,6 +193,8 @@ impl<'a> Derivation<'a> {
             counts: IndexMap::new(),
             pieces,
             open: Vec::new(),
+            covered: None,
+            chosen: Vec::new(),
         };
         for (name, _) in layout.params.iter().filter(|(_, definition)| definition.is_none()) {
             let measured =
@@ -283,8 +300,14 @@ impl<'a> Derivation<'a> {
             let named: Vec<(Call, Name)> =
                 owned.iter().map(|(call, _)| (call.clone(), call.array.clone())).collect();
             let choice = order::of_keys(layout, &named, bounds.segments());
-            let keys: Vec<Call> = choice.keys.iter().map(|&k| owned[k].0.clone()).collect();
-            let interval = self.interval(position, &measured)?;
+            let telling = choice.telling.unwrap_or(choice.keys.len());
+            let keys: Vec<Call> =
+                choice.keys.iter().take(telling).map(|&k| owned[k].0.clone()).collect();
+            // What is measured at the position of a key is measured over all entries of that key.
+            let interval = match choice.telling {
+                Some(_) => None,
+                None => self.interval(position, &measured)?,
+            };
             let probed = probing::key_of(layout, position, &keys)?;
             open.push(Level {
                 position: position.clone(),
@@ -482,7 +505,8 @@ impl<'a> Derivation<'a> {
             }
         }
         for key @ (call, _) in &self.keys {
-            if self.level_of(key).is_none() || self.is_late(call) {
+            let tells = levels.iter().any(|level| level.keys.contains(call));
+            if self.level_of(key).is_none() || self.is_late(call) || !tells {
                 add(&call.array, Role::Function { args: call.args.clone() })?;
             }
         }

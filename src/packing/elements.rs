@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 use super::agree;
 use super::options::PackOptions;
 use super::pack::pack;
+use super::stated;
 use crate::diagnostic::Result;
 use crate::layout::Layout;
 use crate::tensor::{DenseArray, Strides, Tensor, Values, differing, nonzeros, rank_differs};
@@ -36,6 +37,7 @@ pub(super) fn pack_elements(
     if dims.len() != layout.rank() {
         return Err(rank_differs(layout, dims.len()));
     }
+    let options = &stated::options(layout, elements.value_type(), options)?;
     let Some(strides) = Strides::of_array(layout, dims) else {
         let entries = match options.fill {
             None => nonzeros(dims, &elements),
@@ -47,6 +49,7 @@ pub(super) fn pack_elements(
     let tensor =
         Tensor::new(layout.clone(), dims.to_vec(), &IndexMap::new(), IndexMap::new(), values)?;
     agree::sizes(&tensor)?;
+    stated::refuse_others(&tensor)?;
     Ok(tensor)
 }
 

@@ -15,6 +15,8 @@ pub(super) struct Choice {
     pub order: Order,
     /// Equal keys share a position.
     pub unique: bool,
+    /// The first keys are declared to rise strictly by themselves: how many tell positions apart.
+    pub telling: Option<usize>,
 }
 
 /// Whether the property says that values rise or fall.
@@ -53,8 +55,10 @@ pub(super) fn of_keys(layout: &Layout, keys: &[(Call, Name)], segments: Option<&
         None if distinct || stated => Order::Increasing,
         None => Order::Given,
     };
+    // The other keys follow from the position.
+    let strictly = longest.filter(|p| p.strict).map(|p| p.arrays.len());
     let unique = strict || distinct || (longest.is_none() && stated);
-    Choice { keys: order, order: direction, unique: unique && !keys.is_empty() }
+    Choice { keys: order, order: direction, unique: unique && !keys.is_empty(), telling: strictly }
 }
 
 /// The level whose positions are counted at those of `level`, if the counts are declared to fall and

@@ -14,18 +14,21 @@ use super::columns::{Column, Columns, Data};
 use super::linear::linear;
 use super::number;
 use super::options::PackOptions;
-use super::packer::{Packer, coordinates};
+use super::packer::{Packer, Width, coordinates};
 use super::part::Part;
 use super::pieces;
 use super::plan::Plan;
 use super::refusal::refused;
 use super::room;
 use super::run::Run;
+use super::stated;
 use super::store;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
-use crate::layout::Layout;
-use crate::tensor::{Entries, Scope, Tensor, Value, ValueType, Values, known_sizes, rank_differs};
+use crate::layout::{Layout, checks};
+use crate::tensor::{
+    Entries, IndexData, Scope, Tensor, Value, ValueType, Values, known_sizes, rank_differs,
+};
 
 /// Packs entries into a layout. Duplicates are summed where equal coordinates share a position,
 /// and kept where the layout declares no order that forbids them; explicit zeros are stored.
@@ -122,8 +125,24 @@ impl Plan {
             )
             .help("at most 4294967295 entries can be packed at once"));
         }
-        let summed = self.has_equal_values().then(|| number::summed(entries));
+        let options = &stated::options(layout, entries.values().value_type(), options)?;
+        let kept = stated::kept(layout, entries, options.fill);
+        let entries = kept.as_ref().unwrap_or(entries);
+        let summed =
+            (self.has_equal_values() || self.staged.is_some()).then(|| number::summed(entries));
         let summed = summed.transpose()?;
+        if let Some(staged) = &self.staged {
+            let summed = summed.as_ref().unwrap_or(entries);
+            let tensor = staged.pack(layout, summed, options)?;
+            agree::sizes(&tensor)?;
+            agree::check(&tensor, entries, options.fill)?;
+            stated::refuse_others(&tensor)?;
+            return Ok(tensor);
+        }
+        let covered = self.parts.iter().find_map(|part| part.covered.as_ref());
+        let covered =
+            covered.map(|covered| covered.entries(summed.as_ref().unwrap_or(entries), options));
+        let summed = covered.transpose()?.or(summed);
         let shares = self.shares(layout, summed.as_ref().unwrap_or(entries), options)?;
         let mut given: IndexMap<Name, i64> = IndexMap::new();
         let (mut counts, mut arrays) = (IndexMap::new(), IndexMap::new());
@@ -135,8 +154,10 @@ impl Plan {
             packer.measure(&mut columns)?;
             packer.finish_arrays(&columns, order.as_deref())?;
             ranged = ranged.or(packer.ranged.take());
+            let width = packer.width;
             counts.extend(packer.counts);
             arrays.extend(packer.arrays);
+            chosen(layout, part, entries.dims(), width, &mut counts, &mut arrays)?;
             given = known_sizes(layout, entries.dims(), &counts, &arrays)?.0.sizes;
             places.push(Places { part, entries: share, pieces: packer.pieces, columns, order });
         }
@@ -157,6 +178,7 @@ impl Plan {
         if self.verify {
             agree::check(&tensor, entries, options.fill)?;
         }
+        stated::refuse_others(&tensor)?;
         Ok(tensor)
     }
 
@@ -272,6 +294,29 @@ impl Plan {
         }
         Ok(values)
     }
+}
+
+/// Adds the arrays that hold their own positions.
+fn chosen(
+    layout: &Layout,
+    part: &Part,
+    dims: &[usize],
+    width: Width,
+    counts: &mut IndexMap<Name, i64>,
+    arrays: &mut IndexMap<Name, IndexData>,
+) -> Result<()> {
+    for chosen in &part.chosen {
+        let array = &layout.arrays[&chosen.array];
+        let (scope, _) = known_sizes(layout, dims, counts, arrays)?;
+        let len = scope.value(&array.len).filter(|len| *len >= 0).ok_or_else(|| {
+            refused(layout, format!("the length of index array `{}` is not known", chosen.array))
+        })?;
+        let numbers = IndexData::I64((0..len).collect());
+        let index_type = width.index_type(checks::admits_negative(array));
+        arrays.insert(chosen.array.clone(), numbers.convert(index_type)?);
+        counts.insert(chosen.size.clone(), len);
+    }
+    Ok(())
 }
 
 impl Part {

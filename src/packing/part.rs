@@ -7,6 +7,7 @@ use std::fmt;
 use indexmap::IndexMap;
 
 use super::columns::function_name;
+use super::free_numbers::Chosen;
 use super::inverse::Form;
 use crate::diagnostic::Diagnostic;
 use crate::formula::{Affine, Atom, Call, Constraint, Name};
@@ -38,6 +39,10 @@ pub(super) struct Part {
     pub open: Vec<Vec<Constraint>>,
     /// Every position has one coordinate.
     pub single_valued: bool,
+    /// Where entries may leave no gaps.
+    pub covered: Option<Covered>,
+    /// Arrays that hold their own positions.
+    pub chosen: Vec<Chosen>,
     /// Sizes that nothing in this part counts, with the refusals if no other does.
     pub uncounted: Vec<(Name, Box<Diagnostic>)>,
 }
@@ -92,6 +97,14 @@ pub(super) struct Interval {
     pub along: Affine,
     /// One value serves the whole interval, so only entries of equal values share it.
     pub equal_values: bool,
+}
+
+/// The dimensions along which a part needs every coordinate: those of its runs, and the dense ones between
+/// them and the last dimension of which only some coordinates are stored. The others come first.
+#[derive(Clone, Debug)]
+pub(super) struct Covered {
+    pub some: Vec<usize>,
+    pub every: Vec<usize>,
 }
 
 /// A position whose intervals `start(p) .. start(p + 1)` hold several forms of each entry.
@@ -219,7 +232,7 @@ impl Part {
         // Levels that are not numbered within each other store all their combinations.
         let crossed = (0..self.levels.len())
             .any(|a| (0..a).any(|b| !self.is_within(a, b) && !self.is_within(b, a)));
-        self.levels.is_empty() || dense || padded || crossed || aligned
+        self.levels.is_empty() || dense || padded || crossed || aligned || self.covered.is_some()
     }
 
     /// Whether level `inner` is numbered within `outer`, directly or not.
@@ -298,6 +311,26 @@ impl Part {
             }
         }
         0
+    }
+
+    /// Whether positions are only known when all entries are placed.
+    pub(super) fn is_known_late(&self) -> bool {
+        let aligned = |(_, p): &(Name, Position)| matches!(p, Position::Aligned(_));
+        self.positions.iter().any(aligned) || self.has_equal_values()
+    }
+
+    /// Whether something is numbered within such a position.
+    pub(super) fn numbers_late(&self) -> bool {
+        let late: Vec<&Name> = self
+            .positions
+            .iter()
+            .filter(|(_, p)| matches!(p, Position::Aligned(_)))
+            .map(|(name, _)| name)
+            .collect();
+        let mentions = |args: &[Affine]| args.iter().any(|a| late.iter().any(|p| a.mentions(p)));
+        self.levels
+            .iter()
+            .any(|level| mentions(&level.group) || level.keys.iter().any(|key| mentions(&key.args)))
     }
 
     /// Whether every entry has its own position here or in an outer level.

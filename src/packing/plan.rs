@@ -6,13 +6,14 @@
 //! has two: the diagonal is packed by itself, and so are the rows. They share the value array only.
 
 use std::fmt;
+use std::sync::Arc;
 
 use indexmap::IndexSet;
 
 use super::part::Part;
 use crate::check::{refuse_unsound, values_apart};
 use crate::diagnostic::Result;
-use crate::formula::{Arith, Constraint, Name};
+use crate::formula::{Affine, Arith, Constraint, Name};
 use crate::layout::Layout;
 use crate::layout::memory::Memory;
 
@@ -22,11 +23,25 @@ pub struct Plan {
     name: String,
     value: Arith,
     pub(super) parts: Vec<Part>,
+    /// Instead of parts: outer and inner levels, one after the other.
+    pub(super) staged: Option<Staged>,
     /// Several pieces share arrays, or a position has several coordinates: what is stored must be
     /// compared with what was given.
     pub(super) verify: bool,
     /// It is not proved that a piece has one coordinate for a value.
     shares_values: bool,
+}
+
+/// A layout in two parts, each with its plan.
+#[derive(Clone, Debug)]
+pub(super) struct Staged {
+    pub outer: Arc<Layout>,
+    pub inner: Arc<Layout>,
+    pub plans: Box<[Plan; 2]>,
+    /// The dimensions of each, in the whole.
+    pub dims: [Vec<usize>; 2],
+    /// The extents of the positions between them.
+    pub handed: Vec<Affine>,
 }
 
 static PLANS: Memory<Result<Plan>> = Memory::new();
@@ -47,6 +62,30 @@ impl Plan {
     }
 
     fn derive(layout: &Layout) -> Result<Plan> {
+        let direct = Plan::direct(layout);
+        let (late, measured) = match &direct {
+            Ok(plan) => (
+                plan.parts.iter().any(Part::numbers_late),
+                plan.parts.iter().any(|part| !part.measures.is_empty()),
+            ),
+            Err(_) => (true, true),
+        };
+        let staged = if late || measured { Staged::of(layout) } else { None };
+        match staged {
+            Some(staged) => Ok(Plan {
+                name: layout.name.clone(),
+                value: Arith::Call(layout.value.name.clone(), layout.value.index.clone()),
+                parts: Vec::new(),
+                staged: Some(staged),
+                verify: true,
+                shares_values: true,
+            }),
+            None => direct,
+        }
+    }
+
+    /// One stage for all levels.
+    fn direct(layout: &Layout) -> Result<Plan> {
         let mut parts: Vec<Part> = Vec::new();
         let mut uncounted = Vec::new();
         for layout in parts_of(layout) {
@@ -64,12 +103,14 @@ impl Plan {
         let apart = values_apart(layout);
         let shares_values = !apart.within_pieces;
         let verify = shared
+            || parts.iter().any(|part| part.covered.is_some())
             || !(apart.within_pieces && apart.between_pieces)
             || !parts.iter().all(|part| part.single_valued);
         Ok(Plan {
             name: layout.name.clone(),
             value: Arith::Call(layout.value.name.clone(), layout.value.index.clone()),
             parts,
+            staged: None,
             verify,
             shares_values,
         })
@@ -77,7 +118,13 @@ impl Plan {
 
     /// Whether values may be stored where no entry is: blocks, padding, dense dimensions.
     pub fn fills(&self) -> bool {
-        self.parts.iter().any(Part::fills)
+        let staged = self.staged.iter().flat_map(|staged| staged.plans.iter());
+        self.parts.iter().any(Part::fills) || staged.into_iter().any(Plan::fills)
+    }
+
+    /// Whether positions are only known when all entries are placed.
+    pub(super) fn is_known_late(&self) -> bool {
+        self.staged.is_some() || self.shares_values || self.parts.iter().any(Part::is_known_late)
     }
 
     /// Whether one value serves several coordinates, whose entries must be equal.
@@ -86,12 +133,22 @@ impl Plan {
     }
 
     /// What the relation asks beyond what packing keeps by itself.
-    pub fn open_conditions(&self) -> impl Iterator<Item = &Constraint> {
-        self.parts.iter().flat_map(Part::open_conditions)
+    pub fn open_conditions(&self) -> Box<dyn Iterator<Item = &Constraint> + '_> {
+        let staged = self.staged.iter().flat_map(|staged| staged.plans.iter());
+        let own = self.parts.iter().flat_map(Part::open_conditions);
+        Box::new(own.chain(staged.flat_map(Plan::open_conditions)))
     }
 
     /// What is done, one statement each: `sort by (i, j)`, `pos(p0) = prefix count of p1`, …
     pub fn steps(&self) -> Vec<String> {
+        if let Some(staged) = &self.staged {
+            let [outer, inner] = &*staged.plans;
+            let mut steps = outer.steps();
+            let last = steps.pop().unwrap_or_default();
+            steps.push(format!("{last} = number of the subtensor below"));
+            steps.extend(inner.steps());
+            return steps;
+        }
         let mut steps: Vec<String> = self.parts.iter().flat_map(Part::steps).collect();
         steps.push(self.value.to_string());
         steps

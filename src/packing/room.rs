@@ -51,3 +51,13 @@ pub(super) fn of_values(layout: &Layout, len: usize, value_type: ValueType) -> R
     let bytes = (len as u64).saturating_mul(value_type.size_bytes() as u64);
     room(bytes, &|| format!("the value array of layout `{}`", layout.name), REMEDY)
 }
+
+/// Refuses entries that are more than the memory that is free.
+///
+/// # Errors
+/// [`Code::Memory`](crate::diagnostic::Code::Memory).
+pub(super) fn of_entries(count: usize, rank: usize, value_type: ValueType) -> Result<()> {
+    let each = 8 * rank as u64 + 1 + value_type.size_bytes() as u64;
+    let bytes = (count as u64).saturating_mul(each);
+    room(bytes, &|| format!("{count} entries of runs that cover every coordinate"), REMEDY)
+}

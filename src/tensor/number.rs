@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::values::{ValueType, Values, with_values};
+use crate::layout::Literal;
 
 /// A number of a tensor, or a result of an operator.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +20,19 @@ pub enum Value {
     U8(u8),
     /// Of type `bool`.
     Bool(bool),
+}
+
+impl From<Literal> for Value {
+    fn from(literal: Literal) -> Value {
+        match literal {
+            Literal::F64(x) => Value::F64(x),
+            Literal::F32(x) => Value::F32(x),
+            Literal::I64(n) => Value::I64(n),
+            Literal::I32(n) => Value::I32(n),
+            Literal::U8(n) => Value::U8(n),
+            Literal::Bool(b) => Value::Bool(b),
+        }
+    }
 }
 
 /// Evaluates `$body` with `$x` bound to the number inside `$value`, whatever its type; a `bool` is

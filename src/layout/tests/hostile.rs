@@ -26,8 +26,8 @@ fn composed(level: &str) -> Result<Layout> {
     let (source, level) = (new(list), new(level));
     let dims: Vec<Name> = ["i", "j", "k", "l"].into_iter().map(Name::from).collect();
     let uses = parse_list(list)?.uses;
-    let uses = LevelUses { source: &source, uses: &uses };
-    compose("x", "", &dims, &uses, &|_| Ok((level.clone(), Declaration::read(&level)?)))
+    let uses = LevelUses { source: &source, uses: &uses, leaf: None };
+    compose("x", "", &dims, &uses, &|_, _| Ok((level.clone(), Declaration::read(&level)?)))
 }
 
 fn place_is_in_the_text(e: &Diagnostic) -> bool {
