@@ -72,6 +72,7 @@ pub use parts::chunks_of;
 pub use sequence::{Sequence, Temporary};
 pub use sharing::sharing;
 pub use statement::{Looked, Parallelism, Statement};
+pub use temporaries::unbegun;
 pub use tree::{
     Among, Assemble, Begin, Block, Find, Gather, Lookup, Loop, Loops, Merge, Node, Place, Search,
     SearchId, Skip, Take, Term, Threads, Update, begun, updates,
