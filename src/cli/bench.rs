@@ -67,13 +67,15 @@ impl Bench {
     pub fn execute(&self) -> Output {
         let Some(expression) = &self.expression else {
             let path = self.program.as_deref().unwrap_or(Path::new(""));
-            let made = super::program::translated(path, &self.tensors, &self.options)?;
+            let made =
+                super::program::translated(path, &self.tensors, &self.options, &self.output)?;
+            let made = made.single("bench")?;
             let of_statements = Bench {
                 expression: Some(made.expression),
                 program: None,
                 tensors: made.tensors,
                 options: made.options,
-                output: self.output.clone(),
+                output: made.output,
                 strategies: self.strategies.clone(),
                 samples: self.samples,
                 limit: self.limit,

@@ -42,13 +42,15 @@ impl Emit {
     pub fn execute(&self) -> Output {
         let Some(expression) = &self.expression else {
             let path = self.program.as_deref().unwrap_or(Path::new(""));
-            let made = super::program::translated(path, &self.tensors, &self.options)?;
+            let made =
+                super::program::translated(path, &self.tensors, &self.options, &self.output)?;
+            let made = made.single("emit")?;
             let of_statements = Emit {
                 expression: Some(made.expression),
                 program: None,
                 tensors: made.tensors,
                 options: made.options,
-                output: self.output.clone(),
+                output: made.output,
                 header: self.header.clone(),
             };
             return of_statements.execute();

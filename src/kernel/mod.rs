@@ -38,6 +38,7 @@ mod compile;
 mod fitting;
 mod layouts;
 mod measure;
+mod places;
 mod plan;
 mod request;
 mod run;
@@ -45,6 +46,7 @@ mod sequence;
 
 pub use compile::CompiledKernel;
 pub use measure::index_width;
+pub use places::places;
 pub use plan::Planned;
 pub use request::Request;
 pub use run::{Call, fill_initially};
