@@ -1,6 +1,8 @@
 //! The programs of `examples/finch/`, and small ones for every rule of the language, run by the dense
 //! interpreter and compared with what is computed here.
 
+#[path = "finch/compiled.rs"]
+mod compiled;
 #[path = "finch/examples.rs"]
 mod examples;
 #[path = "finch/kernels.rs"]

@@ -76,13 +76,14 @@ impl Bench {
         let options = with_leaves(expression, &self.tensors, &self.output, &self.options)?;
         let Some(expression) = &self.expression else {
             let path = self.program.as_deref().unwrap_or(Path::new(""));
-            let made = super::program::translated(path, &self.tensors, &options)?;
+            let made = super::program::translated(path, &self.tensors, &options, &self.output)?;
+            let made = made.single("bench")?;
             let of_statements = Bench {
                 expression: Some(made.expression),
                 program: None,
                 tensors: made.tensors,
                 options: made.options,
-                output: self.output.clone(),
+                output: made.output,
                 strategies: self.strategies.clone(),
                 samples: self.samples,
                 limit: self.limit,

@@ -45,13 +45,14 @@ impl Emit {
         let options = with_leaves(expression, &self.tensors, &self.output, &self.options)?;
         let Some(expression) = &self.expression else {
             let path = self.program.as_deref().unwrap_or(Path::new(""));
-            let made = super::program::translated(path, &self.tensors, &options)?;
+            let made = super::program::translated(path, &self.tensors, &options, &self.output)?;
+            let made = made.single("emit")?;
             let of_statements = Emit {
                 expression: Some(made.expression),
                 program: None,
                 tensors: made.tensors,
                 options: made.options,
-                output: self.output.clone(),
+                output: made.output,
                 header: self.header.clone(),
             };
             return of_statements.execute();

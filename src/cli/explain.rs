@@ -78,13 +78,14 @@ impl Explain {
         let options = with_leaves(expression, &self.tensors, &self.output, &self.options)?;
         let Some(expression) = &self.expression else {
             let path = self.program.as_deref().unwrap_or(Path::new(""));
-            let made = super::program::translated(path, &self.tensors, &options)?;
+            let made = super::program::translated(path, &self.tensors, &options, &self.output)?;
+            let made = made.single("explain")?;
             let of_statements = Explain {
                 expression: Some(made.expression),
                 program: None,
                 tensors: made.tensors,
                 options: made.options,
-                output: self.output.clone(),
+                output: made.output,
                 stage: self.stage.clone(),
                 smt: self.smt.clone(),
             };

@@ -11,7 +11,7 @@ use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
 use siskin::operators::{Operators, Value as Number};
 use siskin::program::Program;
-use siskin::program::finch::{Finch, Given, Host, Tree};
+use siskin::program::finch::{Finch, Given, Host, Locate, Tree};
 use siskin::tensor::{Tensor, Values};
 
 use super::data;
@@ -24,11 +24,41 @@ const MAX_PRINTED: usize = 10_000;
 
 /// What a command works on instead.
 pub struct Translated {
+    /// One after the other; each but the last is needed by a later one, or returned.
+    pub parts: Vec<Part>,
+    /// What the program returns, in order, and the tensors that hold its parts.
+    pub returned: Vec<(Name, Vec<Name>)>,
+    /// The layouts that are wished for results that are updated, and what they hold where nothing is stored.
+    pub layouts: IndexMap<Name, (String, Option<Number>)>,
+    /// The program's file and text.
+    pub name: String,
+    pub text: String,
+}
+
+/// Statements of index notation, and what they are given.
+pub struct Part {
     pub expression: String,
     pub tensors: TensorOptions,
     pub options: KernelOptions,
-    /// The tensors that the program returns, in order.
-    pub returned: Vec<Name>,
+    pub output: Vec<String>,
+    /// What it leaves behind.
+    pub kept: Vec<Name>,
+    pub locates: Vec<Locate>,
+}
+
+impl Translated {
+    /// The one part, for what works on one kernel.
+    pub fn single(mut self, command: &str) -> Result<Part> {
+        match self.parts.pop() {
+            Some(part) if self.parts.is_empty() && part.locates.is_empty() => Ok(part),
+            _ => Err(Diagnostic::new(
+                Code::Program,
+                format!("`siskin {command}` takes programs that are one kernel"),
+            )
+            .note("this one has several results, or subscripts that are computed first")
+            .help("`siskin run --program` runs one kernel after the other")),
+        }
+    }
 }
 
 /// Reads a program and what it is given.
@@ -36,6 +66,7 @@ pub fn translated(
     path: &Path,
     tensors: &TensorOptions,
     options: &KernelOptions,
+    output: &[String],
 ) -> Result<Translated> {
     let text = std::fs::read_to_string(path).map_err(|e| {
         Diagnostic::new(Code::Io, format!("cannot read `{}`: {e}", path.display()))
@@ -64,45 +95,112 @@ pub fn translated(
     stated.retain(|name, _| declared.contains(name));
     host.sizes = stated;
     let tree = finch.lower(&host)?;
-    of_tree(&tree, tensors, options)
+    of_tree(&tree, tensors, options, output)
 }
 
-fn of_tree(tree: &Tree, tensors: &TensorOptions, options: &KernelOptions) -> Result<Translated> {
-    let statements = tree.statements()?;
-    let program = Program::parse(&statements.text)?;
-    let temporaries = program.temporaries();
-    let returned: Vec<Name> = tree.returned.iter().map(|r| r.name.clone()).collect();
-    let renamed = |own: &Name, host: &Name| own != host;
-    let odd = tree.returned.iter().find_map(|r| match r.parts.as_slice() {
-        [own] if !renamed(own, &r.name) && !temporaries.contains(own) => None,
-        _ => Some(&r.name),
-    });
-    let odd = odd.or(tree.given.iter().find(|(own, host)| renamed(own, host)).map(|(_, h)| h));
-    if let Some(name) = odd {
-        let message = format!("`{name}` is not compiled yet in its roles here");
-        return Err(Diagnostic::new(Code::Program, message)
-            .note(
-                "it holds tuples, is declared again, or is returned and read by a later statement",
-            )
-            .help("give each tensor one role and a name that is no word of index notation"));
-    }
-    let mut options = options.clone();
-    let written = program.tensors();
-    options.value_type =
-        written.keys().map(|name| format!("{name}={}", tree.types.of(name))).collect();
-    options.parameters = Vec::new();
-    // Sizes of results are known by now.
-    let is_input = |text: &String| {
-        text.split_once('=').is_some_and(|(name, _)| tree.given.contains_key(name.trim()))
+fn of_tree(
+    tree: &Tree,
+    tensors: &TensorOptions,
+    options: &KernelOptions,
+    output: &[String],
+) -> Result<Translated> {
+    let made = tree.statements()?;
+    let is_written = |text: &str, name: &Name| {
+        let mut own = text.split("; ").filter(|s| s.starts_with(&format!("{name}[")));
+        own.by_ref().count()
     };
-    options.dims.retain(is_input);
-    options.dims.extend(statements.extents.iter().map(|(index, n)| format!("{index}={n}")));
-    let mut tensors = tensors.clone();
-    // What the program declares and does not keep in a tensor of its own has no layout.
-    tensors.formats.retain(|text| {
-        text.split_once('=').is_some_and(|(name, _)| written.contains_key(name.trim()))
-    });
-    Ok(Translated { expression: statements.text, tensors, options, returned })
+    let mut layouts = IndexMap::new();
+    let mut returned = Vec::new();
+    let mut results: IndexMap<Name, Name> = IndexMap::new();
+    for (host, own) in tree.returned.iter().zip(&made.returned) {
+        returned.push((host.name.clone(), own.clone()));
+        for (k, part) in own.iter().enumerate() {
+            if own.len() == 1 {
+                results.insert(host.name.clone(), part.clone());
+            }
+            // What is assembled is written by one statement.
+            let writes: usize = made.segments.iter().map(|s| is_written(&s.text, part)).sum();
+            if let (Some(layout), true) = (tensors.format(&host.name)?, writes > 1 || own.len() > 1)
+            {
+                let fill = host.fill.as_ref().and_then(|fills| fills.get(k));
+                let ty = made.types.get(part).copied().unwrap_or(siskin::tensor::ValueType::F64);
+                let fill = match fill {
+                    Some(fill) => fill.value(ty),
+                    None => options.fill_of(&host.name, ty)?,
+                };
+                layouts.insert(part.clone(), (layout.to_string(), fill));
+            }
+        }
+    }
+    let count = made.segments.len();
+    let mut parts = Vec::new();
+    for (k, segment) in made.segments.into_iter().enumerate() {
+        let program = Program::parse(&segment.text)?;
+        let used = program.tensors();
+        let is_last = k + 1 == count;
+        // What the host calls by a name, by that of the statements; what is given has two if it is updated.
+        let input = |name: &str| -> Option<Name> {
+            let (own, _) = tree.given.iter().find(|(_, host)| ***host == *name)?;
+            used.contains_key(own).then(|| own.clone())
+        };
+        let renamed = |texts: &[String], own: &dyn Fn(&str) -> Option<Name>| -> Vec<String> {
+            let one = |text: &String| {
+                let (name, rest) = text.split_once('=')?;
+                Some(format!("{}={rest}", own(name.trim())?))
+            };
+            texts.iter().filter_map(one).collect()
+        };
+        let mut own = tensors.clone();
+        own.tensors = renamed(&tensors.tensors, &input);
+        own.formats = renamed(&tensors.formats, &|name| {
+            let is_given = tree.given.values().any(|host| **host == *name);
+            let result = results
+                .get(name)
+                .filter(|own| !layouts.contains_key(*own) && segment.kept.contains(*own));
+            let rank = tree.extents.tensors.get(name).map(Vec::len);
+            let workspace = used.get_key_value(name).filter(|(own, used)| {
+                rank == Some(**used) && !results.values().any(|r| r == *own) && !is_given
+            });
+            match result {
+                Some(own) => Some(own.clone()),
+                None if results.contains_key(name) => None,
+                None => input(name).or(workspace.map(|(own, _)| own.clone())),
+            }
+        });
+        let mut chosen = options.clone();
+        chosen.value_type = used
+            .keys()
+            .filter_map(|name| Some(format!("{name}={}", made.types.get(name)?)))
+            .collect();
+        chosen.parameters = Vec::new();
+        chosen.fill = renamed(&options.fill, &input);
+        chosen.dims = renamed(&options.dims, &input);
+        chosen.dims.extend(segment.extents.iter().map(|(index, n)| format!("{index}={n}")));
+        if !is_last {
+            chosen.save_kernel = None;
+            [&mut chosen.find, &mut chosen.order, &mut chosen.tile, &mut chosen.fuse]
+                .into_iter()
+                .for_each(Vec::clear);
+        }
+        let own_output = output.iter().filter_map(|text| {
+            let named = text.split_once('=').map(|(name, rest)| (name.trim(), rest));
+            match named.and_then(|(name, rest)| Some((results.get(name)?, rest))) {
+                Some((own, rest)) if segment.kept.contains(own) => Some(format!("{own}={rest}")),
+                Some(_) => None,
+                None => is_last.then(|| text.clone()),
+            }
+        });
+        parts.push(Part {
+            expression: segment.text.clone(),
+            tensors: own,
+            options: chosen,
+            output: own_output.collect(),
+            kept: segment.kept.clone(),
+            locates: segment.locates,
+        });
+    }
+    let (name, text) = (tree.name.clone(), tree.program.text.clone());
+    Ok(Translated { parts, returned, layouts, name, text })
 }
 
 /// The file of `-t` for a tensor.
@@ -202,6 +300,40 @@ pub fn listed(name: &str, result: &Tensor, fill: Option<Number>) -> Result<Value
         out["values"] = nested(array.dims(), array.values(), &mut 0);
     }
     Ok(out)
+}
+
+/// What the program returns, of the tensors that hold it.
+pub fn outputs(
+    returned: &[(Name, Vec<Name>)],
+    listed: &IndexMap<Name, Value>,
+) -> Result<Vec<Value>> {
+    let found = |own: &Name| {
+        listed.get(own).ok_or_else(|| Diagnostic::defect(format!("`{own}` is not computed")))
+    };
+    let mut out = Vec::new();
+    for (name, parts) in returned {
+        let all: Result<Vec<&Value>> = parts.iter().map(found).collect();
+        let all = all?;
+        let mut value = all[0].clone();
+        value["name"] = json!(&**name);
+        if all.len() > 1 && all[0].get("values").is_some() {
+            let rank = all[0]["dims"].as_array().map_or(0, Vec::len);
+            let values: Vec<&Value> = all.iter().map(|v| &v["values"]).collect();
+            value["values"] = tuples(&values, rank);
+        }
+        out.push(value);
+    }
+    Ok(out)
+}
+
+/// The elements of several tensors, as one of lists.
+fn tuples(parts: &[&Value], rank: usize) -> Value {
+    match (rank, parts[0].as_array()) {
+        (1.., Some(first)) => (0..first.len())
+            .map(|k| tuples(&parts.iter().map(|part| &part[k]).collect::<Vec<_>>(), rank - 1))
+            .collect(),
+        _ => parts.iter().map(|part| (*part).clone()).collect(),
+    }
 }
 
 fn nested(dims: &[usize], values: &Values, at: &mut usize) -> Value {

@@ -1,6 +1,7 @@
 //! `siskin run`: compile a kernel for data, run it, show or write the result.
 
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::files::{self, Loaded};
 use siskin::formula::{Affine, Name};
-use siskin::kernel::{CompiledKernel, Kernel};
+use siskin::kernel::{CompiledKernel, Kernel, places};
 use siskin::layout::Layout;
 use siskin::operators::Value as Number;
 use siskin::packing::{self, PackOptions};
@@ -22,8 +23,8 @@ use super::destination::Destination;
 use super::leaves::with_leaves;
 use super::options::KernelOptions;
 use super::output::{self, Output};
-use super::program;
-use super::sequence::{self, Listed, Step, Wish};
+use super::program::{self, Part, Translated};
+use super::sequence::{self, Listing, Step, Wish};
 use super::shown::{shape, time};
 use super::tensors::{OutputWish, TensorOptions};
 use super::{finds, progress};
@@ -61,41 +62,74 @@ impl Run {
             (expression, _) => {
                 let tensors = self.tensors.clone();
                 let expression = expression.clone().unwrap_or_default();
-                return run_all(&Wish { expression, tensors, output, options, listed: None });
+                let kept = Vec::new();
+                let wish = Wish { expression, tensors, output, options, kept, listed: None };
+                let mut said = run_all(&wish, &mut IndexMap::new())?;
+                return Ok(match (self.options.json, said.len()) {
+                    (true, 2..) => format!("{{\"statements\": [{}]}}", said.join(", ")),
+                    (_, 1) => said.remove(0),
+                    _ => said.join("\n"),
+                });
             }
         };
-        let made = program::translated(path, &self.tensors, &options)?;
-        let listed: Listed = Listed::default();
-        let (expression, tensors, options) = (made.expression, made.tensors, made.options);
-        let wish = Wish { expression, tensors, output, options, listed: Some(listed.clone()) };
-        let said = run_all(&wish)?;
-        if !self.options.json {
-            return Ok(said);
+        let made = program::translated(path, &self.tensors, &options, &output)?;
+        self.run_parts(made)
+    }
+
+    /// The parts of a program, one after the other.
+    fn run_parts(&self, made: Translated) -> Output {
+        let listed = Rc::new(Listing { layouts: made.layouts, ..Listing::default() });
+        let mut computed = IndexMap::new();
+        let mut said = Vec::new();
+        for part in made.parts {
+            let Part { expression, tensors, options, output, kept, locates } = part;
+            let listed = Some(listed.clone());
+            let wish = Wish { expression, tensors, output, options, kept, listed };
+            said.extend(run_all(&wish, &mut computed)?);
+            for locate in locates {
+                let from: &Computed = computed
+                    .get(&locate.from)
+                    .ok_or_else(|| Diagnostic::defect("places are not computed"))?;
+                let fill = from.fill.unwrap_or(Number::zero(from.tensor.value_type()));
+                let tensor = places(&locate, &from.tensor.dense_else(fill)?)
+                    .map_err(|e| e.within(&made.name, &made.text))?;
+                computed.insert(locate.tensor, Computed { tensor, fill: None });
+            }
         }
-        let mut said: Value = serde_json::from_str(&said)
-            .map_err(|e| Diagnostic::defect(format!("what is said is no JSON: {e}")))?;
-        let listed = listed.borrow();
-        let outputs: Vec<&Value> = made.returned.iter().filter_map(|n| listed.get(n)).collect();
-        said["outputs"] = json!(outputs);
+        if !self.options.json {
+            return Ok(said.join("\n"));
+        }
+        let read = |text: &String| {
+            serde_json::from_str::<Value>(text)
+                .map_err(|e| Diagnostic::defect(format!("what is said is no JSON: {e}")))
+        };
+        let mut all = said.iter().map(read).collect::<Result<Vec<Value>>>()?;
+        let mut said = match all.len() {
+            1 => all.remove(0),
+            _ => json!({ "statements": all }),
+        };
+        said["outputs"] = json!(program::outputs(&made.returned, &listed.results.borrow())?);
         Ok(said.to_string())
     }
 }
 
-/// The statements as one kernel, or one after the other.
-fn run_all(all: &Wish) -> Output {
+/// The statements as one kernel, or one after the other. What later ones need is put to what is computed.
+fn run_all(all: &Wish, computed: &mut IndexMap<Name, Computed>) -> Result<Vec<String>> {
     let steps = sequence::steps(all)?;
     if let Some(whole) = sequence::whole(all, &steps)? {
-        match run_one(&whole, &IndexMap::new()) {
-            Ok((text, _)) => return Ok(text),
+        match run_one(&whole, computed) {
+            Ok((text, result)) => {
+                computed.extend(result.map(|result| (whole.output.clone(), result)));
+                return Ok(vec![text]);
+            }
             Err(e) if e.code == Code::Internal => return Err(e),
             // Each has a kernel of its own, and what is wrong is said of it.
             Err(e) => tracing::info!("one kernel for each statement: {}", e.message),
         }
     }
-    let mut computed: IndexMap<Name, Computed> = IndexMap::new();
     let mut said = Vec::new();
     for step in &steps {
-        let (text, result) = run_one(step, &computed)?;
+        let (text, result) = run_one(step, computed)?;
         if let Some(result) = result {
             computed.insert(step.output.clone(), result);
         }
@@ -103,10 +137,7 @@ fn run_all(all: &Wish) -> Output {
             said.push(text);
         }
     }
-    Ok(match (all.options.json, said.len()) {
-        (true, 2..) => format!("{{\"statements\": [{}]}}", said.join(", ")),
-        _ => said.join("\n"),
-    })
+    Ok(said)
 }
 
 /// One statement, on files and on what others have computed; the result itself if it is kept.
@@ -164,8 +195,9 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
     tracing::info!("ran the kernel in {}", time(seconds));
     let mut result = call.into_output()?;
     let fill = Some(compiled.planned().result_fill());
-    let fill = fill.filter(|fill| !fill.same(Number::zero(fill.value_type())));
-    let kept = step.temporary.then(|| Computed { tensor: result.clone(), fill });
+    let mut fill = fill.filter(|fill| !fill.same(Number::zero(fill.value_type())));
+    let is_kept = step.temporary || asked.kept.contains(output);
+    let kept = is_kept.then(|| Computed { tensor: result.clone(), fill });
     if let Some(input) = sharable().filter(|_| wasteful(&result, &inputs.tensors)) {
         output::hint(&format!(
             "`-o {0}=shares({input})` stores only the elements of `{0}` that can be nonzero",
@@ -173,14 +205,20 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
         ));
     }
     let start = Instant::now();
+    let wished = asked.listed.as_ref().and_then(|listed| listed.layouts.get(output));
     if let Some(target) = &target {
         result = target.convert(result, fill)?;
+    } else if let Some((layout, begins)) = wished {
+        let layout = Arc::new(Layout::named_for_rank(layout, rank)?);
+        fill = begins.filter(|fill| !fill.same(Number::zero(fill.value_type())));
+        let options = PackOptions { fill, ..PackOptions::default() };
+        result = packing::convert(&result, &layout, &options)?;
     }
     let about = Summary::of(&result, fill);
     // What is shown is taken before the result is given away: it may be half of the memory.
     if let Some(listed) = &asked.listed {
         let value = program::listed(output, &result, fill)?;
-        listed.borrow_mut().insert(output.clone(), value);
+        listed.results.borrow_mut().insert(output.clone(), value);
     }
     let whole = if target.is_none() { whole(&result, fill)? } else { String::new() };
     let mut times = Times { kernel: seconds, write: None, total: Duration::ZERO };

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
+use siskin::operators::Value;
 use siskin::program::Program;
 
 use super::options::KernelOptions;
@@ -24,12 +25,19 @@ pub struct Wish {
     /// `-o`
     pub output: Vec<String>,
     pub options: KernelOptions,
+    /// What it leaves behind, beside its last result.
+    pub kept: Vec<Name>,
     /// Where results are listed, for a program that returns several.
-    pub listed: Option<Listed>,
+    pub listed: Option<Rc<Listing>>,
 }
 
 /// Results as they are printed, by name.
-pub type Listed = Rc<RefCell<IndexMap<Name, serde_json::Value>>>;
+#[derive(Default)]
+pub struct Listing {
+    pub results: RefCell<IndexMap<Name, serde_json::Value>>,
+    /// In which layouts, with what they hold where nothing is stored.
+    pub layouts: IndexMap<Name, (String, Option<Value>)>,
+}
 
 /// A statement of several.
 pub struct Step {
@@ -139,10 +147,12 @@ pub fn whole(all: &Wish, steps: &[Step]) -> Result<Option<Step>> {
     let named = |text: &String| temporaries.iter().any(|t| **t == *before_equals(text));
     let own = all.tensors.tensors.iter().chain(&all.tensors.formats).chain(&all.output);
     let shown = own.into_iter().any(named);
-    let results: Vec<&Step> = steps.iter().filter(|s| !temporaries.contains(&s.output)).collect();
     let (Some(last), false) = (steps.last(), shown) else { return Ok(None) };
     // A temporary that is read again after it was written is updated.
-    if results.len() != 1 || temporaries.contains(&last.output) {
+    let others = steps.iter().map(|s| &s.output).filter(|output| **output != last.output);
+    let mut kept = others.chain(&all.kept).filter(|output| **output != last.output);
+    let is_kept = |output: &Name| all.kept.contains(output) || !temporaries.contains(output);
+    if kept.any(is_kept) || temporaries.contains(&last.output) {
         return Ok(None);
     }
     Ok(Some(Step {

@@ -139,7 +139,13 @@ impl<'a> Accesses<'a> {
         let again = self.operands.iter().filter(|o| o.tensor == access.tensor).count();
         let label = match again {
             0 => access.tensor.to_string(),
-            n => format!("{}_{}", access.tensor, n + 1),
+            n => {
+                // What is another tensor's name would give arrays of one name to both.
+                let tensors = self.program.tensors();
+                let free = |label: &String| !tensors.contains_key(label.as_str());
+                let numbered = (2..).map(|k| format!("{}_{k}", access.tensor));
+                numbered.filter(free).nth(n - 1).unwrap_or_default()
+            }
         };
         let earlier = self.operands.iter().find(|o| o.tensor == access.tensor);
         let mut operand = Operand::new(

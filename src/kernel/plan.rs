@@ -11,7 +11,7 @@ use super::fitting::fit;
 use super::layouts::{Layouts, layouts};
 use super::leaves::refuse_other_fill;
 use super::request::{Request, names};
-use super::sequence::{refuse_sequence, refuse_waste, sequence};
+use super::sequence::{refuse_sequence, refuse_unbegun, refuse_waste, sequence};
 use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
@@ -239,6 +239,9 @@ fn plan_by(request: &Request, union: Union, prover: &mut dyn Prover) -> Result<P
         assembled = Some(Rc::new(how));
     }
     let sequence = Rc::new(sequence(&program, &statements, prover)?);
+    if several {
+        refuse_unbegun(&statements, &sequence)?;
+    }
     if several && request.sparse_result {
         refuse_waste(request, &statements, &sequence)?;
     }

@@ -8,7 +8,7 @@ use super::layouts::Layouts;
 use super::request::Request;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::iterspace::Role;
-use crate::loops::{Sequence, Statement, Temporary, begun, build, sharing};
+use crate::loops::{Sequence, Statement, Temporary, begun, build, sharing, unbegun};
 use crate::program::Program;
 use crate::prover::Prover;
 
@@ -83,6 +83,21 @@ pub(super) fn sequence(
         });
     }
     Ok(Sequence { shared: sharing(statements, prover), temporaries })
+}
+
+/// Refuses loops in which a temporary is touched where it has not begun.
+pub(super) fn refuse_unbegun(statements: &[Statement], sequence: &Sequence) -> Result<()> {
+    let loops = build(statements, None, sequence);
+    let operands = statements.iter().flat_map(|s| &s.space.operands);
+    let all = operands.filter(|o| o.role == Role::Temporary).map(|o| &o.value_array);
+    match unbegun(&loops.body, &all.collect::<Vec<_>>()) {
+        None => Ok(()),
+        Some(array) => {
+            let what = format!("the temporary of `{array}` begins nowhere in shared loops");
+            Err(Diagnostic::new(Code::Space, what)
+                .help("give each statement a kernel of its own; `siskin run` does so by itself"))
+        }
+    }
 }
 
 /// Refuses temporaries that would be mostly zero, unless they shrink: entries are fewer.

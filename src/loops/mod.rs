@@ -75,6 +75,7 @@ pub use parts::chunks_of;
 pub use sequence::{Sequence, Temporary};
 pub use sharing::sharing;
 pub use statement::{Looked, Parallelism, Statement};
+pub use temporaries::unbegun;
 pub use tree::{
     Among, Assemble, Begin, Block, Find, Gather, Lookup, Loop, Loops, Merge, Node, Place, Regions,
     Search, SearchId, Skip, Step, Take, Term, Threads, Update, begun, updates,

@@ -45,6 +45,34 @@ pub(super) fn begin(body: &mut Block, temporary: &Temporary) {
     }
 }
 
+/// An array of `temporaries` that is touched where it has not begun, or not with these dimensions.
+pub fn unbegun<'t>(block: &[Node], temporaries: &[&'t Name]) -> Option<&'t Name> {
+    unbegun_in(block, temporaries, &mut Vec::new())
+}
+
+fn unbegun_in<'b, 't>(
+    block: &'b [Node],
+    temporaries: &[&'t Name],
+    begun: &mut Vec<(&'b Name, usize)>,
+) -> Option<&'t Name> {
+    let outside = begun.len();
+    for node in block {
+        if let Node::Begin(begin) = node {
+            begun.push((&begin.array, begin.shape.len()));
+        }
+        let touched = places(node).into_iter().find_map(|place| {
+            let own = temporaries.iter().find(|t| ***t == place.array)?;
+            (!begun.contains(&(&place.array, place.index.len()))).then_some(*own)
+        });
+        let inner = || node.blocks().into_iter().find_map(|b| unbegun_in(b, temporaries, begun));
+        if let Some(found) = touched.or_else(inner) {
+            return Some(found);
+        }
+    }
+    begun.truncate(outside);
+    None
+}
+
 /// Whether a temporary may begin inside a node.
 fn enters(node: &Node) -> bool {
     match node {

@@ -23,6 +23,21 @@ impl Program {
 /// # Errors
 /// [`Code::Program`](crate::diagnostic::Code::Program) if that is not seen.
 pub(super) fn verify_loop(l: &Loop) -> Result<()> {
+    let Some((access, _)) = depends_on_order(l).into_iter().next() else { return Ok(()) };
+    let (index, tensor) = (&l.index, &access.tensor);
+    let message = format!("the order of the free loop over `{index}` decides `{tensor}`");
+    Err(wrong(message, access.span.clone())
+        .note(
+            "its iterations neither combine by one operator that is commutative and associative \
+             nor write different elements",
+        )
+        .help(format!("write `for {index}`, a loop that runs in order")))
+}
+
+/// What is written depending on the order of the iterations of a loop, as far as is seen: each tensor once, at
+/// its first write.
+pub(super) fn depends_on_order(l: &Loop) -> Vec<(&Access, &AssignOp)> {
+    let mut out = Vec::new();
     let mut writes: Vec<(&Access, &AssignOp)> = Vec::new();
     let mut reads: Vec<&Access> = Vec::new();
     let mut workspaces = Vec::new();
@@ -51,15 +66,8 @@ pub(super) fn verify_loop(l: &Loop) -> Result<()> {
             all().filter(|a| same(a)).all(plain)
         });
         if !(combines || own) {
-            let (index, tensor) = (&l.index, &access.tensor);
-            let message = format!("the order of the free loop over `{index}` decides `{tensor}`");
-            return Err(wrong(message, access.span.clone())
-                .note(
-                    "its iterations neither combine by one operator that is commutative and associative \
-                     nor write different elements",
-                )
-                .help(format!("write `for {index}`, a loop that runs in order")));
+            out.push((*access, *op));
         }
     }
-    Ok(())
+    out
 }

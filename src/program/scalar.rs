@@ -1,6 +1,6 @@
 //! Numbers as written, and the Rust types that hold elements.
 
-use super::ir::Literal;
+use super::ir::{Fill, Literal};
 use crate::operators::Value;
 use crate::tensor::{Element, ValueType};
 
@@ -46,6 +46,21 @@ pub fn number(literal: &Literal, ty: ValueType) -> Option<Value> {
             _ => return None,
         },
     })
+}
+
+impl Fill {
+    /// Its value, if the type has it.
+    pub fn value(&self, ty: ValueType) -> Option<Value> {
+        let value = number(&self.literal, ty)?;
+        Some(match value {
+            other if !self.negative => other,
+            Value::F64(x) => Value::F64(-x),
+            Value::F32(x) => Value::F32(-x),
+            Value::I64(x) => Value::I64(x.wrapping_neg()),
+            Value::I32(x) => Value::I32(x.wrapping_neg()),
+            other => other,
+        })
+    }
 }
 
 /// The exact value of a literal, if it is whole and fits: `12`, `2.0`, `1.5e3`.

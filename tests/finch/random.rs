@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use siskin::program::finch::Finch;
 use siskin::program::finch::syntax::{Access, Expr, Literal, Stmt, Tensor, Update};
 use siskin::tensor::Values;
 
 use super::Inputs;
+use super::compiled::{Given, MATRICES, VECTORS};
 
 const N: i64 = 4;
 
@@ -291,29 +292,40 @@ fn statement() -> impl Strategy<Value = String> {
     })
 }
 
-#[test]
-fn random_programs_compute_what_their_text_says() {
+/// Programs that update `y` and `s`.
+fn program() -> impl Strategy<Value = String> {
     let op =
         || proptest::sample::select(vec!["+=", ":=", "<<min>>=", "<<max>>=", "<<choose(0)>>="]);
     let headers = vec!["for j = _, i = _", "for i = 1:4, j in 1:4", "for i = _, j = parallel(_)"];
-    let program = (statement(), op(), op(), proptest::sample::select(headers));
-    let x = [3, -1, 4, 0];
-    let p = [2, 4, 1, 1];
-    let a: Vec<i64> = (0..16).map(|k| k * 7 % 5 - 2).collect();
-    let inputs = Inputs::default()
-        .integers("x", &[4], &x)
-        .integers("p", &[4], &p)
-        .integers("A", &[4, 4], &a)
-        .size("y", &[4]);
-    let compared = std::cell::Cell::new(0);
-    let mut runner = TestRunner::new(Config { cases: 2000, ..Config::default() });
-    let checked = runner.run(&program, |(body, y, s, header)| {
+    let parts = (statement(), op(), op(), proptest::sample::select(headers));
+    parts.prop_map(|(body, y, s, header)| {
         let body = body.replace("OP_y", y).replace("OP_s", s);
         // `if` and `let` end in no value that could be added to.
         let body = body.replace("end + ", "end\ns[] OP_s ").replace("OP_s", s);
-        let text = format!(
+        format!(
             "y .= 0\ns .= 0\n{header}\n{body}\ny[i] {y} x[i]\ns[] {s} A[i, j]\nend\nreturn (y, s)"
-        );
+        )
+    })
+}
+
+const X: [i64; 4] = [3, -1, 4, 0];
+const P: [i64; 4] = [2, 4, 1, 1];
+
+fn inputs() -> Inputs {
+    let a: Vec<i64> = (0..16).map(|k| k * 7 % 5 - 2).collect();
+    let given = Inputs::default().integers("x", &[4], &X).integers("p", &[4], &P);
+    given.integers("A", &[4, 4], &a).size("y", &[4])
+}
+
+#[test]
+fn random_programs_compute_what_their_text_says() {
+    let inputs = inputs();
+    let compared = std::cell::Cell::new(0);
+    let compiled = std::cell::Cell::new(0);
+    let refused = std::cell::RefCell::new(std::collections::BTreeMap::<String, usize>::new());
+    let mut runner =
+        TestRunner::new(Config { cases: 2000, max_shrink_iters: 64, ..Config::default() });
+    let checked = runner.run(&program(), |text| {
         let found = match inputs.try_run(&text) {
             Ok(found) => found,
             // A name that is bound twice, or nothing that an index runs along.
@@ -321,8 +333,9 @@ fn random_programs_compute_what_their_text_says() {
             Err(e) => return Err(TestCaseError::fail(format!("{text}\n{e}"))),
         };
         let mut direct = Direct { tensors: HashMap::new(), names: HashMap::new() };
-        for (name, values) in [("x", &x[..]), ("p", &p[..]), ("A", &a[..])] {
-            direct.tensors.insert(name.to_string(), values.to_vec());
+        for (name, tensor) in &inputs.tensors {
+            let Values::I64(values) = &tensor.values else { panic!("{name}") };
+            direct.tensors.insert(name.to_string(), values.clone());
         }
         direct.run(&Finch::parse(&text, "made.finch").unwrap().body);
         for name in ["y", "s"] {
@@ -330,8 +343,42 @@ fn random_programs_compute_what_their_text_says() {
             prop_assert_eq!(&found[name][0].values, &expected, "{} of\n{}", name, &text);
         }
         compared.set(compared.get() + 1);
+        // The interpreter takes long for many statements.
+        if text.len() > 500 {
+            return Ok(());
+        }
+        match super::kernels::agree(&inputs, &text) {
+            Ok(_) => compiled.set(compiled.get() + 1),
+            Err(e) => *refused.borrow_mut().entry(e.message).or_insert(0) += 1,
+        }
         Ok(())
     });
     checked.unwrap_or_else(|e| panic!("{e}"));
     assert!(compared.get() > 1500, "{}", compared.get());
+    assert!(compiled.get() > 300, "{}: {:?}", compiled.get(), refused.borrow());
+}
+
+#[test]
+fn random_programs_are_kernels_that_compute_the_same() {
+    let inputs = inputs();
+    let ran = std::cell::Cell::new(0);
+    let config = Config { cases: 60, max_shrink_iters: 0, ..Config::default() };
+    let mut runner =
+        TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let formats = (0..VECTORS.len(), 0..MATRICES.len());
+    let checked = runner.run(&(program(), formats), |(text, (vector, matrix))| {
+        // Large ones take long to compile.
+        if text.len() > 400 || super::kernels::agree(&inputs, &text).is_err() {
+            return Ok(());
+        }
+        let format = |_: usize, rank: usize| match rank {
+            1 => Some(VECTORS[vector].to_string()),
+            _ => Some(MATRICES[matrix].to_string()),
+        };
+        Given::new(&inputs, &text, &format).agrees(&inputs, &text);
+        ran.set(ran.get() + 1);
+        Ok(())
+    });
+    checked.unwrap_or_else(|e| panic!("{e}"));
+    assert!(ran.get() > 10, "{}", ran.get());
 }

@@ -40,6 +40,11 @@ pub(super) fn passes_missing(op: &Operator) -> bool {
     !matches!(op.name(), "and" | "or" | "band" | "bor" | "select" | "choose")
 }
 
+/// Whether an operator is the first of two values that is not the third.
+pub(super) fn is_choice(op: &Operator) -> bool {
+    op.name() == "choose"
+}
+
 /// The operator that a function or symbol is.
 pub(super) fn operator(name: &str, operators: &Operators, span: &Span) -> Result<Arc<Operator>> {
     let spelt = SPELLINGS.iter().find(|(own, _)| *own == name).map_or(name, |(_, op)| op);

@@ -27,15 +27,21 @@
 //! signs and `! ~` in front, `^`. `a < b <= c` is `a < b && b <= c`. What is not in the grammar is
 //! refused.
 
+mod computed;
 mod context;
 mod dimensions;
 mod functions;
 mod host;
+mod keeping;
 mod life_cycle;
 mod linear;
+mod locate;
 mod lower;
 mod mask;
+mod nest;
 mod notation;
+mod operations;
+mod outside;
 mod parse;
 mod parse_expr;
 mod precedence;
@@ -43,15 +49,18 @@ mod print;
 mod refusal;
 mod run;
 mod scope;
+mod statements;
 mod subscript;
 pub mod syntax;
 mod token;
 mod types;
+mod update;
 mod value;
 
 pub use host::{Given, Host};
+pub use locate::Locate;
 pub use lower::{Returned, Tree};
-pub use notation::Statements;
+pub use notation::{Segment, Statements};
 pub use syntax::Finch;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The part of trees that kernels are made from, as statements of index notation.
+//! What kernels are made from: a program as statements of index notation.
 //!
 //! Before → after:
 //!
@@ -11,74 +11,144 @@
 //!   }
 //! }
 //! ```
-//! A nest of free loops is taken apart into its assignments: none of them may read what another writes,
-//! and all that write one tensor combine by one operator, so that their order does not matter. Values of
-//! `let` are written out. The statements run over the same values as the loops, which is checked.
+//! Nests are taken apart (`nest.rs`) into updates, each of which becomes statements (`update.rs`) over new
+//! tensors, if need be. Those that lead to one result are a segment: one kernel can run them.
 
 use indexmap::IndexMap;
 
+use super::locate::Locate;
 use super::lower::{Tree, located};
-use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Formula, Name};
-use crate::operators::Value;
-use crate::program::ir::{
-    Apply, Assign, AssignOp, Declare, Expr, Fill, Loop, Order, Program, Span, Stmt,
-};
-use crate::program::resolve;
-use crate::program::scalar::number;
+use super::refusal::not_compiled;
+use super::statements::{Maker, State, Statement, Step};
+use crate::diagnostic::Result;
+use crate::formula::{Affine, Name};
+use crate::program::ir::{Access, Expr, Program};
+use crate::program::{Extents, resolve};
+use crate::tensor::ValueType;
 
 /// What kernels are made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statements {
+    /// One after the other.
+    pub segments: Vec<Segment>,
+    /// Of all tensors.
+    pub types: IndexMap<Name, ValueType>,
+    /// The tensors that hold the parts of each that the program returns.
+    pub returned: Vec<Vec<Name>>,
+}
+
+/// Statements of which others need what is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
     /// Index notation, with `;` between statements.
     pub text: String,
     /// How far its indices run, if the tensors that are given do not say it.
     pub extents: IndexMap<Name, usize>,
+    /// The tensors that it leaves behind.
+    pub kept: Vec<Name>,
+    /// What is then made of them.
+    pub locates: Vec<Locate>,
 }
 
 impl Tree {
     /// The statements of index notation that compute what the program does.
     ///
     /// # Errors
-    /// [`Code::Program`], with the place: what kernels are not made from yet.
+    /// [`Code::Program`](crate::diagnostic::Code::Program), with the place: what kernels are not made from yet.
     pub fn statements(&self) -> Result<Statements> {
         self.made().map_err(|e| located(e, &self.name, &self.program.text))
     }
 
     fn made(&self) -> Result<Statements> {
-        let mut maker = Maker { tree: self, fills: IndexMap::new(), out: Vec::new() };
-        maker.statement(self.program.root())?;
-        if let Some(name) = maker.fills.keys().next() {
-            let declares = self.program.declares();
-            let place = declares.iter().find(|d| d.tensor == *name).map(|d| d.span.0.clone());
-            return Err(not_compiled(
-                "a tensor that nothing is assigned to",
-                place.unwrap_or(0..0),
-            ));
+        let mut maker = Maker::new(self);
+        maker.made()?;
+        let mut returned = Vec::new();
+        for own in &self.returned {
+            let mut parts = Vec::new();
+            for part in &own.parts {
+                parts.push(match maker.states.get(part) {
+                    Some(State::Own(name)) => name.clone(),
+                    _ => maker.stored(part)?,
+                });
+            }
+            returned.push(parts);
         }
-        let text = maker.out.join("; ");
-        let program = Program::parse(&text)?;
-        let extents: IndexMap<Name, usize> = program
-            .indices()
-            .into_iter()
-            .filter_map(|index| Some((index.clone(), *self.extents.indices.get(&index)?)))
-            .collect();
-        let mut dims = IndexMap::new();
+        let finals: Vec<Name> = returned.iter().flatten().cloned().collect();
+        let steps = needed(&maker.steps, &finals);
+        let steps = without_copies(steps, &finals, &maker);
+        let mut known: IndexMap<Name, Vec<usize>> = IndexMap::new();
         for name in self.given.keys() {
-            dims.insert(name.clone(), self.extents.tensors[name].clone());
+            known.insert(name.clone(), self.extents.tensors[name].clone());
         }
-        let mut extents = extents;
-        // What the tensors say need not be said again.
-        if resolve(&program, &dims, &IndexMap::new()).is_ok_and(|found| found.indices == extents) {
-            extents.clear();
+        let mut segments = Vec::new();
+        for (steps, kept) in parted(&steps, &finals) {
+            let segment = self.segment(steps, kept, &maker, &known)?;
+            for name in &segment.kept {
+                known.insert(name.clone(), maker.tensors[name].clone());
+            }
+            for locate in &segment.locates {
+                known.insert(locate.tensor.clone(), maker.tensors[&locate.tensor].clone());
+            }
+            segments.push(segment);
         }
-        let found = resolve(&program, &dims, &extents)?;
+        Ok(Statements { segments, types: maker.types, returned })
+    }
+
+    fn segment(
+        &self,
+        steps: &[Step],
+        kept: Vec<Name>,
+        maker: &Maker<'_>,
+        known: &IndexMap<Name, Vec<usize>>,
+    ) -> Result<Segment> {
+        let own: Vec<&Statement> = steps.iter().filter_map(Step::statement).collect();
+        let locates = steps.iter().filter_map(|s| match s {
+            Step::Locate(locate) => Some(locate.clone()),
+            Step::Statement(_) => None,
+        });
+        let locates = locates.collect();
+        let texts: Vec<String> = own.iter().map(|s| s.text()).collect();
+        let program = Program::parse(&texts.join("; "))?;
+        let (mut extents, mut all) = (IndexMap::new(), IndexMap::new());
+        let mut before = known.clone();
+        let extent = |name: &Name| maker.indices.get(name).copied();
+        for ((statement, text), joined) in own.iter().zip(&texts).zip(program.assignments()?) {
+            let alone = Program::parse(text)?;
+            let names = alone.assignment()?.indices();
+            let needed: IndexMap<Name, usize> =
+                names.iter().filter_map(|n| Some((n.clone(), extent(n)?))).collect();
+            let mut dims: IndexMap<Name, Vec<usize>> = IndexMap::new();
+            for name in alone.tensors().into_keys() {
+                if let Some(own) = before.get(&name) {
+                    dims.insert(name, own.clone());
+                }
+            }
+            let renamed = || names.iter().zip(joined.indices());
+            let own = renamed().filter_map(|(n, new)| Some((new, extent(n)?)));
+            all.extend(own);
+            let says_all = |e: Extents| e.indices == needed;
+            if !resolve(&alone, &dims, &IndexMap::new()).is_ok_and(says_all) {
+                extents.extend(renamed().filter_map(|(n, new)| Some((new, extent(n)?))));
+            }
+            let output = &statement.output.tensor;
+            before.insert(output.clone(), maker.tensors[output].clone());
+        }
+        let dims = known.iter().filter(|(name, _)| program.tensors().contains_key(*name));
+        let dims: IndexMap<_, _> = dims.map(|(n, dims)| (n.clone(), dims.clone())).collect();
+        let found = match resolve(&program, &dims, &extents) {
+            Ok(found) => found,
+            // Together they may say less than each does of what the others compute.
+            Err(_) => resolve(&program, &dims, &all).inspect(|_| extents = all)?,
+        };
         for (name, dims) in &found.tensors {
-            if self.extents.tensors.get(name) != Some(dims) {
+            if maker.tensors.get(name) != Some(dims) {
                 return Err(not_compiled("a size that no loop decides", self.place(name)));
             }
         }
-        Ok(Statements { text, extents })
+        let text = program.to_string();
+        // It may be too long by now.
+        Program::parse(&text)?;
+        Ok(Segment { text, extents, kept, locates })
     }
 
     fn place(&self, tensor: &str) -> std::ops::Range<usize> {
@@ -87,192 +157,161 @@ impl Tree {
     }
 }
 
-struct Maker<'a> {
-    tree: &'a Tree,
-    /// Of tensors that are declared, and not yet assigned to.
-    fills: IndexMap<Name, &'a Fill>,
-    out: Vec<String>,
-}
-
-/// Where a statement stands.
-#[derive(Clone, Default)]
-struct Around<'a> {
-    loops: Vec<&'a Loop>,
-    conditions: Vec<Formula>,
-    values: IndexMap<Name, Expr>,
-}
-
-impl<'a> Maker<'a> {
-    /// A statement at global scope.
-    fn statement(&mut self, stmt: &'a Stmt) -> Result<()> {
-        match stmt {
-            Stmt::Block(block) => block.iter().try_for_each(|s| self.statement(s)),
-            Stmt::Declare(Declare { fill: None, .. }) => Ok(()),
-            Stmt::Declare(Declare { tensor, fill: Some(fill), .. }) => {
-                self.fills.insert(tensor.clone(), fill);
-                Ok(())
-            }
-            nest => {
-                let mut assigns = Vec::new();
-                leaves(nest, &Around::default(), &mut assigns)?;
-                apart(&assigns)?;
-                assigns.iter().try_for_each(|(assign, around)| self.assign(assign, around))
-            }
+impl Step {
+    fn statement(&self) -> Option<&Statement> {
+        match self {
+            Step::Statement(statement) => Some(statement),
+            Step::Locate(_) => None,
         }
     }
 
-    fn assign(&mut self, assign: &Assign, around: &Around<'_>) -> Result<()> {
-        let output = &assign.output;
-        let place = output.span.clone();
-        let value = written_out(&assign.value, &around.values);
-        let accesses = value.accesses();
-        for l in &around.loops {
-            let is_subscript =
-                output.mentions(&l.index) || accesses.iter().any(|a| a.mentions(&l.index));
-            if !is_subscript {
-                return Err(not_compiled("a loop whose index is no subscript", l.span.0.clone()));
-            }
+    /// Whether it needs what earlier steps compute of a tensor.
+    fn needs(&self, tensor: &Name) -> bool {
+        match self {
+            Step::Statement(s) => s.reads(tensor) || !s.is_first && s.output.tensor == *tensor,
+            Step::Locate(locate) => locate.from == *tensor,
         }
-        let by_value = |a: &&crate::program::Access| {
-            let mut by_value = false;
-            a.visit_indices(&mut |i| by_value |= !around.loops.iter().any(|l| l.index == *i));
-            by_value
-        };
-        if let Some(access) = accesses.iter().copied().chain([output]).find(by_value) {
-            return Err(not_compiled("a subscript that a value decides", access.span.clone()));
-        }
-        let fill = self.fills.shift_remove(&output.tensor);
-        let ty = self.tree.types.of(&output.tensor);
-        let filled = |wanted: Value| {
-            fill.is_some_and(|f| {
-                !f.negative && number(&f.literal, ty).is_some_and(|v| v.same(wanted))
-            })
-        };
-        let op = match (&assign.op, fill) {
-            (AssignOp::Assign, Some(_)) if filled(Value::zero(ty)) => {
-                // Every element once, so that a sum of them is each of them.
-                let once = around
-                    .loops
-                    .iter()
-                    .all(|l| (0..output.rank()).any(|d| output.plain(d) == Some(&l.index)));
-                if !once {
-                    return Err(not_compiled("an element that is stored repeatedly", place));
-                }
-                "=".to_string()
-            }
-            (AssignOp::Assign, _) => {
-                return Err(not_compiled("a store over what is there", place));
-            }
-            (AssignOp::Combine(op), Some(_)) if op.is_sum() && filled(Value::zero(ty)) => {
-                "=".to_string()
-            }
-            (AssignOp::Combine(op), Some(fill)) => {
-                let identity = op.identity(ty, 0);
-                let negated = |v: Value| match v {
-                    Value::F64(x) => Value::F64(-x),
-                    Value::F32(x) => Value::F32(-x),
-                    other => other,
-                };
-                let begins =
-                    number(&fill.literal, ty).map(|v| if fill.negative { negated(v) } else { v });
-                if !identity.zip(begins).is_some_and(|(a, b)| a.same(b)) {
-                    let what = "a beginning that is not the identity of what combines";
-                    return Err(not_compiled(what, place));
-                }
-                assign.op.to_string()
-            }
-            (AssignOp::Combine(_), None) => assign.op.to_string(),
-        };
-        let brackets = if output.rank() == 0 { "[]" } else { "" };
-        let mut text = format!("{output}{brackets} {op} {value}");
-        if !around.conditions.is_empty() {
-            text += &format!(" if {}", Formula::and(around.conditions.clone()));
-        }
-        self.out.push(text);
-        Ok(())
+    }
+
+    fn writes(&self, tensor: &Name) -> bool {
+        self.statement().is_some_and(|s| s.output.tensor == *tensor)
     }
 }
 
-/// The assignments of a nest, with what stands around each.
-fn leaves<'a>(
-    stmt: &'a Stmt,
-    around: &Around<'a>,
-    out: &mut Vec<(&'a Assign, Around<'a>)>,
-) -> Result<()> {
-    let mut inner = around.clone();
-    match stmt {
-        Stmt::Loop(l) if l.order == Order::Free => inner.loops.push(l),
-        Stmt::Loop(l) => return Err(not_compiled("a loop of fixed order", l.span.0.clone())),
-        Stmt::If(i) => {
-            inner.conditions.push(i.condition.clone());
-            i.then.iter().try_for_each(|s| leaves(s, &inner, out))?;
-            inner.conditions.pop();
-            inner.conditions.push(i.condition.clone().not());
-            return i.otherwise.iter().flatten().try_for_each(|s| leaves(s, &inner, out));
-        }
-        Stmt::When(w) => {
-            return Err(not_compiled("a choice that depends on values", w.span.0.clone()));
-        }
-        Stmt::Declare(d) => return Err(not_compiled("a workspace", d.span.0.clone())),
-        Stmt::Let(l) => {
-            inner.values.insert(l.name.clone(), written_out(&l.value, &around.values));
-        }
-        Stmt::Assign(a) => {
-            let mut refused = None;
-            a.value.visit(&mut |e| {
-                if let Expr::Within(w) = e {
-                    refused.get_or_insert(w.span.0.clone());
-                }
-            });
-            if let Some(place) = refused {
-                return Err(not_compiled("what may lie outside of its tensor", place));
-            }
-            out.push((a, inner));
-            return Ok(());
-        }
-        Stmt::Block(_) => {}
-    }
-    stmt.blocks().into_iter().flatten().try_for_each(|s| leaves(s, &inner, out))
-}
-
-/// That the order of the assignments of a nest does not matter.
-fn apart(assigns: &[(&Assign, Around<'_>)]) -> Result<()> {
-    for (k, (assign, around)) in assigns.iter().enumerate() {
-        let value = written_out(&assign.value, &around.values);
-        for (other, _) in assigns {
-            let tensor = &other.output.tensor;
-            if let Some(read) = value.accesses().into_iter().find(|a| a.tensor == *tensor) {
-                let what = "a tensor that one nest of loops writes and reads";
-                return Err(not_compiled(what, read.span.clone()));
-            }
-        }
-        let again = assigns[..k].iter().find(|(other, _)| {
-            other.output.tensor == assign.output.tensor
-                && (other.op != assign.op || assign.op == AssignOp::Assign)
+/// The steps that lead to results.
+fn needed(steps: &[Step], finals: &[Name]) -> Vec<Step> {
+    let mut out: Vec<Step> = Vec::new();
+    for step in steps.iter().rev() {
+        // That a place lies inside is asked even if nothing is read there.
+        let is_needed = step.statement().is_none_or(|s| {
+            finals.contains(&s.output.tensor) || out.iter().any(|o| o.needs(&s.output.tensor))
         });
-        if again.is_some() {
-            let what = "a tensor that one nest of loops stores to twice";
-            return Err(not_compiled(what, assign.output.span.clone()));
+        if is_needed {
+            out.push(step.clone());
         }
     }
-    Ok(())
+    out.reverse();
+    out
 }
 
-/// An expression with the values of `let` in place of their names.
-fn written_out(e: &Expr, values: &IndexMap<Name, Expr>) -> Expr {
-    match e {
-        Expr::Name(name, _) => values.get(name).unwrap_or(e).clone(),
-        Expr::Apply(apply) => Expr::Apply(Apply {
-            op: apply.op.clone(),
-            args: apply.args.iter().map(|arg| written_out(arg, values)).collect(),
-            span: Span(apply.span.0.clone()),
-        }),
-        other => other.clone(),
+/// Copies of tensors that nothing else reads, `w[j,i] = …; C[i,j] = w[j,i]`, are computed where the copy is.
+fn without_copies(mut steps: Vec<Step>, finals: &[Name], maker: &Maker<'_>) -> Vec<Step> {
+    let mut k = 0;
+    while k < steps.len() {
+        match copied(&steps, k, finals, maker) {
+            None => k += 1,
+            Some((from, to, places)) => {
+                steps.remove(k);
+                for step in &mut steps {
+                    if let Step::Statement(s) = step
+                        && s.output.tensor == from
+                    {
+                        let old = std::mem::take(&mut s.output.subscripts);
+                        s.output.subscripts = places.iter().map(|d| old[*d].clone()).collect();
+                        s.output.tensor = to.clone();
+                    } else if let Step::Statement(s) = step
+                        && s.output.tensor == to
+                    {
+                        s.is_first = false;
+                    }
+                }
+            }
+        }
     }
+    steps
 }
 
-fn not_compiled(what: &str, place: std::ops::Range<usize>) -> Box<Diagnostic> {
-    Diagnostic::new(Code::Program, format!("{what} is not compiled yet"))
-        .at(place, "the interpreter runs it, kernels do not")
-        .help("kernels are made from nests of loops with assignments and conditions over indices")
+/// What a step copies, to what, and from which dimension each of its dimensions comes.
+fn copied(
+    steps: &[Step],
+    k: usize,
+    finals: &[Name],
+    maker: &Maker<'_>,
+) -> Option<(Name, Name, Vec<usize>)> {
+    let copy = steps[k].statement()?;
+    let Expr::Access(read) = &copy.value else { return None };
+    let (from, to) = (&read.tensor, &copy.output.tensor);
+    let others = || steps.iter().enumerate().filter(|(other, _)| *other != k).map(|(_, s)| s);
+    let is_read = |s: &Step| match s {
+        Step::Statement(s) => s.reads(from),
+        Step::Locate(locate) => locate.from == *from || locate.tensor == *from,
+    };
+    let is_computed = steps[..k].iter().any(|s| s.writes(from));
+    let stays = steps[k..].iter().any(|s| s.writes(from)) || others().any(is_read);
+    let alone = copy.op.is_none() && copy.formulas.is_empty() && copy.is_first;
+    let alike = maker.types.get(from) == maker.types.get(to);
+    if stays || !is_computed || !alone || !alike || finals.contains(from) {
+        return None;
+    }
+    let whole = maker.covers(read) && maker.covers(&copy.output);
+    let place = |s: &Affine| read.subscripts.iter().position(|own| own == s);
+    let places: Option<Vec<usize>> = copy.output.subscripts.iter().map(place).collect();
+    let places = places.filter(|p| whole && p.len() == read.subscripts.len())?;
+    Some((from.clone(), to.clone(), places))
+}
+
+/// Cuts the steps behind the last that writes what is kept: results, and what steps behind another cut need. What
+/// one kernel computes for itself is read as a whole, by indices.
+fn parted<'s>(steps: &'s [Step], finals: &[Name]) -> Vec<(&'s [Step], Vec<Name>)> {
+    let mut kept = finals.to_vec();
+    let plain = |a: &Access| (0..a.rank()).all(|d| a.plain(d).is_some());
+    for step in steps {
+        match step {
+            Step::Locate(locate) => kept.push(locate.from.clone()),
+            Step::Statement(s) => {
+                let tensor = &s.output.tensor;
+                let touched = steps.iter().filter_map(Step::statement);
+                let mut shifted = false;
+                for other in touched.filter(|s| s.reads(tensor) || s.output.tensor == *tensor) {
+                    let all = other.value.accesses().into_iter().chain([&other.output]);
+                    shifted |= all.filter(|a| a.tensor == *tensor).any(|a| !plain(a));
+                }
+                if shifted && steps.iter().any(|s| s.needs(tensor)) {
+                    kept.push(tensor.clone());
+                }
+            }
+        }
+    }
+    loop {
+        let mut ends: Vec<usize> = Vec::new();
+        for (k, step) in steps.iter().enumerate() {
+            let is_last = |output: &Name| !steps[k + 1..].iter().any(|s| s.writes(output));
+            match step {
+                Step::Statement(s)
+                    if kept.contains(&s.output.tensor) && is_last(&s.output.tensor) =>
+                {
+                    ends.push(k + 1);
+                }
+                // It belongs to the statements before it.
+                Step::Locate(_) => match ends.last_mut() {
+                    Some(end) if *end == k => *end = k + 1,
+                    _ => ends.push(k + 1),
+                },
+                Step::Statement(_) => {}
+            }
+        }
+        let mut out: Vec<(&[Step], Vec<Name>)> = Vec::new();
+        let mut from = 0;
+        let mut more = Vec::new();
+        for end in ends {
+            let (part, behind) = (&steps[from..end], &steps[end..]);
+            let mut own: Vec<Name> = Vec::new();
+            for statement in part.iter().filter_map(Step::statement) {
+                let output = &statement.output.tensor;
+                let later = behind.iter().any(|s| s.needs(output));
+                if later && !kept.contains(output) && !more.contains(output) {
+                    more.push(output.clone());
+                }
+                if (later || kept.contains(output)) && !own.contains(output) {
+                    own.push(output.clone());
+                }
+            }
+            out.push((part, own));
+            from = end;
+        }
+        if more.is_empty() {
+            return out;
+        }
+        kept.extend(more);
+    }
 }

@@ -1,0 +1,141 @@
+//! What may lie outside of its tensor: by regions in which it does or does not.
+//!
+//! Before → after, for `x` of 4 elements:
+//!
+//! ```text
+//! within(x[i + 1], x[i + 1], 0) + x[i]   ⟼   x[i + 1] + x[i]   if i + 1 <= 3
+//!                                            0 + x[i]          if i + 1 > 3
+//! ```
+//! The regions do not overlap and cover everything. Those without points, as far as that is seen of one index
+//! at a time, are left out.
+
+use indexmap::IndexMap;
+
+use super::refusal::not_compiled;
+use crate::diagnostic::Result;
+use crate::formula::{Affine, Constraint, Formula, Name, Relop};
+use crate::program::ir::{Access, Apply, Expr, Within};
+use crate::program::reach::range;
+
+/// More are not worth their code.
+const MAX_REGIONS: usize = 64;
+
+/// How far indices and tensors reach.
+pub(super) struct Reach<'a> {
+    pub indices: &'a IndexMap<Name, usize>,
+    pub tensors: &'a IndexMap<Name, Vec<usize>>,
+}
+
+/// A part of an expression that holds in a region.
+type Piece<T> = (T, Vec<Formula>);
+
+impl Reach<'_> {
+    /// An expression without such questions, in each of its regions.
+    pub fn regions(&self, e: &Expr, around: &[Formula]) -> Result<Vec<Piece<Expr>>> {
+        let mut found = self.pieces(e, around)?;
+        for (_, formulas) in &mut found {
+            formulas.splice(0..0, around.iter().cloned());
+        }
+        Ok(found)
+    }
+
+    fn pieces(&self, e: &Expr, around: &[Formula]) -> Result<Vec<Piece<Expr>>> {
+        match e {
+            Expr::Within(within) => {
+                let Within { access, inside, outside, .. } = &**within;
+                let condition = self.inside(access);
+                let mut out = Vec::new();
+                for (value, condition) in [(inside, condition.clone()), (outside, condition.not())]
+                {
+                    if condition.is_false() {
+                        continue;
+                    }
+                    let mut around = around.to_vec();
+                    let own: Vec<Formula> =
+                        if condition.is_true() { Vec::new() } else { vec![condition] };
+                    around.extend(own.iter().cloned());
+                    if !self.has_points(&around) {
+                        continue;
+                    }
+                    for (value, formulas) in self.pieces(value, &around)? {
+                        out.push((value, own.iter().cloned().chain(formulas).collect()));
+                    }
+                }
+                Ok(out)
+            }
+            Expr::Apply(apply) => {
+                let mut all: Vec<Piece<Vec<Expr>>> = vec![(Vec::new(), Vec::new())];
+                for arg in &apply.args {
+                    let mut next = Vec::new();
+                    for (args, formulas) in &all {
+                        let around: Vec<Formula> = around.iter().chain(formulas).cloned().collect();
+                        for (value, own) in self.pieces(arg, &around)? {
+                            let mut args = args.clone();
+                            args.push(value);
+                            next.push((args, formulas.iter().cloned().chain(own).collect()));
+                        }
+                    }
+                    if next.len() > MAX_REGIONS {
+                        let what = "what may lie outside of its tensor in so many ways";
+                        return Err(not_compiled(what, apply.span.0.clone()));
+                    }
+                    all = next;
+                }
+                let whole = |(args, formulas)| {
+                    let (op, span) = (apply.op.clone(), apply.span.clone());
+                    (Expr::Apply(Apply { op, args, span }), formulas)
+                };
+                Ok(all.into_iter().map(whole).collect())
+            }
+            other => Ok(vec![(other.clone(), Vec::new())]),
+        }
+    }
+
+    /// That an access lies inside its tensor; what always holds is left out.
+    pub fn inside(&self, access: &Access) -> Formula {
+        let dims = self.tensors.get(&access.tensor).map_or(&[][..], Vec::as_slice);
+        let mut parts = Vec::new();
+        for (subscript, extent) in access.subscripts.iter().zip(dims) {
+            let last = Affine::constant(*extent as i64 - 1);
+            for holds in [
+                Constraint::le(Affine::zero(), subscript.clone()),
+                Constraint::le(subscript.clone(), last),
+            ] {
+                let least = range(&holds.affine, self.indices).map_or(0, |(least, _)| least);
+                match holds.as_bool() {
+                    Some(true) => {}
+                    _ if least >= 0 && holds.as_bool().is_none() => {}
+                    _ => parts.push(Formula::Constraint(holds)),
+                }
+            }
+        }
+        Formula::and(parts).folded()
+    }
+
+    /// False if one index can have no value. It may be true for a region without points.
+    fn has_points(&self, formulas: &[Formula]) -> bool {
+        Formula::and(formulas.to_vec()).to_dnf().iter().any(|conjunction| {
+            let mut bounds: IndexMap<&Name, (i64, i64)> = IndexMap::new();
+            let holds = |c: &Constraint| c.as_bool() != Some(false);
+            if !conjunction.iter().all(holds) {
+                return false;
+            }
+            for c in conjunction {
+                let mut names = Vec::new();
+                c.affine.visit_vars(&mut |n| names.push(n.clone()));
+                let [name] = names.as_slice() else { continue };
+                let Some((name, extent)) = self.indices.get_key_value(name) else { continue };
+                let (coefficient, offset) = (c.affine.coefficient_of_var(name), c.affine.offset());
+                let (low, high) = bounds.entry(name).or_insert((0, *extent as i64 - 1));
+                match (c.relop, coefficient) {
+                    (Relop::Ge, 1) => *low = (*low).max(-offset),
+                    (Relop::Ge, -1) => *high = (*high).min(offset),
+                    (Relop::Eq, 1) => (*low, *high) = ((*low).max(-offset), (*high).min(-offset)),
+                    (Relop::Eq, -1) => (*low, *high) = ((*low).max(offset), (*high).min(offset)),
+                    _ => {}
+                }
+            }
+            bounds.values().all(|(low, high)| low <= high)
+        })
+    }
+}
