@@ -95,3 +95,37 @@ fn looplets_are_of_every_access_in_the_order_that_is_asked_for() {
     assert_eq!(accesses.len(), 2);
     assert_eq!(accesses[0]["pieces"][0]["indices"], serde_json::json!(["i", "j"]));
 }
+
+#[test]
+fn a_product_is_computed_by_every_scheme_of_co_iteration() {
+    let sandbox = Sandbox::new();
+    let matrix = "%%MatrixMarket matrix coordinate real general\n3 4 3\n1 1 2\n2 3 5\n3 4 7\n";
+    let vector = "%%MatrixMarket matrix coordinate real general\n4 1 2\n3 1 10\n4 1 100\n";
+    sandbox.file("a.mtx", matrix);
+    sandbox.file("x.mtx", vector);
+    for layout in ["sparse", "run-length", "vbl"] {
+        let vector = format!("x=x.mtx:{layout}");
+        let run = ["run", SPMSPV, "-t", "A=a.mtx:csr", "-t", &vector];
+        for scheme in ["find", "merge", "looplets", "auto"] {
+            if (layout, scheme) == ("run-length", "merge") || (layout, scheme) == ("vbl", "merge") {
+                continue;
+            }
+            let said = sandbox.done(&[&run[..], &["--coiterate", scheme]].concat());
+            assert!(said.contains("50") && said.contains("700"), "{layout} by {scheme}: {said}");
+        }
+    }
+    let run = ["run", SPMSPV, "-t", "A=a.mtx:csr", "-t", "x=x.mtx:sparse"];
+    let refused = |more: &[&str], code: &str| sandbox.refused(code, &[&run[..], more].concat());
+    assert!(refused(&["--coiterate", "nonsense"], "S0002").contains("find, merge, looplets"));
+    let both = refused(&["--coiterate", "looplets", "--find", "seq"], "S0002");
+    assert!(both.contains("does not go with `--find`"), "{both}");
+    let sum = ["run", "y[i] max= A[i,j] + x[j]", "-t", "A=a.mtx:csr", "-t", "x=x.mtx:sparse"];
+    let sum = sandbox.refused("S0302", &[&sum[..], &["--coiterate", "looplets"]].concat());
+    assert!(sum.contains("no product"), "{sum}");
+    let bench = ["bench", SPMSPV, "-t", "A=a.mtx:csr", "-t", "x=x.mtx:sparse", "--samples", "1"];
+    let rows = sandbox.json(&[&bench[..], &["--json"]].concat());
+    let rows = rows["rows"].as_array().expect("rows").clone();
+    let of = |name: &str| rows.iter().find(|r| r["strategy"] == name).expect("a row").clone();
+    assert!(of("looplets")["ratio_to_merge"].as_f64().is_some_and(|r| r > 0.0));
+    assert!(of("merge")["lines"].as_u64().is_some_and(|n| n > 100));
+}

@@ -32,6 +32,8 @@ pub struct Case {
     pub reordered: bool,
     /// How sums are visited.
     pub union: Union,
+    /// Products are co-iterated by looplets, where that is not refused.
+    pub looplets: bool,
     /// Where a result of unknown structure is gathered.
     pub workspace: Option<String>,
     /// Other templates than the cheapest.
@@ -91,6 +93,7 @@ impl Case {
             tile: random.chance(12).then(|| 1 + random.below(4) as i64),
             reordered: random.chance(35),
             union: *random.pick(&Union::ALL),
+            looplets: random.chance(40),
             workspace: random.chance(50).then(|| {
                 let names = workspaces().expect("shipped workspaces");
                 random.pick(names).name.clone()
@@ -115,6 +118,9 @@ impl Case {
             out.push_str(&format!(" --tile {of}={size}"));
         }
         out.push_str(&format!(" --union {}", self.union.word()));
+        if self.looplets {
+            out.push_str(" [--coiterate looplets]");
+        }
         if let Some(workspace) = &self.workspace {
             out.push_str(&format!(" --workspace {workspace}"));
         }

@@ -10,7 +10,7 @@ use siskin::Kernel;
 use siskin::diagnostic::{Code, Diagnostic};
 use siskin::formula::Name;
 use siskin::iterspace::{Union, Wanted, compose_by};
-use siskin::kernel::Planned;
+use siskin::kernel::{Coiterate, Planned};
 use siskin::layout::Layout;
 use siskin::operators::Value;
 use siskin::packing::PackOptions;
@@ -207,7 +207,16 @@ fn go(
         kernel = kernel.fill(tensor, Value::F64(*fill));
     }
     let mut plan = |wishes: &Wishes| {
-        let planned = wishes.of(kernel.clone()).plan_with(&mut Remembering::new(memory));
+        let by_looplets = case.looplets.then(|| {
+            let kernel = kernel.clone().union(Union::Distribute).coiterate(Coiterate::Looplets);
+            wishes.of(kernel).plan_with(&mut Remembering::new(memory))
+        });
+        let planned = match by_looplets {
+            Some(Err(e)) if e.code != Code::Internal => None,
+            tried => tried,
+        };
+        let planned = planned
+            .unwrap_or_else(|| wishes.of(kernel.clone()).plan_with(&mut Remembering::new(memory)));
         let planned = match planned {
             // Few sums can be merged.
             Err(e) if e.message.contains("cannot be merged") => {
