@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use siskin::Kernel;
 use siskin::diagnostic::Code;
+use siskin::kernel::Coiterate;
 use siskin::layout::Layout;
 use siskin::looplets::{Looplet, derive};
 use siskin::packing::{PackOptions, pack};
@@ -185,4 +187,31 @@ proptest! {
             check(layout, &[tensor]);
         }
     }
+}
+
+/// The lower ends of both may be below zero as far as the code tells that computes them apart.
+#[test]
+fn regions_that_begin_anywhere_are_walked_within_proved_bounds() {
+    let kernel = Kernel::new("s[] += A[l + k,j] * x[k]").layout("A", "skyline").layout("x", "vbl");
+    let planned = kernel.coiterate(Coiterate::Looplets).plan().expect("a plan");
+    let module = planned.render().expect("a module");
+    assert!(module.accesses().iter().all(|access| access.proved), "{}", module.text());
+}
+
+/// Code grows by the number of operands: one loop walks all of them.
+#[test]
+fn products_of_many_operands_are_one_loop() {
+    let lines = |n: usize| {
+        let names: Vec<String> = (0..n).map(|k| format!("x{k}")).collect();
+        let factors: Vec<String> = names.iter().map(|name| format!("{name}[i]")).collect();
+        let mut kernel = Kernel::new(&format!("s[] += {}", factors.join(" * ")));
+        for (k, name) in names.iter().enumerate() {
+            kernel = kernel.layout(name, ["sparse", "run-length", "vbl"][k % 3]);
+        }
+        let planned = kernel.coiterate(Coiterate::Looplets).plan().expect("a plan");
+        planned.render().expect("a module").text().lines().count()
+    };
+    let (three, six, nine) = (lines(3), lines(6), lines(9));
+    println!("{three}, {six} and {nine} lines");
+    assert!(nine - six <= six - three + 20, "{three}, {six} and {nine} lines");
 }

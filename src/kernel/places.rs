@@ -53,7 +53,7 @@ fn declaration(rank: usize) -> String {
     };
     // A single place has a position, too.
     let (positions, shape, bounds) = match rank {
-        0 => ("p0".to_string(), "1".to_string(), "0 <= p0 < 1".to_string()),
+        0 => ("p0".to_string(), "\"1\"".to_string(), "0 <= p0 < 1".to_string()),
         _ => (
             each(&|d| format!("p{d}"), ", "),
             each(&|d| format!("\"I{d}\""), ", "),

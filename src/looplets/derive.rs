@@ -390,7 +390,8 @@ impl Deriver<'_> {
         };
         let again = Level { bind: Bind::Loop(bounds), ..level.clone() };
         // The positions of the group are walked again, for the other indices.
-        let levels: Vec<Level> = [again].iter().chain(inner).cloned().collect();
+        let before = &lets[..lets.len() - 1];
+        let levels: Vec<Level> = [again].iter().chain(before).chain(inner).cloned().collect();
         let mut within = around.clone();
         within.key.push(Affine::var(index.var.clone()));
         within.loops.push(index.var.clone());

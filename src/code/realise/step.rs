@@ -3,15 +3,16 @@
 //! Before → after, for points and runs:
 //!
 //! ```text
-//! step j in 0..J                               let mut pA1 = …; let pA1_end = …; let mut px = …; let px_end = …;
-//!   over pA1 in … : crd_A(pA1)..crd_A(pA1) + 1  while pA1 < pA1_end && px < px_end {
-//!   over px in … : left_x(px)..right_x(px)          let begin = crd_A[pA1]; let stop = crd_A[pA1] + 1;
+//! step j in 0..J                                let mut pA = …; let pA_stop = …; let mut px = …; let px_stop = …;
+//!   over pA in … : left_A(pA)..right_A(pA)      while pA < pA_stop && px < px_stop {
+//!   over px in … : left_x(px)..right_x(px)          let begin = left_A[pA]; let stop = right_A[pA];
 //!   …                                               let begin_2 = left_x[px]; let stop_2 = right_x[px];
-//!                                           →       let from = begin.max(begin_2); let to = stop.min(stop_2);
-//!                                                   if from < to { let j = from; … }
-//!                                                   pA1 += (stop == to); px += (stop_2 == to);
+//!                                           →       let first_stop = stop.min(stop_2);
+//!                                                   for j in begin.max(begin_2)..first_stop { … }
+//!                                                   pA += (stop == first_stop); px += (stop_2 == first_stop);
 //!                                               }
 //! ```
+//! Points need no ends: all of them and the regions meet at the least, or nowhere.
 //! Regions of one operand lie apart, in order: the one that ends first meets nothing that the others hold later.
 
 use super::super::ir::{Assign, BinaryOp, Block, Expr, Stmt, Type, VarId};
@@ -20,7 +21,6 @@ use super::{Realiser, guarded};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name};
 use crate::loops::{Loop, Regions, Step};
-use crate::scan::Range;
 
 /// An operand at one of its positions.
 struct Here {
@@ -79,28 +79,13 @@ impl Realiser<'_, '_> {
         for (walk, at) in s.walks.iter().zip(ats) {
             heres.push(self.region_at(walk, at, &mut out));
         }
-        let min = |a, b| Expr::binary(BinaryOp::Min, a, b);
         let points = heres.iter().filter(|here| here.stop.is_none()).map(|here| here.begin);
         let stops = heres.iter().filter_map(|here| here.stop);
         let first_point = self.least("at", points.collect(), &mut out);
         let first_stop = self.least("first_stop", stops.collect(), &mut out);
         let inner = self.apart(|this| match (first_point, first_stop) {
             (Some(at), _) => this.at_point(s, &heres, at),
-            (None, Some(stop)) => {
-                let mut out = Vec::new();
-                let (lower, upper) = this.range(&s.range, false);
-                let begins = heres.iter().map(|here| Expr::Var(here.begin));
-                let begins = begins.chain((lower != Expr::int(0)).then_some(lower));
-                let max = |a, b| Expr::binary(BinaryOp::Max, a, b);
-                let from = this.body.variable("from", Type::Unsigned);
-                let to = this.body.variable("to", Type::Unsigned);
-                let begin = begins.reduce(max).unwrap_or(Expr::Unset);
-                out.push(Stmt::Let { var: from, mutable: false, value: begin });
-                let end = min(Expr::Var(stop), upper);
-                out.push(Stmt::Let { var: to, mutable: false, value: end });
-                out.extend(this.within_overlap(s, &heres, (from, to))?);
-                Ok(out)
-            }
+            (None, Some(stop)) => this.within_overlap(s, &heres, stop),
             (None, None) => Err(Diagnostic::defect("nothing is walked")),
         });
         out.extend(inner?);
@@ -264,34 +249,27 @@ impl Realiser<'_, '_> {
         var
     }
 
-    /// The body, for each index from one variable to another.
-    fn within_overlap(
-        &mut self,
-        s: &Step,
-        heres: &[Here],
-        (from, to): (VarId, VarId),
-    ) -> Result<Block> {
+    /// The body, for each index in all regions, of which `first_stop` is the first end.
+    fn within_overlap(&mut self, s: &Step, heres: &[Here], first_stop: VarId) -> Result<Block> {
         let name = |this: &Self, var: VarId| Affine::var(this.body.var(var).name.clone());
-        let (first, end) = (name(self, from), name(self, to));
+        let first = name(self, first_stop);
         let mut facts = Vec::new();
         for here in heres {
             facts.extend(here.ends.iter().cloned());
-            facts.push(Constraint::le(name(self, here.begin), first.clone()));
-            let stop = here.stop.map(|stop| Constraint::le(end.clone(), name(self, stop)));
+            let stop = here.stop.map(|stop| Constraint::le(first.clone(), name(self, stop)));
             facts.extend(stop);
         }
-        let own = Range {
-            lower: s.range.lower.iter().map(|e| self.here(e)).collect(),
-            upper: s.range.upper.iter().map(|e| self.here(e)).collect(),
-        };
-        facts.extend(own.lower.iter().map(|e| Constraint::le(e.clone(), first.clone())));
-        facts.extend(own.upper.iter().map(|e| Constraint::le(end.clone(), e.clone())));
         self.enter(&facts);
         // Names that no dimension has.
-        let ends = ["first of the overlap", "end of the overlap"].map(Name::from);
-        self.env.extend(ends.clone().into_iter().zip([from, to]));
-        let [from_here, to_here] = ends.map(Affine::var);
-        let range = Range { lower: vec![from_here], upper: vec![to_here] };
+        let mut end = |what: String, var: VarId| {
+            let name = Name::from(what);
+            self.env.insert(name.clone(), var);
+            Affine::var(name)
+        };
+        let begins = heres.iter().enumerate().map(|(k, here)| (format!("begin {k}"), here.begin));
+        let mut range = s.range.clone();
+        range.lower.extend(begins.map(|(what, var)| end(what, var)));
+        range.upper.insert(0, end("first end".to_string(), first_stop));
         let each = Loop {
             var: s.index.clone(),
             range,
