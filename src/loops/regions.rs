@@ -278,19 +278,16 @@ fn held_in(looplet: &Looplet, held: &mut Held, around: &mut Vec<Around>) -> Resu
                 held.lower = ends(&phases[at - 1].stop)?;
             }
             let phase = &phases[at];
-            if let (Stop::Least(stop), [stop_at]) = (&phase.stop, ends_of(&phase.stop)) {
-                if let Looplet::Spike { body, tail } = &phase.body
-                    && **body == Looplet::Fill
-                {
-                    held.lower.push(stop_at.clone() - Affine::constant(1));
-                    held.upper.push(stop_at.clone());
-                    return Ok((**tail).clone());
-                }
-                held.upper.extend(stop.iter().cloned());
-            } else if let Stop::Least(stop) = &phase.stop {
+            if let Stop::Least(stop) = &phase.stop {
                 held.upper.extend(stop.iter().cloned());
             }
-            held_in(&phase.body, held, around)
+            match (&phase.body, held.upper.as_slice()) {
+                (Looplet::Spike { body, tail }, [stop]) if **body == Looplet::Fill => {
+                    held.lower.push(stop.clone() - Affine::constant(1));
+                    Ok((**tail).clone())
+                }
+                (body, _) => held_in(body, held, around),
+            }
         }
         Looplet::Stepper(stepper) => steps(&stepper, held),
         Looplet::Fill => Ok(Looplet::Fill),
