@@ -62,6 +62,36 @@ fn a_loop_goes_on_where_the_test_costs_more_or_nothing_ends_it() {
     }
 }
 
+/// What is asked before a kernel's loops.
+fn guards(kernel: &Kernel) -> Vec<String> {
+    let text = kernel.plan().unwrap().render().unwrap().text().to_string();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let asked = |w: &&[&str]| w[0].starts_with("if ") && w[1].starts_with("for ");
+    let tests = lines.windows(2).filter(asked);
+    tests.map(|w| w[0].trim_start_matches("if ").trim_end_matches(" {").to_string()).collect()
+}
+
+#[test]
+fn a_loop_is_not_entered_where_nothing_in_it_counts() {
+    use ValueType::{Bool, F64, I64};
+    let csr = &[("A", "csr")][..];
+    for (expression, ty, types, expected) in [
+        ("y[j] += select(and(m[i], A[i,j] > 2), A[i,j], 0)", I64, &["m"][..], &["val_m_"][..]),
+        ("y[i] or= and(m[i], A[i,j], x[j])", Bool, &[], &["val_m_"]),
+        ("y[j] or= and(A[i,j], m[i])", Bool, &[], &["val_m_"]),
+        // It changes within the loop.
+        ("y[j] += select(and(m[j], A[i,j] > 2), A[i,j], 0)", I64, &["m"], &[]),
+        ("y[j] or= and(A[i,j], m[j])", Bool, &[], &[]),
+        // Only what is chosen where the condition fails leaves the element as it is: infinity is the least of NaN
+        // and infinity.
+        ("y[j] min= select(and(m[i], A[i,j] > 2), A[i,j], inf)", F64, &["m"], &[]),
+    ] {
+        let kernel = kernel(expression, ty, csr);
+        let kernel = types.iter().fold(kernel, |kernel, tensor| kernel.typed(tensor, Bool));
+        assert_eq!(guards(&kernel), expected, "{expression}");
+    }
+}
+
 #[test]
 fn a_state_that_outlives_the_loop_keeps_it_going() {
     let meets = "r[i] or= and(A[i,j], x[j])";

@@ -1,18 +1,47 @@
 //! The programs of `examples/finch/`, and small ones for every rule of the language, run by the dense
 //! interpreter and compared with what is computed here.
 
+#[path = "corpus_support/mod.rs"]
+mod support;
+
+#[path = "formats_support/mod.rs"]
+#[allow(dead_code)]
+mod grown;
+
+#[path = "fuzz_support"]
+mod fuzz {
+    #[allow(dead_code)] // the fuzzer uses all of it
+    pub mod layouts;
+    pub mod names;
+    pub use crate::grown::random;
+}
+
 #[path = "finch/compiled.rs"]
 mod compiled;
+#[path = "finch/edge_shapes.rs"]
+mod edge_shapes;
 #[path = "finch/examples.rs"]
 mod examples;
+#[path = "finch/formats.rs"]
+mod formats;
 #[path = "finch/kernels.rs"]
 mod kernels;
 #[path = "finch/language.rs"]
 mod language;
+#[path = "finch/levels.rs"]
+mod levels;
 #[path = "finch/random.rs"]
 mod random;
+#[path = "finch/random_nests.rs"]
+mod random_nests;
 #[path = "finch/refusals.rs"]
 mod refusals;
+#[path = "finch/strategies.rs"]
+mod strategies;
+#[path = "finch/tally.rs"]
+mod tally;
+#[path = "finch/together.rs"]
+mod together;
 
 use indexmap::IndexMap;
 use siskin::diagnostic::Result;
@@ -59,8 +88,8 @@ impl Inputs {
         self
     }
 
-    fn lower(&self, text: &str) -> Result<Tree> {
-        let mut host = Host::new(Operators::shipped()?);
+    fn host(&self) -> Host<'static> {
+        let mut host = Host::new(Operators::shipped().expect("the operators that ship"));
         host.tensors = self
             .tensors
             .iter()
@@ -71,7 +100,11 @@ impl Inputs {
             .collect();
         host.sizes = self.sizes.clone();
         host.scalars = self.scalars.clone();
-        Finch::parse(text, "test.finch")?.lower(&host)
+        host
+    }
+
+    fn lower(&self, text: &str) -> Result<Tree> {
+        Finch::parse(text, "test.finch")?.lower(&self.host())
     }
 
     fn try_run(&self, text: &str) -> Result<IndexMap<Name, Vec<Dense>>> {

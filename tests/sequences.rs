@@ -138,6 +138,11 @@ fn what_is_no_kernel_is_refused_with_the_reason() {
         ("T[i] = A[i,j]; y[i] = A[i,j]", vec![], "a kernel has one output, here `y` and `T`"),
         ("y[i] = x[i]; x[i] += y[i]", vec![], "`x` is read before it is written"),
         ("T[i] = x[i]; y[i] = T[i]", vec![("T", "sparse")], "the temporary `T` has the layout"),
+        (
+            "y[i] = A[i,j]; y[i] += x[i]",
+            vec![("y", "sparse")],
+            "`y` is updated by 2 statements in the layout `sparse`",
+        ),
         ("T[i] = x[i]; y[i] = T[2*i]", vec![], "`T` is a temporary with other subscripts"),
     ] {
         let mut kernel = Kernel::new(statements);
@@ -158,4 +163,17 @@ fn a_temporary_that_is_given_is_refused() {
     let compiled = Kernel::new("T[i] = x[i]; y[i] = T[i]").compile().unwrap();
     let e = compiled.run([("x", &x), ("T", &x)]).unwrap_err();
     assert!(e.message.contains("`T`"), "{}", e.message);
+}
+
+#[test]
+fn a_result_that_a_later_statement_updates_in_few_places_is_whole() {
+    let n = 300;
+    let (a, _) = tensor("dense", &[n, n]);
+    let statements = "y[i,j] = A[i,j]; y[i,j] += A[i,j] if i <= 0";
+    let kernel = Kernel::new(statements).measured([("A", &a)], &IndexMap::new()).unwrap();
+    let result = kernel.sparse_result().compile().unwrap().run([("A", &a)]).unwrap();
+    let (given, found) = (a.values().as_slice::<f64>().unwrap(), result.values());
+    let expected: Vec<f64> =
+        given.iter().enumerate().map(|(k, x)| if k < n { 2.0 * x } else { *x }).collect();
+    assert_eq!(*found, Values::F64(expected));
 }

@@ -7,7 +7,7 @@ import re
 import resource
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any, Callable
@@ -29,6 +29,8 @@ ROUNDING = 1e-14
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
 
 WIDTHS = (40, 20, 10, 8, 8, 8, 7)
+
+PROGRAMS = Path(__file__).resolve().parents[2] / "examples" / "finch"
 
 
 class Failed(Exception):
@@ -55,17 +57,41 @@ class Statement:
 
 
 @dataclass
+class Program:
+    """A file of `examples/finch`, with the tensors it reads.
+
+    tensors: name to FILE:FORMAT. formats: of results and workspaces. options: further ones of `siskin run`.
+    """
+
+    name: str
+    tensors: dict[str, str]
+    formats: dict[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+
+    @property
+    def text(self):
+        """What a table of all that was measured says of it."""
+        formats = {name: place.partition(":")[2] for name, place in self.tensors.items()} | self.formats
+        return " ".join([f"{self.name}.finch", *(f"{name}={stated}" for name, stated in formats.items())])
+
+
+@dataclass
 class Peer:
     """A library's way to compute the same.
 
     call: what is timed. target: the ratio peer/siskin that is aimed at. result: what `call` returned, as an
-    array, or a sparse array of SciPy or PyData.
+    array, or a sparse array of SciPy or PyData; of several results by their names. times: of some calls, in
+    milliseconds, if `call` is not itself what is timed.
     """
 
     name: str
     call: Callable[[], Any]
     target: float | None = None
     result: Callable[[Any], Any] = lambda returned: returned
+    times: Callable[[], list[float]] | None = None
+
+    def sample(self):
+        return self.times() if self.times else milliseconds(self.call)
 
 
 def first_line(failure):
@@ -105,8 +131,30 @@ class Siskin:
         said = self._json("bench", statement, asked)
         return [1e3 * seconds for seconds in said["rows"][0]["seconds"]]
 
-    def _json(self, command, statement, asked):
-        words = [self.command, command, statement.text, "--json", *statement.options, *asked]
+    def results(self, program, names, sparse=False):
+        """What a program computes, as arrays."""
+        layout = "csr" if sparse else None
+        files = {name: self.folder / f"result-{name}.{'npz' if sparse else 'npy'}" for name in names}
+        places = [f"{name}={file}{':csr' if sparse else ''}" for name, file in files.items()]
+        self.said(program, [word for place in places for word in ("-o", place)])
+        return {name: self.read(file, layout) for name, file in files.items()}
+
+    def times(self, program, repeat=5):
+        """Times of some runs of a program's kernels, behind one that warms up; with what lies between kernels, and
+        what brings results into the formats that are asked for."""
+        said = self.said(program, ["--repeat", str(repeat)])
+        steps = [step["seconds"] for step in said.get("statements", [said])]
+        converted = sum(step["convert"] for step in steps) + said.get("locate", 0.0)
+        return [1e3 * (converted + sum(runs)) for runs in zip(*(step["repeats"] for step in steps))]
+
+    def said(self, program, asked):
+        words = ["--program", str(PROGRAMS / f"{program.name}.finch")]
+        for name, layout in program.formats.items():
+            asked = [*asked, "-f", f"{name}={layout}"]
+        return self._json("run", program, asked, words)
+
+    def _json(self, command, statement, asked, text=None):
+        words = [self.command, command, *(text or [statement.text]), "--json", *statement.options, *asked]
         for name, place in statement.tensors.items():
             words += ["-t", f"{name}={place}"]
         return json.loads(self._finished(words))
@@ -308,11 +356,55 @@ class Group:
                     failure = first_line(refused)
                     failures = [f or failure for f in failures]
             for k in working:
-                samples[k] += milliseconds(peers[k].call)
+                samples[k] += peers[k].sample()
         for result in self.folder.glob("result*"):
             result.unlink()
         for peer, theirs, failed in zip(peers, samples, failures):
             self.row(measurement, statement, peer, warm or cold, cold, theirs, failed, dense)
+
+    def program(self, measurement, program, names, peers, fill=0, sparse=False):
+        """Checks and times a program beside its peers, whose results are arrays by their names."""
+        def ours():
+            return self.siskin.results(program, names, sparse)
+
+        self.race(measurement, program, ours, lambda: self.siskin.times(program), peers, fill)
+
+    def race(self, measurement, what, ours, times, peers, fill=0):
+        """A row for each peer: `ours` computes what is compared, `times` gives the milliseconds of some runs."""
+        results = failure = None
+        try:
+            results = {name: entries(array, fill) for name, array in ours().items()}
+        except Failed as refused:
+            failure = first_line(refused)
+        failures = [failure] * len(peers)
+        working = []
+        for k, peer in enumerate(peers):
+            try:
+                theirs = peer.result(peer.call())
+                working.append(k)
+                for name in results or []:
+                    wrong = difference(results[name], entries(theirs[name], fill), fill)
+                    if wrong and not failures[k]:
+                        failures[k] = f"the results differ: {wrong} of {name}"
+            except Exception as refused:
+                failures[k] = f"{peer.name}: {first_line(refused)}"
+        mine, samples = [], [[] for _ in peers]
+        start = time.perf_counter()
+        for done in range(self.options.samples):
+            if done >= 1 and time.perf_counter() - start > self.options.limit:
+                break
+            if failure is None:
+                try:
+                    mine += times()
+                except Failed as refused:
+                    failure = first_line(refused)
+                    failures = [f or failure for f in failures]
+            for k in working:
+                samples[k] += peers[k].sample()
+        for result in self.folder.glob("result*"):
+            result.unlink()
+        for peer, theirs, failed in zip(peers, samples, failures):
+            self.row(measurement, what, peer, mine, [], theirs, failed, False)
 
     def row(self, measurement, statement, peer, ours, cold, theirs, failed, dense):
         """Keeps and prints one row; times in milliseconds."""

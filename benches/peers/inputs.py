@@ -89,3 +89,56 @@ def image(seed, n):
     """An n × n truth-valued image of blobs, a quarter of it set."""
     noise = scipy.ndimage.gaussian_filter(np.random.default_rng(seed).random((n, n)), 6.0, mode="wrap")
     return noise > np.quantile(noise, 0.75)
+
+
+def strokes(seed, n):
+    """An n × n truth-valued image of thin lines on an empty ground."""
+    random = np.random.default_rng(seed)
+    out = np.zeros((n, n), bool)
+    steps = np.linspace(0.0, 1.0, 4 * n)
+    width = max(2, n // 60)
+    for _ in range(12):
+        # A quadratic Bézier curve.
+        (x0, y0), (x1, y1), (x2, y2) = random.random((3, 2)) * (n - width)
+        x = (1 - steps) ** 2 * x0 + 2 * steps * (1 - steps) * x1 + steps**2 * x2
+        y = (1 - steps) ** 2 * y0 + 2 * steps * (1 - steps) * y1 + steps**2 * y2
+        for k in range(width):
+            for l in range(width):
+                out[y.astype(int) + k, x.astype(int) + l] = True
+    return out
+
+
+def magnified(image, times):
+    """Each pixel as a square of pixels."""
+    return np.repeat(np.repeat(image, times, 0), times, 1)
+
+
+def blocks(seed, n, size, count):
+    """`count` dense blocks of `size` × `size` at random places."""
+    wide = n // size
+    rows, columns = np.divmod(places(seed, wide * wide, count), wide)
+    inner = np.arange(size)
+    linear = ((rows[:, None, None] * size + inner[:, None]) * n + columns[:, None, None] * size + inner).ravel()
+    linear.sort()
+    return matrix(linear, n, values(seed, linear.size))
+
+
+def repeated(seed, n, runs, length):
+    """A matrix whose rows hold `runs` runs of one value each, `length` long on average."""
+    random = np.random.default_rng(seed)
+    out = np.zeros((n, n))
+    for row in out:
+        for start, long in zip(random.integers(0, n, runs), random.integers(1, 2 * length, runs)):
+            row[start:start + long] = random.integers(1, 9)
+    return scipy.sparse.csr_array(out)
+
+
+def steps(seed, n, runs):
+    """A matrix without zeros, whose rows are runs of one value each."""
+    random = np.random.default_rng(seed)
+    out = np.empty((n, n))
+    for row in out:
+        ends = np.sort(random.choice(np.arange(1, n), runs - 1, replace=False))
+        row[:] = np.repeat(random.integers(1, 9, runs), np.diff(np.concatenate([[0], ends, [n]])))
+    return scipy.sparse.csr_array(out)
+

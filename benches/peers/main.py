@@ -12,7 +12,8 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-GROUPS = ["elementwise", "windows", "semirings", "matrices", "reductions", "images", "tensors"]
+GROUPS = ["elementwise", "windows", "semirings", "matrices", "reductions", "images", "tensors", "formats", "graphs",
+          "morphology", "gustavson", "coiteration"]
 
 
 def arguments():

@@ -1,23 +1,28 @@
 //! `siskin bench`: every valid strategy side by side.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde_json::{Value, json};
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::exec::Jit;
+use siskin::formula::Name;
 use siskin::kernel::{Coiterate, CompiledKernel, Kernel, Planned};
+use siskin::operators::Value as Number;
 use siskin::synth::cost;
 
-use super::data::{self, Inputs};
+use super::data::{self, Computed, Inputs};
 use super::leaves::with_leaves;
 use super::options::KernelOptions;
 use super::output::Output;
+use super::program::{Part, Translated};
+use super::sequence::{self, Step, Wish};
 use super::tensors::{OutputWish, TensorOptions};
-use super::{run, shown};
+use super::{kernels, run, shown};
 
 /// Time every strategy that is proved for a statement, on data
 #[derive(Args)]
@@ -70,26 +75,24 @@ struct Row {
     skipped: Option<String>,
 }
 
+/// What is measured of a kernel.
+struct Timed {
+    statement: String,
+    rows: Vec<Row>,
+    /// All strategies that are proved for it.
+    known: Vec<String>,
+}
+
+impl fmt::Display for Timed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}\n{}", self.statement, table(&self.rows))
+    }
+}
+
 impl Bench {
     pub fn execute(&self) -> Output {
         let expression = self.expression.as_deref();
         let options = with_leaves(expression, &self.tensors, &self.output, &self.options)?;
-        let Some(expression) = &self.expression else {
-            let path = self.program.as_deref().unwrap_or(Path::new(""));
-            let made = super::program::translated(path, &self.tensors, &options, &self.output)?;
-            let made = made.single("bench")?;
-            let of_statements = Bench {
-                expression: Some(made.expression),
-                program: None,
-                tensors: made.tensors,
-                options: made.options,
-                output: made.output,
-                strategies: self.strategies.clone(),
-                samples: self.samples,
-                limit: self.limit,
-            };
-            return of_statements.execute();
-        };
         // Also what is not a number.
         if !self.limit.is_sign_positive() || self.limit.is_nan() {
             return Err(Diagnostic::new(Code::Usage, format!("`--limit {}`", self.limit))
@@ -99,6 +102,11 @@ impl Bench {
             return Err(Diagnostic::new(Code::Usage, "`--samples 0`")
                 .help("each strategy runs at least once"));
         }
+        let Some(expression) = &self.expression else {
+            let path = self.program.as_deref().unwrap_or(Path::new(""));
+            let made = super::program::translated(path, &self.tensors, &options, &self.output)?;
+            return self.program(made);
+        };
         let kernel = options.kernel(expression)?;
         let program = kernel.program()?;
         program.assignments()?;
@@ -106,33 +114,124 @@ impl Bench {
         wish.without_file("bench")?;
         let inputs = data::inputs(&program, &self.tensors, &options, &IndexMap::new())?;
         let kernel = wish.apply(run::for_data(kernel, &inputs)?, &program, &self.tensors)?;
-        let planned = kernel.plan()?;
-        let strategies = self.wanted(strategies(&planned, &kernel)?)?;
-        let jit = Jit::new()?;
-        let mut rows = Vec::new();
-        for s in strategies {
-            rows.push(self.time(&kernel, &inputs, &jit, s)?);
-        }
+        let timed = self.timed(&kernel, &inputs, &Jit::new()?, true)?;
         Ok(match options.json {
-            true => as_json(&rows).to_string(),
-            false => format!("{}\n{}\n", planned.program(), table(&rows)),
+            true => json!({ "rows": as_json(&timed.rows) }).to_string(),
+            false => timed.to_string(),
         })
     }
 
-    fn wanted(&self, all: Vec<Strategy>) -> Result<Vec<Strategy>> {
-        if self.strategies == "all" {
-            return Ok(all);
+    /// The kernels of a program, one after the other, and all of them.
+    fn program(&self, made: Translated) -> Output {
+        let jit = Jit::new()?;
+        let (name, text) = (made.name.clone(), made.text.clone());
+        OutputWish { file: made.file()?, shared: None }.without_file("bench")?;
+        let mut computed: IndexMap<Name, Computed> = IndexMap::new();
+        let mut parts: Vec<Timed> = Vec::new();
+        let mut places = Duration::ZERO;
+        for part in made.parts {
+            let Part { expression, tensors, options, output, kept, locates } = part;
+            let (repeat, listed) = (0, None);
+            let wish = Wish { expression, tensors, output, options, repeat, kept, listed };
+            parts.extend(sequence::each(&wish, |step| self.step(step, &mut computed, &jit))?);
+            for locate in locates {
+                let start = Instant::now();
+                let found = run::located(&locate, &computed);
+                places += start.elapsed();
+                let found = found.map_err(|e| e.within(&name, &text))?;
+                computed.insert(locate.tensor, found);
+            }
         }
+        let named = |s: &str| parts.iter().flat_map(|p| &p.rows).any(|row| row.strategy == s);
+        let asked = self.strategies.split(',').map(str::trim).filter(|s| *s != "all");
+        if let Some(unknown) = asked.into_iter().find(|s| !named(s)) {
+            let known = parts.iter().flat_map(|p| p.known.clone());
+            return Err(no_strategy(unknown, known.collect::<IndexSet<_>>().iter()));
+        }
+        let json = self.options.json;
+        if let ([only], true) = (parts.as_slice(), places.is_zero()) {
+            return Ok(match json {
+                true => json!({ "rows": as_json(&only.rows) }).to_string(),
+                false => only.to_string(),
+            });
+        }
+        let rows = whole(&parts, places);
+        if json {
+            let one = |p: &Timed| json!({ "statement": p.statement, "rows": as_json(&p.rows) });
+            let kernels: Vec<Value> = parts.iter().map(one).collect();
+            return Ok(json!({
+                "rows": as_json(&rows),
+                "kernels": kernels,
+                "places": places.as_secs_f64(),
+            })
+            .to_string());
+        }
+        let mut out = String::new();
+        for (k, part) in parts.iter().enumerate() {
+            out.push_str(&format!("{}: {part}", kernels::name(k)));
+        }
+        let own = match places.is_zero() {
+            true => String::new(),
+            false => format!(", of which {} are between them", shown::time(places)),
+        };
+        out.push_str(&format!("all {} kernels of {name}{own}\n{}\n", parts.len(), table(&rows)));
+        Ok(out)
+    }
+
+    /// The kernel of a statement of a program; what it computes is put to what is computed.
+    fn step(
+        &self,
+        step: &Step,
+        computed: &mut IndexMap<Name, Computed>,
+        jit: &Jit,
+    ) -> Result<Timed> {
+        let asked = &step.wish;
+        let mut kernel = asked.options.kernel(&asked.expression)?;
+        let program = kernel.program()?;
+        program.assignments()?;
+        let output = program.output()?.tensor.clone();
+        for access in program.accesses().into_iter().filter(|a| a.tensor != output) {
+            if let Some(fill) = computed.get(&access.tensor).and_then(|known| known.fill) {
+                kernel = kernel.fill(&access.tensor, fill);
+            }
+        }
+        let wish = OutputWish::parse(&asked.output, &program)?;
+        let inputs = data::inputs(&program, &asked.tensors, &asked.options, computed)?;
+        kernel = wish.apply(run::for_data(kernel, &inputs)?, &program, &asked.tensors)?;
+        match &step.layout {
+            Some(layout) => kernel = kernel.layout(&output, layout),
+            None if !inputs.tensors.contains_key(&output) => kernel = kernel.sparse_result(),
+            None => {}
+        }
+        let timed = self.timed(&kernel, &inputs, jit, false)?;
+        if step.temporary || asked.kept.contains(&output) {
+            let compiled = kernel.compile_with(jit)?;
+            let mut call = compiled.call(inputs.by_name(), &inputs.extents.indices)?;
+            call.run();
+            let fill = compiled.planned().result_fill();
+            let fill = (!fill.same(Number::zero(fill.value_type()))).then_some(fill);
+            computed.insert(output, Computed { tensor: call.into_output()?, fill });
+        }
+        Ok(timed)
+    }
+
+    /// The rows of a kernel: those of all strategies that are asked for.
+    fn timed(&self, kernel: &Kernel, inputs: &Inputs, jit: &Jit, strict: bool) -> Result<Timed> {
+        let planned = kernel.plan()?;
+        let all = strategies(&planned, kernel)?;
+        let known: Vec<String> = all.iter().map(|s| s.name.clone()).collect();
         let names: Vec<&str> = self.strategies.split(',').map(str::trim).collect();
-        if let Some(unknown) = names.iter().find(|n| !all.iter().any(|s| s.name == **n)) {
-            let known: Vec<&str> = all.iter().map(|s| s.name.as_str()).collect();
-            return Err(Diagnostic::new(
-                Code::Find,
-                format!("`{unknown}` is no strategy that is proved for this statement"),
-            )
-            .help(format!("the strategies are {}", known.join(", "))));
+        let is_known = |name: &&&str| known.iter().any(|known| known == **name);
+        let everything = self.strategies == "all";
+        if let Some(unknown) = names.iter().find(|n| !is_known(n)).filter(|_| strict && !everything)
+        {
+            return Err(no_strategy(unknown, known.iter()));
         }
-        Ok(all.into_iter().filter(|s| names.contains(&s.name.as_str())).collect())
+        let mut rows = Vec::new();
+        for s in all.into_iter().filter(|s| everything || names.contains(&s.name.as_str())) {
+            rows.push(self.time(kernel, inputs, jit, s)?);
+        }
+        Ok(Timed { statement: planned.program().to_string(), rows, known })
     }
 
     fn time(&self, kernel: &Kernel, inputs: &Inputs, jit: &Jit, s: Strategy) -> Result<Row> {
@@ -175,6 +274,39 @@ impl Bench {
         }
         Ok(row)
     }
+}
+
+fn no_strategy<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> Box<Diagnostic> {
+    let what = format!("`{name}` is no strategy that is proved for this statement");
+    let known: Vec<&str> = known.map(String::as_str).collect();
+    Diagnostic::new(Code::Find, what).help(format!("the strategies are {}", known.join(", ")))
+}
+
+/// A run of all kernels, by each scheme that makes something else of one of them: the sums of their medians, and
+/// what is done between them.
+fn whole(parts: &[Timed], between: Duration) -> Vec<Row> {
+    let schemes = [Coiterate::Find, Coiterate::Merge, Coiterate::Looplets].map(Coiterate::word);
+    let mut out = Vec::new();
+    for name in ["auto"].into_iter().chain(schemes) {
+        let of = |part: &'_ Timed, name: &str| part.rows.iter().position(|r| r.strategy == name);
+        let is_new = parts.iter().any(|part| of(part, name).is_some());
+        // Where the scheme makes nothing else, the automatic choice is what it makes.
+        let own = parts.iter().map(|part| {
+            let row = &part.rows[of(part, name).or_else(|| of(part, "auto"))?];
+            Some((median(&row.seconds)?, row))
+        });
+        let Some(own) = own.collect::<Option<Vec<_>>>().filter(|_| is_new) else { continue };
+        let seconds = own.iter().map(|(seconds, _)| seconds).sum::<f64>() + between.as_secs_f64();
+        out.push(Row {
+            strategy: name.to_string(),
+            templates: Vec::new(),
+            seconds: vec![seconds],
+            generate: own.iter().map(|(_, row)| row.generate).sum(),
+            lines: own.iter().map(|(_, row)| row.lines).sum(),
+            skipped: None,
+        });
+    }
+    out
 }
 
 /// The automatic choice, every scheme of co-iteration that makes something else of the statement, and every proved
@@ -241,11 +373,10 @@ fn median(seconds: &[f64]) -> Option<f64> {
     }
 }
 
-fn as_json(rows: &[Row]) -> Value {
+fn as_json(rows: &[Row]) -> Vec<Value> {
     let merge = rows.iter().find(|row| row.strategy == Coiterate::Merge.word());
     let merge = merge.and_then(|row| median(&row.seconds));
-    let rows: Vec<Value> = rows
-        .iter()
+    rows.iter()
         .map(|row| {
             json!({
                 "strategy": row.strategy,
@@ -259,8 +390,7 @@ fn as_json(rows: &[Row]) -> Value {
                 "skipped": row.skipped,
             })
         })
-        .collect();
-    json!({ "rows": rows })
+        .collect()
 }
 
 fn table(rows: &[Row]) -> String {

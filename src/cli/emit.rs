@@ -3,18 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use indexmap::IndexMap;
-use serde_json::json;
+use serde_json::{Value, json};
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::files;
-use siskin::kernel::Kernel;
-use siskin::program::Program;
+use siskin::kernel::{Kernel, Planned};
 
+use super::kernels::{self, One};
 use super::leaves::with_leaves;
 use super::options::KernelOptions;
 use super::output::{self, Output};
 use super::tensors::{OutputWish, TensorOptions};
-use super::{data, finds, run, standard};
+use super::{finds, standard};
 
 /// Write a kernel as a Rust module that depends on the standard library only
 #[derive(Args)]
@@ -43,24 +42,70 @@ impl Emit {
     pub fn execute(&self) -> Output {
         let expression = self.expression.as_deref();
         let options = with_leaves(expression, &self.tensors, &self.output, &self.options)?;
-        let Some(expression) = &self.expression else {
-            let path = self.program.as_deref().unwrap_or(Path::new(""));
-            let made = super::program::translated(path, &self.tensors, &options, &self.output)?;
-            let made = made.single("emit")?;
-            let of_statements = Emit {
-                expression: Some(made.expression),
-                program: None,
-                tensors: made.tensors,
-                options: made.options,
-                output: made.output,
-                header: self.header.clone(),
-            };
-            return of_statements.execute();
+        let (kernels, text, output) = match &self.expression {
+            Some(expression) => {
+                let kernel = options.kernel(expression)?;
+                let program = kernel.program()?;
+                let wish = OutputWish::parse(&self.output, &program)?;
+                let output = self.places(wish.file)?;
+                let kernel =
+                    kernels::with_tensors(kernel, &options, &program, &self.tensors, &wish)?;
+                let one = One::new(kernel.plan()?, &options)?;
+                let text = one.module.text().to_string();
+                (vec![one], text, output)
+            }
+            None => {
+                let path = self.program.as_deref().unwrap_or(Path::new(""));
+                let made = super::program::translated(path, &self.tensors, &options, &self.output)?;
+                let output = self.places(made.file()?)?;
+                let returned = made.returned.clone();
+                let kernels = kernels::kernels(made, &mut Kernel::plan)?;
+                let text = kernels::text(path, &returned, &kernels)?;
+                (kernels, text, output)
+            }
         };
-        let kernel = options.kernel(expression)?;
-        let program = kernel.program()?;
-        let wish = OutputWish::parse(&self.output, &program)?;
-        let output = wish.file.filter(|file| *file != standard::NAME).map(PathBuf::from);
+        if !options.json {
+            kernels.iter().for_each(|one| packed_afterwards(&one.planned));
+        }
+        options.save(&text)?;
+        if let Some(path) = &output {
+            output::write_text(path, &text)?;
+        }
+        if let Some(path) = &self.header {
+            let headers: Vec<String> = kernels.iter().map(|one| one.module.c_header()).collect();
+            output::write_text(path, &headers.join("\n"))?;
+        }
+        if !options.json {
+            return Ok(if output.is_none() { text } else { String::new() });
+        }
+        let all = kernels.iter().flat_map(|one| match finds::json(&one.planned) {
+            Value::Array(rows) => rows,
+            _ => Vec::new(),
+        });
+        let mut said = json!({
+            "kernel": text,
+            "finds": all.collect::<Vec<_>>(),
+            "output": output,
+            "header": self.header,
+        });
+        if kernels.len() > 1 {
+            let one = |(k, one): (usize, &One)| {
+                json!({
+                    "name": kernels::name(k),
+                    "statement": one.planned.program().to_string(),
+                    "entry": one.module.entry(),
+                    "finds": finds::json(&one.planned),
+                    "then": one.locates.iter().map(kernels::located).collect::<Vec<_>>(),
+                })
+            };
+            said["kernels"] = kernels.iter().enumerate().map(one).collect();
+        }
+        Ok(said.to_string())
+    }
+
+    /// The file of the module, if files can be written where they shall be.
+    fn places(&self, file: Option<&str>) -> Result<Option<PathBuf>> {
+        let output = file.filter(|file| *file != standard::NAME).map(PathBuf::from);
         for path in output.iter().chain(&self.header) {
             files::check_place(path)?;
         }
@@ -68,66 +113,21 @@ impl Emit {
             return Err(Diagnostic::new(Code::Usage, "`-o` and `--header` name the same file")
                 .help("give the module and its header files of their own"));
         }
-        let kernel = with_tensors(kernel, &options, &program, &self.tensors, &wish)?;
-        let planned = kernel.plan()?;
-        let module = planned.render()?;
-        let wanted = &planned.layouts()[planned.output()];
-        if let Some(made) = planned.assembled().filter(|made| !made.layout.same_as(wanted))
-            && !options.json
-        {
-            output::hint(&format!(
-                "entries cannot be appended as `{}`: the module makes `{}` as `{}`, which is packed afterwards",
-                wanted.name, made.tensor, made.layout.name
-            ));
-        }
-        options.save(module.text())?;
-        if let Some(path) = &output {
-            output::write_text(path, module.text())?;
-        }
-        if let Some(path) = &self.header {
-            output::write_text(path, &module.c_header())?;
-        }
-        Ok(match (options.json, &output) {
-            (true, _) => json!({
-                "kernel": module.text().to_string(),
-                "finds": finds::json(&planned),
-                "output": output,
-                "header": self.header,
-            })
-            .to_string(),
-            (false, None) => module.text().to_string(),
-            (false, Some(_)) => String::new(),
-        })
+        Ok(output)
     }
 }
 
-/// The kernel of an expression with the layouts of `-f` and `-t`, priced for the data of `-t` if these are
-/// all that it needs.
-pub fn with_tensors(
-    mut kernel: Kernel,
-    options: &KernelOptions,
-    program: &Program,
-    tensors: &TensorOptions,
-    wish: &OutputWish<'_>,
-) -> Result<Kernel> {
-    // For the extents of `--dims`; the layouts' diagnostics come later, in the kernel's own words.
-    options.extents(program)?;
-    for (name, layout) in tensors.formats()? {
-        kernel = kernel.layout(name, layout);
-    }
-    if !tensors.tensors.is_empty() {
-        program.assignments()?;
-        let inputs = data::some_inputs(program, tensors, options, &IndexMap::new())?;
-        let all = program
-            .accesses()
-            .iter()
-            .all(|a| program.writes(&a.tensor) || inputs.tensors.contains_key(&a.tensor));
-        kernel = match all {
-            true => run::for_data(kernel, &inputs)?,
-            false => inputs.tensors.iter().fold(kernel.index(inputs.width), |kernel, (name, t)| {
-                kernel.declared(name, t.layout())
-            }),
+/// Says so if the module makes something else than what was wished.
+fn packed_afterwards(planned: &Planned) {
+    if let Some(wanted) = planned.packed_as() {
+        let output = planned.output();
+        let made = match planned.assembled() {
+            Some(made) => &made.layout.name,
+            None => &planned.layouts()[output].name,
         };
+        output::hint(&format!(
+            "entries cannot be appended as `{}`: the module makes `{output}` as `{made}`, which is packed afterwards",
+            wanted.name
+        ));
     }
-    wish.apply(kernel, program, tensors)
 }

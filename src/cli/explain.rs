@@ -7,19 +7,20 @@ use serde_json::{Value, json};
 use siskin::code::AccessProof;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
-use siskin::kernel::Planned;
+use siskin::kernel::{Kernel, Planned};
 use siskin::loops::{Assembled, Gather, Statement};
 use siskin::module::Module;
 use siskin::operators::Region;
 use siskin::prover::Z3Prover;
 use siskin::synth::{Find, Plan, Verdict};
 
+use super::kernels::{self, One};
 use super::leaves::with_leaves;
 use super::options::KernelOptions;
 use super::output::Output;
 use super::smt::Recorder;
 use super::tensors::{OutputWish, TensorOptions};
-use super::{emit, finds, fused, looplets, loops, stories};
+use super::{finds, fused, looplets, loops, stories};
 
 /// Print what the stages of the compiler make of a statement
 #[derive(Args)]
@@ -76,37 +77,39 @@ impl Explain {
     pub fn execute(&self) -> Output {
         let expression = self.expression.as_deref();
         let options = with_leaves(expression, &self.tensors, &self.output, &self.options)?;
-        let Some(expression) = &self.expression else {
-            let path = self.program.as_deref().unwrap_or(Path::new(""));
-            let made = super::program::translated(path, &self.tensors, &options, &self.output)?;
-            let made = made.single("explain")?;
-            let of_statements = Explain {
-                expression: Some(made.expression),
-                program: None,
-                tensors: made.tensors,
-                options: made.options,
-                output: made.output,
-                stage: self.stage.clone(),
-                smt: self.smt.clone(),
-            };
-            return of_statements.execute();
-        };
-        if let Some(code) = stories::code(expression)? {
+        if let Some(expression) = &self.expression
+            && let Some(code) = stories::code(expression)?
+        {
             return Ok(stories::story(code));
         }
         let stages = self.stages()?;
-        let kernel = options.kernel(expression)?;
-        let program = kernel.program()?;
-        let wish = OutputWish::parse(&self.output, &program)?;
-        wish.without_file("explain")?;
-        let kernel = emit::with_tensors(kernel, &options, &program, &self.tensors, &wish)?;
         let mut prover = Recorder::new(Z3Prover::new());
-        let planned = match &self.smt {
-            None => kernel.plan()?,
-            Some(_) => kernel.plan_with(&mut prover)?,
+        let mut plan = |kernel: &Kernel| match &self.smt {
+            None => kernel.plan(),
+            Some(_) => kernel.plan_with(&mut prover),
         };
-        let module = planned.render()?;
-        options.save(module.text())?;
+        let kernels = match &self.expression {
+            Some(expression) => {
+                let kernel = options.kernel(expression)?;
+                let program = kernel.program()?;
+                let wish = OutputWish::parse(&self.output, &program)?;
+                wish.without_file("explain")?;
+                let kernel =
+                    kernels::with_tensors(kernel, &options, &program, &self.tensors, &wish)?;
+                let one = One::new(plan(&kernel)?, &options)?;
+                options.save(one.module.text())?;
+                vec![one]
+            }
+            None => {
+                let path = self.program.as_deref().unwrap_or(Path::new(""));
+                let made = super::program::translated(path, &self.tensors, &options, &self.output)?;
+                OutputWish { file: made.file()?, shared: None }.without_file("explain")?;
+                let returned = made.returned.clone();
+                let kernels = kernels::kernels(made, &mut plan)?;
+                options.save(&kernels::text(path, &returned, &kernels)?)?;
+                kernels
+            }
+        };
         if let Some(folder) = &self.smt {
             std::fs::create_dir_all(folder).map_err(|e| {
                 Diagnostic::new(Code::Io, format!("cannot create `{}`: {e}", folder.display()))
@@ -115,17 +118,31 @@ impl Explain {
             let written = prover.write(folder)?;
             tracing::info!("{} queries in {}", written.len(), folder.display());
         }
-        let order = options.order();
         if options.json {
-            return Ok(as_json(&planned, &module, &stages, &order).to_string());
+            let mut all = kernels.iter().map(|one| as_json(one, &stages));
+            if let ([_], Some(only)) = (kernels.as_slice(), all.next()) {
+                return Ok(only.to_string());
+            }
+            let all = kernels.iter().map(|one| as_json(one, &stages));
+            return Ok(json!({ "kernels": all.collect::<Vec<_>>() }).to_string());
         }
         let mut out = String::new();
-        for (name, stage) in &stages {
-            if stages.len() > 1 {
-                out.push_str(&format!("== {name} ==\n"));
+        for (k, one) in kernels.iter().enumerate() {
+            if kernels.len() > 1 {
+                let (name, program) = (kernels::name(k), one.planned.program());
+                out.push_str(&format!("=== {name}: {program} ===\n"));
             }
-            out.push_str(text(&planned, &module, *stage, &order).trim_end());
-            out.push_str("\n\n");
+            for (name, stage) in &stages {
+                if stages.len() > 1 {
+                    out.push_str(&format!("== {name} ==\n"));
+                }
+                let said = text(&one.planned, &one.module, *stage, &one.options.order());
+                out.push_str(said.trim_end());
+                out.push_str("\n\n");
+            }
+            for locate in &one.locates {
+                out.push_str(&format!("then {}\n\n", kernels::located(locate)));
+            }
         }
         Ok(format!("{}\n", out.trim_end()))
     }
@@ -336,8 +353,13 @@ fn access_text(accesses: &[AccessProof]) -> String {
     out
 }
 
-fn as_json(planned: &Planned, module: &Module, stages: &[(&str, Stage)], order: &[Name]) -> Value {
+fn as_json(one: &One, stages: &[(&str, Stage)]) -> Value {
+    let (planned, module, order) = (&one.planned, &one.module, &one.options.order());
     let mut out = serde_json::Map::new();
+    if !one.locates.is_empty() {
+        let then = one.locates.iter().map(kernels::located);
+        out.insert("then".into(), then.collect::<Vec<_>>().into());
+    }
     for (name, stage) in stages {
         let value = match stage {
             Stage::Summary => json!(summary(planned, module)),

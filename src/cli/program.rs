@@ -7,11 +7,14 @@ use std::path::Path;
 
 use indexmap::IndexMap;
 use serde_json::{Value, json};
+use siskin::check::has_one_coordinate;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
+use siskin::kernel::is_written_in_place;
+use siskin::layout::{Layout, LayoutSpec};
 use siskin::operators::{Operators, Value as Number};
 use siskin::program::Program;
-use siskin::program::finch::{Finch, Given, Host, Locate, Tree};
+use siskin::program::finch::{Finch, Given, Host, Locate, Returned, Tree};
 use siskin::tensor::{Tensor, Values};
 
 use super::data;
@@ -47,27 +50,33 @@ pub struct Part {
 }
 
 impl Translated {
-    /// The one part, for what works on one kernel.
-    pub fn single(mut self, command: &str) -> Result<Part> {
-        match self.parts.pop() {
-            Some(part) if self.parts.is_empty() && part.locates.is_empty() => Ok(part),
-            _ => Err(Diagnostic::new(
-                Code::Program,
-                format!("`siskin {command}` takes programs that are one kernel"),
-            )
-            .note("this one has several results, or subscripts that are computed first")
-            .help("`siskin run --program` runs one kernel after the other")),
+    /// The file that `-o` names, for commands that write one for all kernels.
+    pub fn file(&self) -> Result<Option<&str>> {
+        let all = self.parts.iter().flat_map(|part| &part.output);
+        let mut files = all.filter(|text| !text.ends_with(')') || !text.contains("=shares("));
+        let first = files.next().map(String::as_str);
+        match files.next() {
+            None => Ok(first),
+            Some(second) => Err(Diagnostic::new(Code::Usage, "more than one output is given")
+                .at(0..second.len(), "the second one")
+                .within("-o", second)
+                .help("give one file: all kernels are written to it")),
         }
     }
 }
 
-/// Reads a program and what it is given.
+/// Reads a program and what it is given, and makes statements of it.
 pub fn translated(
     path: &Path,
     tensors: &TensorOptions,
     options: &KernelOptions,
     output: &[String],
 ) -> Result<Translated> {
+    of_tree(&tree(path, tensors, options)?, tensors, options, output)
+}
+
+/// Reads a program and what it is given.
+pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Result<Tree> {
     let text = std::fs::read_to_string(path).map_err(|e| {
         Diagnostic::new(Code::Io, format!("cannot read `{}`: {e}", path.display()))
             .help("give the file of a program: `--program FILE`")
@@ -83,6 +92,7 @@ pub fn translated(
     });
     host.scalars = scalars(&options.parameters)?;
     let declared = finch.declared();
+    refuse_unknown(&finch.tensors(), tensors)?;
     let types = options.types()?;
     host.types = types.own.clone();
     let mut stated = stated(&options.dims)?;
@@ -94,16 +104,17 @@ pub fn translated(
     }
     stated.retain(|name, _| declared.contains(name));
     host.sizes = stated;
-    let tree = finch.lower(&host)?;
-    of_tree(&tree, tensors, options, output)
+    finch.lower(&host)
 }
 
-fn of_tree(
+/// The statements of a program.
+pub fn of_tree(
     tree: &Tree,
     tensors: &TensorOptions,
     options: &KernelOptions,
     output: &[String],
 ) -> Result<Translated> {
+    refuse_other_outputs(tree, output)?;
     let made = tree.statements()?;
     let is_written = |text: &str, name: &Name| {
         let mut own = text.split("; ").filter(|s| s.starts_with(&format!("{name}[")));
@@ -118,10 +129,16 @@ fn of_tree(
             if own.len() == 1 {
                 results.insert(host.name.clone(), part.clone());
             }
+            begins_as_stated(host, tensors)?;
             // What is assembled is written by one statement.
             let writes: usize = made.segments.iter().map(|s| is_written(&s.text, part)).sum();
-            if let (Some(layout), true) = (tensors.format(&host.name)?, writes > 1 || own.len() > 1)
-            {
+            let Some(layout) = tensors.format(&host.name)? else { continue };
+            // Elements that have a place of their own are updated there.
+            let rank = tree.extents.tensors.get(&host.name).map_or(0, Vec::len);
+            let in_place = || -> Result<bool> {
+                Ok(is_written_in_place(&Layout::named_for_rank(layout, rank)?))
+            };
+            if own.len() > 1 || (writes > 1 && !in_place()?) {
                 let fill = host.fill.as_ref().and_then(|fills| fills.get(k));
                 let ty = made.types.get(part).copied().unwrap_or(siskin::tensor::ValueType::F64);
                 let fill = match fill {
@@ -203,8 +220,69 @@ fn of_tree(
     Ok(Translated { parts, returned, layouts, name, text })
 }
 
+/// Refuses a format whose fill is not what the program lets the result begin with.
+fn begins_as_stated(host: &Returned, tensors: &TensorOptions) -> Result<()> {
+    let (Some(layout), Some([begins])) = (tensors.format(&host.name)?, host.fill.as_deref()) else {
+        return Ok(());
+    };
+    if layout.trim().starts_with("shares(") {
+        return Ok(());
+    }
+    let Some(fill) = LayoutSpec::parse(layout)?.fill().map(Number::from) else { return Ok(()) };
+    let ty = fill.value_type();
+    if begins.value(ty).is_none_or(|own| own.same(fill)) {
+        return Ok(());
+    }
+    let sign = if begins.negative { "-" } else { "" };
+    let begins = format!("{sign}{}", begins.literal.text);
+    Err(Diagnostic::new(
+        Code::Data,
+        format!("`{}` begins with {begins}, but its format says {fill}", host.name),
+    )
+    .at(0..layout.len(), "this format")
+    .within("-f", layout)
+    .help("let the program declare what the format says is not stored, or the other way round"))
+}
+
+/// Refuses `-t` and `-f` for tensors that the program does not mention.
+fn refuse_unknown(known: &IndexMap<Name, usize>, tensors: &TensorOptions) -> Result<()> {
+    let options = [("-t", &tensors.tensors), ("-f", &tensors.formats)];
+    for (option, text) in options.iter().flat_map(|(o, texts)| texts.iter().map(move |t| (o, t))) {
+        let name = text.split_once('=').map_or("", |(name, _)| name.trim());
+        if !name.is_empty() && !known.contains_key(name) {
+            let names: Vec<&str> = known.keys().map(|name| &**name).collect();
+            return Err(Diagnostic::new(
+                Code::Usage,
+                format!("the program has no tensor `{name}`"),
+            )
+            .at(0..name.len(), "")
+            .within(*option, text)
+            .help(format!("its tensors are {}", names.join(", "))));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses `-o NAME=FILE` for what is no result.
+fn refuse_other_outputs(tree: &Tree, output: &[String]) -> Result<()> {
+    for text in output {
+        let named = text.split_once('=').map(|(name, _)| name.trim());
+        let is_name =
+            |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let is_result = |name: &str| tree.returned.iter().any(|r| *r.name == *name);
+        if let Some(name) = named.filter(is_name).filter(|name| !is_result(name)) {
+            let names: Vec<&str> = tree.returned.iter().map(|r| &*r.name).collect();
+            return Err(Diagnostic::new(Code::Usage, format!("the program returns no `{name}`"))
+                .at(0..name.len(), "")
+                .within("-o", text)
+                .help(format!("its results are {}", names.join(", "))));
+        }
+    }
+    Ok(())
+}
+
 /// The file of `-t` for a tensor.
-fn file(name: &Name, tensors: &TensorOptions) -> Result<Option<FileArgument>> {
+pub fn file(name: &Name, tensors: &TensorOptions) -> Result<Option<FileArgument>> {
     for text in &tensors.tensors {
         let (of, rest) = named("-t", text, "FILE[:LAYOUT]")?;
         if of == &**name {
@@ -292,7 +370,7 @@ fn scalars(texts: &[String]) -> Result<IndexMap<Name, Number>> {
 
 /// A result with its elements, if they are not too many: `values[i][j]` is element `i, j`.
 pub fn listed(name: &str, result: &Tensor, fill: Option<Number>) -> Result<Value> {
-    let mut out = json!({ "name": name, "dims": result.dims(), "stored": result.stored() });
+    let mut out = json!({ "name": name, "dims": result.dims(), "stored": stored(result)? });
     let count = result.dims().iter().try_fold(1_usize, |n, &extent| n.checked_mul(extent));
     if count.is_some_and(|n| n <= MAX_PRINTED) {
         let fill = fill.unwrap_or(Number::zero(result.value_type()));
@@ -300,6 +378,15 @@ pub fn listed(name: &str, result: &Tensor, fill: Option<Number>) -> Result<Value
         out["values"] = nested(array.dims(), array.values(), &mut 0);
     }
     Ok(out)
+}
+
+/// How many elements a result stores; some layouts have room for others, too.
+fn stored(result: &Tensor) -> Result<usize> {
+    let layout = result.layout();
+    match !layout.arrays.is_empty() && has_one_coordinate(layout) {
+        true => Ok(result.entries()?.len()),
+        false => Ok(result.stored()),
+    }
 }
 
 /// What the program returns, of the tensors that hold it.
@@ -312,18 +399,23 @@ pub fn outputs(
     };
     let mut out = Vec::new();
     for (name, parts) in returned {
-        let all: Result<Vec<&Value>> = parts.iter().map(found).collect();
-        let all = all?;
-        let mut value = all[0].clone();
-        value["name"] = json!(&**name);
-        if all.len() > 1 && all[0].get("values").is_some() {
-            let rank = all[0]["dims"].as_array().map_or(0, Vec::len);
-            let values: Vec<&Value> = all.iter().map(|v| &v["values"]).collect();
-            value["values"] = tuples(&values, rank);
-        }
-        out.push(value);
+        let all: Result<Vec<Value>> = parts.iter().map(|own| found(own).cloned()).collect();
+        out.push(joined(name, &all?));
     }
     Ok(out)
+}
+
+/// What is listed of the parts of a result, as one.
+pub fn joined(name: &str, all: &[Value]) -> Value {
+    let Some(first) = all.first() else { return Value::Null };
+    let mut value = first.clone();
+    value["name"] = json!(name);
+    if all.len() > 1 && first.get("values").is_some() {
+        let rank = first["dims"].as_array().map_or(0, Vec::len);
+        let values: Vec<&Value> = all.iter().map(|v| &v["values"]).collect();
+        value["values"] = tuples(&values, rank);
+    }
+    value
 }
 
 /// The elements of several tensors, as one of lists.

@@ -9,28 +9,26 @@ use clap::Args;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 use siskin::diagnostic::{Code, Diagnostic, Result};
-use siskin::files::{self, Loaded};
 use siskin::formula::{Affine, Name};
 use siskin::kernel::{CompiledKernel, Kernel, places};
 use siskin::layout::Layout;
 use siskin::operators::Value as Number;
 use siskin::packing::{self, PackOptions};
 use siskin::program::Program;
-use siskin::tensor::{Tensor, Values};
+use siskin::program::finch::Locate;
+use siskin::tensor::Tensor;
 
 use super::data::{self, Computed, Inputs};
-use super::destination::Destination;
+use super::interpreted::Asked;
 use super::leaves::with_leaves;
 use super::options::KernelOptions;
 use super::output::{self, Output};
 use super::program::{self, Part, Translated};
+use super::result::{OutputLayout, Summary, Target, whole};
 use super::sequence::{self, Listing, Step, Wish};
 use super::shown::{shape, time};
 use super::tensors::{OutputWish, TensorOptions};
 use super::{finds, progress};
-
-/// Results with at most so many elements are printed whole.
-const PRINTED_WHOLE: usize = 20;
 
 /// Compile a kernel for data and run it
 #[derive(Args)]
@@ -48,6 +46,9 @@ pub struct Run {
     /// the sparsity of an input (both may be given)
     #[arg(short, long, value_name = "[NAME=]FILE[:LAYOUT] | NAME=shares(INPUT)")]
     output: Vec<String>,
+    /// Run each kernel so many times more; `--json` has all times, as `repeats`
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    repeat: usize,
     #[command(flatten)]
     options: KernelOptions,
 }
@@ -63,7 +64,9 @@ impl Run {
                 let tensors = self.tensors.clone();
                 let expression = expression.clone().unwrap_or_default();
                 let kept = Vec::new();
-                let wish = Wish { expression, tensors, output, options, kept, listed: None };
+                let repeat = self.repeat;
+                let wish =
+                    Wish { expression, tensors, output, options, repeat, kept, listed: None };
                 let mut said = run_all(&wish, &mut IndexMap::new())?;
                 return Ok(match (self.options.json, said.len()) {
                     (true, 2..) => format!("{{\"statements\": [{}]}}", said.join(", ")),
@@ -72,8 +75,16 @@ impl Run {
                 });
             }
         };
-        let made = program::translated(path, &self.tensors, &options, &output)?;
-        self.run_parts(made)
+        let tree = program::tree(path, &self.tensors, &options)?;
+        match program::of_tree(&tree, &self.tensors, &options, &output) {
+            Ok(made) => self.run_parts(made),
+            // The program is right, but kernels are not made from it.
+            Err(why) if why.code == Code::Program && options.save_kernel.is_none() => {
+                let (tensors, options, output) = (&self.tensors, &options, output.as_slice());
+                Asked { tree: &tree, tensors, options, output }.run(&why)
+            }
+            Err(e) => Err(e),
+        }
     }
 
     /// The parts of a program, one after the other.
@@ -81,19 +92,19 @@ impl Run {
         let listed = Rc::new(Listing { layouts: made.layouts, ..Listing::default() });
         let mut computed = IndexMap::new();
         let mut said = Vec::new();
+        let mut locating = Duration::ZERO;
         for part in made.parts {
             let Part { expression, tensors, options, output, kept, locates } = part;
             let listed = Some(listed.clone());
-            let wish = Wish { expression, tensors, output, options, kept, listed };
+            let repeat = self.repeat;
+            let wish = Wish { expression, tensors, output, options, repeat, kept, listed };
             said.extend(run_all(&wish, &mut computed)?);
             for locate in locates {
-                let from: &Computed = computed
-                    .get(&locate.from)
-                    .ok_or_else(|| Diagnostic::defect("places are not computed"))?;
-                let fill = from.fill.unwrap_or(Number::zero(from.tensor.value_type()));
-                let tensor = places(&locate, &from.tensor.dense_else(fill)?)
-                    .map_err(|e| e.within(&made.name, &made.text))?;
-                computed.insert(locate.tensor, Computed { tensor, fill: None });
+                let start = Instant::now();
+                let found = located(&locate, &computed);
+                let found = found.map_err(|e| e.within(&made.name, &made.text))?;
+                computed.insert(locate.tensor, found);
+                locating += start.elapsed();
             }
         }
         if !self.options.json {
@@ -108,36 +119,34 @@ impl Run {
             1 => all.remove(0),
             _ => json!({ "statements": all }),
         };
+        // What lies between kernels, where subscripts are computed.
+        said["locate"] = json!(locating.as_secs_f64());
         said["outputs"] = json!(program::outputs(&made.returned, &listed.results.borrow())?);
         Ok(said.to_string())
     }
 }
 
+/// The places that an earlier kernel has computed, as a tensor.
+pub fn located(locate: &Locate, computed: &IndexMap<Name, Computed>) -> Result<Computed> {
+    let from =
+        computed.get(&locate.from).ok_or_else(|| Diagnostic::defect("places are not computed"))?;
+    let fill = from.fill.unwrap_or(Number::zero(from.tensor.value_type()));
+    let tensor = places(locate, &from.tensor.dense_else(fill)?)?;
+    Ok(Computed { tensor, fill: None })
+}
+
 /// The statements as one kernel, or one after the other. What later ones need is put to what is computed.
 fn run_all(all: &Wish, computed: &mut IndexMap<Name, Computed>) -> Result<Vec<String>> {
-    let steps = sequence::steps(all)?;
-    if let Some(whole) = sequence::whole(all, &steps)? {
-        match run_one(&whole, computed) {
-            Ok((text, result)) => {
-                computed.extend(result.map(|result| (whole.output.clone(), result)));
-                return Ok(vec![text]);
-            }
-            Err(e) if e.code == Code::Internal => return Err(e),
-            // Each has a kernel of its own, and what is wrong is said of it.
-            Err(e) => tracing::info!("one kernel for each statement: {}", e.message),
-        }
-    }
-    let mut said = Vec::new();
-    for step in &steps {
+    let said = sequence::each(all, |step| {
         let (text, result) = run_one(step, computed)?;
         if let Some(result) = result {
             computed.insert(step.output.clone(), result);
         }
-        if !step.temporary || !step.wish.output.is_empty() {
-            said.push(text);
-        }
-    }
-    Ok(said)
+        // A program's tensors are nobody's choice: all of its kernels are said.
+        let is_said = !step.temporary || !step.wish.output.is_empty() || all.listed.is_some();
+        Ok(is_said.then_some(text))
+    })?;
+    Ok(said.into_iter().flatten().collect())
 }
 
 /// One statement, on files and on what others have computed; the result itself if it is kept.
@@ -193,6 +202,11 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
     }
     let seconds = progress::during("running the kernel", || call.run());
     tracing::info!("ran the kernel in {}", time(seconds));
+    let mut again = || {
+        call.reset();
+        call.run()
+    };
+    let repeats: Vec<Duration> = (0..asked.repeat).map(|_| again()).collect();
     let mut result = call.into_output()?;
     let fill = Some(compiled.planned().result_fill());
     let mut fill = fill.filter(|fill| !fill.same(Number::zero(fill.value_type())));
@@ -214,6 +228,7 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
         let options = PackOptions { fill, ..PackOptions::default() };
         result = packing::convert(&result, &layout, &options)?;
     }
+    let converted = start.elapsed();
     let about = Summary::of(&result, fill);
     // What is shown is taken before the result is given away: it may be half of the memory.
     if let Some(listed) = &asked.listed {
@@ -221,7 +236,8 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
         listed.results.borrow_mut().insert(output.clone(), value);
     }
     let whole = if target.is_none() { whole(&result, fill)? } else { String::new() };
-    let mut times = Times { kernel: seconds, write: None, total: Duration::ZERO };
+    let mut times =
+        Times { kernel: seconds, repeats, converted, write: None, total: Duration::ZERO };
     if let Some(target) = &target {
         let name = &target.destination.name;
         let write = || target.write(result, fill);
@@ -275,6 +291,8 @@ fn as_json(
             "generate": k.generated().as_secs_f64(),
             "rustc": rustc.as_secs_f64(),
             "kernel": times.kernel.as_secs_f64(),
+            "repeats": times.repeats.iter().map(Duration::as_secs_f64).collect::<Vec<_>>(),
+            "convert": times.converted.as_secs_f64(),
             "write": times.write.map(|t| t.as_secs_f64()),
             "total": times.total.as_secs_f64(),
         },
@@ -285,17 +303,7 @@ fn as_json(
             "dims": t.dims(),
             "stored": t.stored(),
         })).collect::<Vec<_>>(),
-        "output": {
-            "name": name,
-            "layout": about.layout,
-            "dims": about.dims,
-            "stored": about.stored,
-            "fill": about.fill.map_or("0".to_string(), |fill| fill.to_string()),
-            "nonzero": about.nonzero,
-            "sum": about.sum,
-            "norm": about.norm,
-            "file": file,
-        },
+        "output": about.json(name, file),
     })
     .to_string()
 }
@@ -344,18 +352,8 @@ fn summary(
     }
     out.push_str(&format!(", total {}\n", time(times.total)));
     let name = k.planned().output();
-    out.push_str(&format!(
-        "{name}: {}{}, {} nonzero, sum {}, norm {}\n",
-        about.shape,
-        about.fill.map_or(String::new(), |fill| format!(", else {fill}")),
-        about.nonzero,
-        about.sum,
-        about.norm
-    ));
-    match written {
-        Some(file) => out.push_str(&format!("written to {file}\n")),
-        None => out.push_str(whole),
-    }
+    let shown = written.map(|file| format!("written to {file}\n"));
+    out.push_str(&about.text(name, shown.as_deref().unwrap_or(whole)));
     out
 }
 
@@ -371,23 +369,11 @@ pub fn for_data(kernel: Kernel, inputs: &Inputs) -> Result<Kernel> {
 /// How long the last stages took, and all of them.
 struct Times {
     kernel: Duration,
+    repeats: Vec<Duration>,
+    /// Of the result, into the layout that is asked for.
+    converted: Duration,
     write: Option<Duration>,
     total: Duration,
-}
-
-/// Where the result goes.
-struct Target {
-    destination: Destination,
-    layout: OutputLayout,
-}
-
-enum OutputLayout {
-    /// The kernel's own.
-    Default,
-    /// The result is converted.
-    Asked(Arc<Layout>),
-    /// `shares(A)`: the kernel writes at the positions of an input.
-    Shared(String),
 }
 
 /// Fewer elements are no waste.
@@ -435,47 +421,6 @@ fn sharable(program: &Program, inputs: &Inputs, kernel: &CompiledKernel) -> Opti
     found.map(|access| access.tensor.clone())
 }
 
-impl Target {
-    fn parse(text: &str, rank: usize, json: bool) -> Result<Target> {
-        let destination = Destination::parse(text, Some(rank), json)?;
-        let layout = match &destination.layout {
-            None => OutputLayout::Default,
-            Some(layout) if layout.starts_with("shares(") => OutputLayout::Shared(layout.clone()),
-            Some(layout) => OutputLayout::Asked(Arc::new(Layout::named_for_rank(layout, rank)?)),
-        };
-        Ok(Target { destination, layout })
-    }
-
-    /// Whether the file lists every element.
-    fn is_dense(&self) -> bool {
-        let name = self.destination.name.trim_end_matches(".gz");
-        name.ends_with(".npy")
-    }
-
-    /// An archive holds the layout that was asked for; a result without one is entries, or all elements.
-    /// True if the file says what it does not store.
-    fn write(&self, result: Tensor, fill: Option<Number>) -> Result<bool> {
-        let path = self.destination.path();
-        let all = result.layout().arrays.is_empty();
-        match self.layout {
-            OutputLayout::Default if all || fill.is_none() => {
-                files::write(path, &Loaded::of(result)?).map(|()| all)
-            }
-            _ => files::write_filled(path, result, fill).map(|wrote| wrote.says_fill),
-        }
-    }
-
-    /// The result in the target's layout.
-    fn convert(&self, result: Tensor, fill: Option<Number>) -> Result<Tensor> {
-        match &self.layout {
-            OutputLayout::Asked(layout) if layout != result.layout() => {
-                packing::convert(&result, layout, &PackOptions { fill, ..PackOptions::default() })
-            }
-            _ => Ok(result),
-        }
-    }
-}
-
 /// The parallel loops, or `false`.
 fn parallel(k: &CompiledKernel) -> Value {
     let assembling = k.planned().assembled().map(|a| &a.assembling);
@@ -497,77 +442,4 @@ fn parallel(k: &CompiledKernel) -> Value {
 fn accesses(k: &CompiledKernel) -> (usize, usize) {
     let accesses = k.module().accesses();
     (accesses.iter().filter(|a| !a.proved).count(), accesses.len())
-}
-
-/// What is said of a result.
-struct Summary {
-    shape: String,
-    layout: String,
-    dims: Vec<usize>,
-    /// What elements are that are not stored, unless it is zero.
-    fill: Option<Number>,
-    stored: usize,
-    nonzero: usize,
-    sum: f64,
-    norm: f64,
-}
-
-impl Summary {
-    fn of(t: &Tensor, fill: Option<Number>) -> Summary {
-        let (nonzero, sum, squares) = match t.values() {
-            Values::F64(v) => sums(v, |x| x),
-            Values::F32(v) => sums(v, f64::from),
-            Values::I64(v) => sums(v, |x| x as f64),
-            Values::I32(v) => sums(v, f64::from),
-            Values::U8(v) => sums(v, f64::from),
-            Values::Bool(v) => sums(v, f64::from),
-        };
-        Summary {
-            shape: shape(t),
-            layout: t.layout().name.clone(),
-            dims: t.dims().to_vec(),
-            fill,
-            stored: t.stored(),
-            nonzero,
-            sum,
-            norm: squares.sqrt(),
-        }
-    }
-}
-
-/// How many values are not zero, their sum, and the sum of their squares.
-fn sums<T: Copy>(values: &[T], number: impl Fn(T) -> f64) -> (usize, f64, f64) {
-    values.iter().map(|&x| number(x)).fold((0, 0.0, 0.0), |(nonzero, sum, squares), x| {
-        (nonzero + usize::from(x != 0.0), sum + x, squares + x * x)
-    })
-}
-
-/// The elements of a small tensor, a line for each row. Nothing of a large one is looked at.
-fn whole(t: &Tensor, fill: Option<Number>) -> Result<String> {
-    let n = t.dims().iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
-    if !n.is_some_and(|n| (1..=PRINTED_WHOLE).contains(&n)) {
-        return Ok(String::new());
-    }
-    let array = t.dense_else(fill.unwrap_or(Number::zero(t.value_type())))?;
-    let row = array.dims().last().copied().unwrap_or(1).max(1);
-    let texts: Vec<String> =
-        (0..array.values().len()).map(|k| element(array.values(), k)).collect();
-    let width = texts.iter().map(String::len).max().unwrap_or(0);
-    let mut out = String::new();
-    for line in texts.chunks(row) {
-        let line: Vec<String> = line.iter().map(|t| format!("{t:>width$}")).collect();
-        out.push_str(&format!("  {}\n", line.join(" ")));
-    }
-    Ok(out)
-}
-
-fn element(values: &Values, k: usize) -> String {
-    match values {
-        Values::F64(v) => format!("{:?}", v[k]),
-        Values::F32(v) => format!("{:?}", v[k]),
-        Values::I64(v) => v[k].to_string(),
-        Values::I32(v) => v[k].to_string(),
-        Values::U8(v) => v[k].to_string(),
-        Values::Bool(v) => v[k].to_string(),
-    }
 }

@@ -1,7 +1,7 @@
 //! Several statements, `T[i] = A[i,j] * x[j]; y[i] = T[i] * T[i]`: as one kernel, or one after the other,
 //! each on what the earlier ones have computed.
 //!
-//! Out: for all of them, and for each statement, what `run` takes. A tensor that a later statement reads is a
+//! Out: for all of them, or for each statement, what a kernel is made from. A tensor that a later statement reads is a
 //! temporary: it is neither shown nor written unless `-o NAME=FILE` asks for it. Wishes about loops are
 //! for the last statement.
 
@@ -25,6 +25,8 @@ pub struct Wish {
     /// `-o`
     pub output: Vec<String>,
     pub options: KernelOptions,
+    /// Further runs, for their times.
+    pub repeat: usize,
     /// What it leaves behind, beside its last result.
     pub kept: Vec<Name>,
     /// Where results are listed, for a program that returns several.
@@ -67,8 +69,22 @@ fn statements(text: &str) -> Result<Vec<&str>> {
     }
 }
 
+/// Does something with the one kernel of all statements or, where there is none, with that of each.
+pub fn each<T>(all: &Wish, mut one: impl FnMut(&Step) -> Result<T>) -> Result<Vec<T>> {
+    let steps = steps(all)?;
+    if let Some(whole) = whole(all, &steps)? {
+        match one(&whole) {
+            Ok(done) => return Ok(vec![done]),
+            Err(e) if e.code == Code::Internal => return Err(e),
+            // Each has a kernel of its own, and what is wrong is said of it.
+            Err(e) => tracing::info!("one kernel for each statement: {}", e.message),
+        }
+    }
+    steps.iter().map(one).collect()
+}
+
 /// The steps of what is to be run; one if it is one statement.
-pub fn steps(all: &Wish) -> Result<Vec<Step>> {
+fn steps(all: &Wish) -> Result<Vec<Step>> {
     let parts = statements(&all.expression)?;
     let mut programs: Vec<Program> = Vec::new();
     for part in &parts {
@@ -135,7 +151,7 @@ pub fn steps(all: &Wish) -> Result<Vec<Step>> {
 }
 
 /// What is to be run as one kernel, if all but one of the tensors that are computed are nobody else's.
-pub fn whole(all: &Wish, steps: &[Step]) -> Result<Option<Step>> {
+fn whole(all: &Wish, steps: &[Step]) -> Result<Option<Step>> {
     let loops = &all.options;
     let asked = [&loops.find, &loops.order, &loops.tile, &loops.fuse];
     // Wishes about loops are for the last statement.

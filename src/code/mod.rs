@@ -22,6 +22,7 @@ mod build;
 mod conditional_pushes;
 mod doc;
 mod faster;
+mod guards;
 mod hole;
 mod ids;
 pub mod interpret;

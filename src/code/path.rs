@@ -42,6 +42,11 @@ impl<'p> Path<'p> {
         self.frames.push(Frame { facts, ..Frame::default() });
     }
 
+    /// What was entered since there were so many frames.
+    pub fn facts_from(&self, depth: usize) -> Vec<Formula> {
+        self.frames[depth..].iter().flat_map(|frame| frame.facts.iter().cloned()).collect()
+    }
+
     pub fn leave(&mut self) {
         if self.frames.len() > 1
             && let Some(frame) = self.frames.pop()

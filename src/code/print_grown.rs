@@ -3,7 +3,7 @@
 use super::doc::Doc;
 use super::ir::{Access, ArrayId, Combination, Combine, Drain, Element, Expr, Origin, WorkspaceId};
 use super::print::{Argument, Printer};
-use super::print_expr::level;
+use super::print_expr::{level, rust_number};
 
 impl Printer<'_> {
     /// `let a = &mut Appender::new(a);`, if it is an array that grows.
@@ -75,7 +75,11 @@ impl Printer<'_> {
             _ => "combine",
         };
         let key = c.key.iter().map(|e| self.expr(e)).collect();
-        let value = self.expr(&c.value);
+        let value = match &c.value {
+            // Nothing else may say the type of the arguments of the closure.
+            Expr::Number(number) => Doc::text(rust_number(*number, true)),
+            value => self.expr(value),
+        };
         let closure = self.closure(&c.by);
         let workspace = Doc::text(self.variable(c.workspace));
         let call = workspace.method(method, vec![Doc::Array(key), value, closure]);

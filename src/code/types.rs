@@ -25,6 +25,10 @@ impl Body {
                 self.expect(e, Type::Bool)?;
                 Type::Unsigned
             }
+            Expr::Binary { op: BinaryOp::And | BinaryOp::Or, left, right } => {
+                self.expect(left, Type::Bool)?;
+                self.expect(right, Type::Bool)?
+            }
             Expr::Binary { op, left, right } => {
                 let ty = self.type_of(left)?;
                 self.expect(right, ty)?;
@@ -139,6 +143,8 @@ impl Body {
     fn expect(&self, e: &Expr, wanted: Type) -> std::result::Result<Type, String> {
         match self.type_of(e)? {
             ty if ty == wanted => Ok(ty),
+            // Truth values are conditions.
+            Type::Value(ValueType::Bool) if wanted == Type::Bool => Ok(wanted),
             ty => Err(format!("{ty:?} where {wanted:?} is wanted")),
         }
     }
@@ -423,7 +429,7 @@ impl Checker<'_> {
 
     fn condition(&mut self, e: &Expr) -> Check {
         match self.expr(e)? {
-            Type::Bool => Ok(()),
+            Type::Bool | Type::Value(ValueType::Bool) => Ok(()),
             ty => Err(format!("{ty:?} as a condition")),
         }
     }

@@ -264,12 +264,13 @@ fn member(archive: &mut Archive, name: &str, key: &str) -> Result<DenseArray> {
     }
 }
 
-/// A vector of integers, or one integer.
+/// A vector of integers, or one integer; what is true is 1.
 fn integers(archive: &mut Archive, name: &str, key: &str) -> Result<Vec<i64>> {
     match member(archive, name, key)?.into_values() {
         Values::I64(v) => Ok(v),
         Values::I32(v) => Ok(v.into_iter().map(i64::from).collect()),
         Values::U8(v) => Ok(v.into_iter().map(i64::from).collect()),
+        Values::Bool(v) => Ok(v.into_iter().map(i64::from).collect()),
         other => Err(bad(
             name,
             format!("`{key}` has values of type {}, not integers", other.value_type()),
@@ -311,6 +312,34 @@ mod tests {
         let other = Arc::new(Layout::named("dcsr").unwrap());
         let error = Tensor::read_arrays(&other, &path).unwrap_err();
         assert_eq!(error.code, Code::Data);
+    }
+
+    fn add<T: npyz::AutoSerialize + Copy>(
+        archive: &mut npyz::npz::NpzWriter<std::io::BufWriter<std::fs::File>>,
+        name: &str,
+        elements: &[T],
+    ) {
+        use npyz::WriterBuilder;
+        let member = archive.array(name, Default::default()).unwrap().default_dtype();
+        let mut member = member.shape(&[elements.len() as u64]).begin_nd().unwrap();
+        member.extend(elements.iter().copied()).unwrap();
+        member.finish().unwrap();
+    }
+
+    #[test]
+    fn truth_values_are_numbers_of_index_arrays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npz");
+        let text = "SparseByteMap(Element(0.0))";
+        let layout = Arc::new(Layout::named_for_rank(text, 1).unwrap());
+        let mut archive = npyz::npz::NpzWriter::create(&path).unwrap();
+        add(&mut archive, "shape", &[3_i64]);
+        add(&mut archive, "tbl0", &[false, true, false]);
+        add(&mut archive, "val", &[0.0, 2.5, 0.0]);
+        drop(archive);
+        let read = Tensor::read_arrays(&layout, &path).unwrap();
+        assert_eq!(read.entries().unwrap().values(), &Values::F64(vec![2.5]));
+        assert_eq!(read.entries().unwrap().point(0), [1]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::prover::Prover;
 use crate::synth::{Gathered, WorkspaceTemplate, cheapest_workspace, workspace_named, workspaces};
 
 /// Whether a kernel writes elements of this layout where they belong, without knowing which there are.
-pub(super) fn is_written_in_place(layout: &Layout) -> bool {
+pub fn is_written_in_place(layout: &Layout) -> bool {
     layout.arrays.is_empty() && has_one_coordinate(layout) && stores_coordinates_once(layout)
 }
 

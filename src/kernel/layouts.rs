@@ -59,16 +59,6 @@ pub(super) fn layouts(request: &Request, program: &Program) -> Result<Layouts> {
         layouts.insert(output.clone(), Arc::new(layout));
     }
     let mut result = None;
-    if layouts[output].rank() == 0 && !is_written_in_place(&layouts[output]) {
-        return Err(Diagnostic::new(
-            Code::Space,
-            format!(
-                "`{output}` cannot be computed in layout `{}`: a scalar has one place or none",
-                layouts[output].name
-            ),
-        )
-        .help("compute it in a scalar that is always stored"));
-    }
     if !shared && !is_written_in_place(&layouts[output]) {
         let direct = Layout::named_for_rank(&DefaultFor::Output.layout()?, layouts[output].rank())?;
         result = layouts.insert(output.clone(), Arc::new(direct));

@@ -65,21 +65,22 @@ fn differs(
     .help("leave one of the two out, or let them agree")
 }
 
-/// Refuses a result that begins with something else than its format says is not stored.
-///
-/// # Errors
-/// [`Code::Data`] with both values.
-pub(super) fn refuse_other_fill(tensor: &Name, layout: &Layout, begins: Value) -> Result<()> {
-    let Some(fill) = layout.fill.map(Value::from) else { return Ok(()) };
-    if fill.same(begins.cast(fill.value_type())) {
-        return Ok(());
-    }
-    Err(Diagnostic::new(
+/// Whether a layout says nothing else of what is not stored.
+pub(super) fn says_fill(layout: &Layout, fill: Value) -> bool {
+    let said = layout.fill.map(Value::from);
+    said.is_none_or(|said| said.same(fill.cast(said.value_type())))
+}
+
+/// A result whose format says that something else is not stored.
+pub(super) fn other_fill(tensor: &Name, layout: &Layout, begins: Value) -> Box<Diagnostic> {
+    let fill = layout.fill.map(Value::from);
+    let fill = fill.map_or(String::new(), |fill| fill.to_string());
+    Diagnostic::new(
         Code::Data,
         format!(
             "what `{tensor}` does not store is {begins} here, but its format `{}` says {fill}",
             layout.name
         ),
     )
-    .help("name in the format what the result begins with"))
+    .help("name in the format what the result begins with")
 }

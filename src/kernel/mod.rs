@@ -42,14 +42,17 @@ mod leaves;
 mod measure;
 mod places;
 mod plan;
+mod repacked;
 mod request;
 mod run;
 mod sequence;
+mod wishes;
 
+pub use assemble::is_written_in_place;
 pub use coiterate::Coiterate;
 pub use compile::CompiledKernel;
 pub use measure::index_width;
-pub use places::places;
+pub use places::{places, places_code, places_layout};
 pub use plan::Planned;
 pub use request::Request;
 pub use run::{Call, fill_initially};

@@ -11,10 +11,11 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
-use crate::layout::LayoutSpec;
-use crate::program::finch::Locate;
+use crate::layout::{Layout, LayoutSpec};
+use crate::program::finch::{Locate, NOWHERE};
 use crate::tensor::{DenseArray, IndexData, Tensor, Values};
 
 /// The tensor of the places that an array holds.
@@ -36,9 +37,7 @@ pub fn places(locate: &Locate, array: &DenseArray) -> Result<Tensor> {
         index.push(place32);
         there.push(place.is_some());
     }
-    let rank = array.dims().len();
-    let layout =
-        Arc::new(LayoutSpec::from_toml("<places>", &declaration(rank))?.instantiate(rank + 1)?);
+    let layout = places_layout(array.dims().len())?;
     let dims = [array.dims(), &[locate.extent]].concat();
     let arrays = IndexMap::from([(Name::from("at"), IndexData::U32(index))]);
     let mut out = Tensor::new(layout, dims, &IndexMap::new(), arrays, Values::Bool(there))?;
@@ -46,7 +45,42 @@ pub fn places(locate: &Locate, array: &DenseArray) -> Result<Tensor> {
     Ok(out)
 }
 
-/// The layout of places in `rank` dimensions.
+/// The layout of places that `rank` dimensions compute.
+///
+/// # Errors
+/// None but a defect of it.
+pub fn places_layout(rank: usize) -> Result<Arc<Layout>> {
+    let spec = LayoutSpec::from_toml("<places>", &declaration(rank))?;
+    spec.instantiate(rank + 1).map(Arc::new)
+}
+
+/// [`places`] as a function of an emitted module, for index arrays of this width.
+pub fn places_code(width: IndexWidth) -> String {
+    let index = width.unsigned();
+    format!(
+        "\
+/// The places and `val` of a tensor of places: {NOWHERE} says that there is none.
+///
+/// # Errors
+/// The first of `numbers` that is no place in a dimension of `extent`.
+pub fn places(numbers: &[i64], extent: usize) -> Result<(Vec<{index}>, Vec<bool>), usize> {{
+    let mut at = Vec::with_capacity(numbers.len());
+    let mut val = Vec::with_capacity(numbers.len());
+    for (k, &number) in numbers.iter().enumerate() {{
+        let there = number != {NOWHERE};
+        let place = if there {{ number }} else {{ 0 }};
+        if there && usize::try_from(place).map_or(true, |place| place >= extent) {{
+            return Err(k);
+        }}
+        at.push({index}::try_from(place).map_err(|_| k)?);
+        val.push(there);
+    }}
+    Ok((at, val))
+}}
+"
+    )
+}
+
 fn declaration(rank: usize) -> String {
     let each = |text: &dyn Fn(usize) -> String, between: &str| {
         (0..rank).map(text).collect::<Vec<_>>().join(between)

@@ -9,9 +9,11 @@ use super::assemble::sparse_result;
 use super::coiterate::Coiterate;
 use super::fitting::fit;
 use super::layouts::{Layouts, layouts};
-use super::leaves::refuse_other_fill;
+use super::leaves::{other_fill, says_fill};
+use super::repacked::{Repacked, in_one_place, whole};
 use super::request::{Request, names};
 use super::sequence::{refuse_sequence, refuse_unbegun, refuse_waste, sequence};
+use super::wishes::Wishes;
 use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
@@ -40,6 +42,8 @@ pub struct Planned {
     assembled: Option<Rc<Assembled>>,
     wanted: Wanted,
     index_width: IndexWidth,
+    /// What is wanted is packed from what the kernel makes.
+    pub(super) repacked: Option<Repacked>,
 }
 
 /// Types and fills are of tensors that the expression uses.
@@ -79,7 +83,6 @@ fn refuse_contradictions(request: &Request) -> Result<()> {
         Coiterate::Merge if union.is_some_and(|u| u != Union::Merge) => {
             format!("--union {}", union.unwrap_or_default().word())
         }
-        Coiterate::Looplets if union == Some(Union::Merge) => "--union merge".to_string(),
         Coiterate::Looplets if !request.forced.is_empty() => "--find".to_string(),
         Coiterate::Looplets if !request.tiles.is_empty() => "--tile".to_string(),
         Coiterate::Looplets if !request.fused.is_empty() => "--fuse".to_string(),
@@ -101,11 +104,52 @@ pub fn plan(request: &Request) -> Result<Planned> {
 /// [`plan`] with a prover of the caller's choice.
 pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
     refuse_contradictions(request)?;
+    if let Some((along, repacked)) = in_one_place(request)? {
+        let mut planned = plan_united(&along, prover)?;
+        if !says_fill(&repacked.layout, planned.result_fill()) {
+            return plan_whole(request, &planned, repacked.layout, prover);
+        }
+        planned.repacked = Some(repacked);
+        return Ok(planned);
+    }
+    let planned = plan_united(request, prover)?;
+    let layout = &planned.layouts[planned.output()];
+    match planned.assembled.is_some() && !says_fill(layout, planned.result_fill()) {
+        true => plan_whole(request, &planned, layout.clone(), prover),
+        false => Ok(planned),
+    }
+}
+
+/// A result of which all elements are made, since those that `sparse` does not store would be something else than
+/// the format says, with which they begin.
+fn plan_whole(
+    request: &Request,
+    sparse: &Planned,
+    layout: Arc<Layout>,
+    prover: &mut dyn Prover,
+) -> Result<Planned> {
+    let output = &sparse.output;
+    let ty = sparse.types().of(output);
+    let op = last(&sparse.statements).first().map(|s| &s.space.op);
+    let begins = op.and_then(|op| op.beginning(ty).ok()).unwrap_or(Value::zero(ty));
+    if !says_fill(&layout, begins) {
+        return Err(other_fill(output, &layout, sparse.result_fill()));
+    }
+    let mut planned = plan_united(&whole(request, output)?, prover)?;
+    planned.repacked = Some(Repacked { layout, place: None });
+    Ok(planned)
+}
+
+/// A plan by the way of visiting the points of sums that is asked for, or that is best.
+fn plan_united(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
+    if request.coiterate == Coiterate::Looplets {
+        return plan_looplets(request, prover);
+    }
     let union = match request.coiterate {
         Coiterate::Auto => request.union,
         Coiterate::Find => request.union.or(Some(Union::Passes)),
         Coiterate::Merge => Some(Union::Merge),
-        Coiterate::Looplets => Some(request.union.unwrap_or(Union::Distribute)),
+        Coiterate::Looplets => None,
     };
     let asked = union == Some(Union::Merge);
     let first = match union {
@@ -134,6 +178,19 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
     }
 }
 
+/// The plan that visits the points by looplets: all operands at once, unless the terms of a product that is stored
+/// in several pieces are better visited by themselves.
+fn plan_looplets(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
+    if let Some(union) = request.union {
+        return plan_by(request, union, prover);
+    }
+    let at_once = plan_by(request, Union::Merge, prover);
+    if at_once.as_ref().is_ok_and(|p| !p.statements.iter().any(Statement::walks_pieces_at_once)) {
+        return at_once;
+    }
+    plan_by(request, Union::Distribute, prover).or(at_once)
+}
+
 /// The plan that visits the points of sums in one way.
 fn plan_by(request: &Request, union: Union, prover: &mut dyn Prover) -> Result<Planned> {
     let program = request.program()?;
@@ -144,13 +201,6 @@ fn plan_by(request: &Request, union: Union, prover: &mut dyn Prover) -> Result<P
     refuse_unknown(request, &program)?;
     refuse_sequence(request, &program, &found)?;
     let Layouts { composed, result } = found;
-    if request.coiterate == Coiterate::Looplets && result.is_some() {
-        return Err(Diagnostic::new(
-            Code::Space,
-            format!("`{output}` is not assembled by looplets: where its entries come in order is not known"),
-        )
-        .help("give it a dense layout, or leave `--coiterate looplets` out"));
-    }
     let wanted = Wanted { union, assembles: result.is_some(), ..request.wanted(&program)? };
     let spaces = compose_by(&program, &composed, &wanted)?;
     let templates = templates()?;
@@ -176,7 +226,8 @@ fn plan_by(request: &Request, union: Union, prover: &mut dyn Prover) -> Result<P
             }
             continue;
         }
-        let statement = match space.merges && own.is_empty() {
+        let by_looplets = request.coiterate == Coiterate::Looplets;
+        let statement = match space.merges && own.is_empty() && !by_looplets {
             false => statement(request, space, &own, &templates, prover),
             true => {
                 let orders = orders_of_walks(&space).into_iter();
@@ -228,12 +279,16 @@ fn plan_by(request: &Request, union: Union, prover: &mut dyn Prover) -> Result<P
     }
     let mut layouts = composed.clone();
     let mut assembled = None;
+    let first_of_last = statements.len() - last(&statements).len();
     let result = match result {
-        None if request.sparse_result => sparse_result(request, &output, last(&statements))?,
+        // What several statements update is not appended to.
+        None if request.sparse_result && !statements[..first_of_last].iter().any(writes) => {
+            sparse_result(request, &output, &statements[first_of_last..])?
+        }
         result => result,
     };
     if let Some(result) = result {
-        let last = last(&statements);
+        let last = &statements[first_of_last..];
         let how = super::assemble::assembled(request, last, &result, prover)?;
         layouts.insert(output.clone(), result);
         assembled = Some(Rc::new(how));
@@ -245,7 +300,7 @@ fn plan_by(request: &Request, union: Union, prover: &mut dyn Prover) -> Result<P
     if several && request.sparse_result {
         refuse_waste(request, &statements, &sequence)?;
     }
-    let planned = Planned {
+    Ok(Planned {
         program: Rc::new(program),
         output,
         layouts,
@@ -255,12 +310,8 @@ fn plan_by(request: &Request, union: Union, prover: &mut dyn Prover) -> Result<P
         assembled,
         wanted,
         index_width: request.index_width,
-    };
-    if planned.assembled.is_some() {
-        let (output, fill) = (planned.output(), planned.result_fill());
-        refuse_other_fill(output, &planned.layouts[output], fill)?;
-    }
-    Ok(planned)
+        repacked: None,
+    })
 }
 
 /// A space in the order that is asked for, with the cheapest plan for each of its finds.
@@ -283,45 +334,6 @@ fn statement(
 fn last(statements: &[Statement]) -> &[Statement] {
     let mut steps = statements.chunk_by(|a, b| a.space.step == b.space.step);
     steps.next_back().unwrap_or_default()
-}
-
-/// What is asked of dimensions. Terms of a sum have positions of their own: a wish about one that only
-/// some of the spaces have is a wish for these.
-struct Wishes<'r> {
-    request: &'r Request,
-    /// The dimensions of all spaces.
-    known: Vec<Name>,
-}
-
-impl<'r> Wishes<'r> {
-    fn of(request: &'r Request, spaces: &[Space]) -> Wishes<'r> {
-        Wishes { request, known: spaces.iter().flat_map(Space::dimensions).collect() }
-    }
-
-    /// Whether another space has what this one lacks.
-    fn is_elsewhere(&self, space: &Space, name: &Name) -> bool {
-        self.known.contains(name) && !space.dimensions().contains(name)
-    }
-
-    /// Tiles and fuses `space` as asked, and gives the order that is asked for its dimensions.
-    fn within(&self, space: &mut Space) -> Result<Vec<Name>> {
-        let mut lacking: Vec<Name> = Vec::new();
-        for (of, size) in &self.request.tiles {
-            // Tiles may be tiled: what is missing here has none, either.
-            if self.is_elsewhere(space, of) || lacking.contains(of) {
-                lacking.push(Name::from(format!("t{of}")));
-                continue;
-            }
-            space.tile(of, *size)?;
-        }
-        for group in &self.request.fused {
-            if !group.iter().any(|p| self.is_elsewhere(space, p)) {
-                space.fuse(group)?;
-            }
-        }
-        let here = |n: &&Name| !self.is_elsewhere(space, n) && !lacking.contains(n);
-        Ok(self.request.order.iter().filter(here).cloned().collect())
-    }
 }
 
 /// Says how to make an internal error happen again.
@@ -431,6 +443,21 @@ impl Planned {
         self.statements.iter().any(|s| s.merged.is_some())
     }
 
+    /// The index, of extent 1, along which the kernel makes a scalar that may be stored or not.
+    pub fn place(&self) -> Option<&Name> {
+        self.repacked.as_ref().and_then(|repacked| repacked.place.as_ref())
+    }
+
+    /// The layout that the result is packed into when the kernel has run, if it is another than the kernel's.
+    pub fn packed_as(&self) -> Option<&Arc<Layout>> {
+        let wanted = &self.layouts[&self.output];
+        match (&self.repacked, &self.assembled) {
+            (Some(repacked), _) => Some(&repacked.layout),
+            (None, Some(made)) if !made.layout.same_as(wanted) => Some(wanted),
+            _ => None,
+        }
+    }
+
     /// The types of the tensors.
     pub fn types(&self) -> &Types {
         &self.wanted.types
@@ -448,6 +475,9 @@ impl Planned {
     /// where arrays that were given say which are wanted, it is zero.
     pub fn result_fill(&self) -> Value {
         let ty = self.types().of(&self.output);
+        if let Some(repacked) = &self.repacked {
+            return repacked.fill().map_or(Value::zero(ty), |fill| fill.cast(ty));
+        }
         // The last statement writes it.
         let last = self.statements.last().map(|s| &s.space);
         let begins = last.and_then(|space| {

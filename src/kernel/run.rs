@@ -144,7 +144,9 @@ impl CompiledKernel {
             .help(format!("the tensors of the expression are {}", known.join(", "))));
         }
         let dims = tensors.iter().map(|(n, t)| (n.clone(), t.dims().to_vec())).collect();
-        let extents = resolve(program, &dims, index_extents)?;
+        let mut index_extents = index_extents.clone();
+        index_extents.extend(self.planned.place().map(|place| (place.clone(), 1)));
+        let extents = resolve(program, &dims, &index_extents)?;
         let mut inputs: IndexMap<&Name, Input<'a>> = IndexMap::new();
         // The order of the entry's parameters: operands, each tensor once, the output first.
         let operands = &self.planned.statements()[0].space.operands;
@@ -481,6 +483,16 @@ impl Call<'_> {
     /// [`Code::Shape`] if there are more entries than its index arrays can number; those of packing, if
     /// the kernel assembles another layout than the one that was asked for.
     pub fn into_output(self) -> Result<Tensor> {
+        let planned = &self.kernel.planned;
+        let made = self.made()?;
+        match &planned.repacked {
+            Some(repacked) => repacked.packed(&made, planned.result_fill()),
+            None => Ok(made),
+        }
+    }
+
+    /// What the kernel has made.
+    fn made(self) -> Result<Tensor> {
         let planned = &self.kernel.planned;
         let (dims, mut indices, mut values) = match self.output {
             Output::Elements(output) => return Ok(output),

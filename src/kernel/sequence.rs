@@ -47,6 +47,14 @@ pub(super) fn refuse_sequence(
         }
     }
     let place = program.output()?.span.clone();
+    let updates = all.iter().filter(|a| a.output.tensor == *output).count();
+    if let (Some(result), 2..) = (&layouts.result, updates) {
+        let name = &result.name;
+        return refused(
+            format!("`{output}` is updated by {updates} statements in the layout `{name}`"),
+            place,
+        );
+    }
     match request.threads > 1 {
         true => refused("several statements run on several threads".to_string(), place),
         false => Ok(()),

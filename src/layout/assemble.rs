@@ -86,6 +86,7 @@ pub(super) fn assemble(parts: Parts) -> Result<Layout> {
         relation: parts.relation,
         value,
         fill: parts.leaf.fill,
+        short_circuit: parts.leaf.short_circuit,
         arrays,
         params: parts.params,
         properties,

@@ -7,4 +7,6 @@ use super::literal::Literal;
 pub(super) struct Leaf {
     pub fill: Option<Literal>,
     pub constant: Option<Literal>,
+    /// Loops that update an element end when nothing can change it any more.
+    pub short_circuit: bool,
 }

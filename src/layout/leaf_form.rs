@@ -30,7 +30,11 @@ impl Leaf {
                     .help("write e.g. \"0.0\", \"0\", \"false\", \"Inf\" or \"0.0f0\"")
             })
         };
-        Ok(Leaf { fill: literal(&declaration.fill)?, constant: literal(&declaration.constant)? })
+        Ok(Leaf {
+            fill: literal(&declaration.fill)?,
+            constant: literal(&declaration.constant)?,
+            short_circuit: declaration.short_circuit.as_ref().is_some_and(|s| *s.get_ref()),
+        })
     }
 
     /// What the leaf of a nested name states, with its argument.

@@ -316,7 +316,7 @@ impl LayoutSpec {
         }
         let leaf = Leaf::declared(&self.source, declaration)?;
         let layout = self.compose(&dims, &uses, None)?;
-        Ok(Layout { fill: leaf.fill, ..layout })
+        Ok(Layout { fill: leaf.fill, short_circuit: leaf.short_circuit, ..layout })
     }
 
     /// Keys that say twice what levels say.

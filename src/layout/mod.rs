@@ -185,6 +185,8 @@ pub struct Layout {
     pub value: ValueArray,
     /// What is not stored, with the type of the values, if the declaration states it.
     pub fill: Option<Literal>,
+    /// Loops that update an element are to end when nothing can change it any more.
+    pub short_circuit: bool,
     /// The index arrays, in the order of the declaration.
     pub arrays: IndexMap<Name, IndexArray>,
     /// Size parameters. `Some`: defined (`NNZ = pos(I)`); `None`: counted when a tensor is packed.

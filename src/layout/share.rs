@@ -148,6 +148,7 @@ pub fn share(input: &Layout, shared: &[Option<usize>]) -> Result<Layout> {
         },
         dims,
         value: ValueArray { name: input.value.name.clone(), index, shape, len, constant: None },
+        short_circuit: false,
         fill: None,
         arrays: input.arrays.keys().filter(|n| arrays.contains(n)).map(kept_array).collect(),
         params,

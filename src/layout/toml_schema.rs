@@ -7,6 +7,7 @@
 //! relation = "{ … }"                 whole tensor or level
 //! value = "val(p1)"  value_shape = ["NNZ"]
 //! fill = "0.0"  constant = "true"     of the values: whole tensor or leaf
+//! short_circuit = true                of loops that update it: they end early
 //! levels = ["dense(i)", …]           instead of relation and value; without `dims`: a level
 //! [index.NAME]  domain  range  args  shape  fill  base
 //!               outer = true         an array of an outer level: no domain, shape or fill
@@ -31,6 +32,8 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 #[serde(deny_unknown_fields)]
 pub(super) struct Declaration {
     pub name: Text,
+    /// Loops that update an element end when nothing can change it any more.
+    pub short_circuit: Option<Spanned<bool>>,
     #[serde(default)]
     pub summary: String,
     pub dims: Option<Spanned<Dims>>,

@@ -41,9 +41,12 @@ pub struct Assembling {
 }
 
 /// A place down the tree.
+#[derive(Clone, Default)]
 struct Candidate {
     /// The loops and searches around it.
     around: Vec<Name>,
+    /// What they and the values computed on the way are called, in their order.
+    bound: Vec<Name>,
     /// Nothing but one update happens there.
     once: bool,
     /// Several walks happen there, one after the other.
@@ -61,10 +64,16 @@ pub fn assembling(
     prover: &mut dyn Prover,
 ) -> Result<Assembling> {
     let mut candidates = Vec::new();
-    descend(&loops.body, &mut Vec::new(), &mut candidates);
-    let mut best = (Candidate { around: Vec::new(), once: false, walks: false }, 0);
+    descend(&loops.body, &Candidate::default(), &mut candidates);
+    let mut best = (Candidate::default(), 0);
+    let by_regions = statements.iter().any(|s| s.regions.is_some());
     for candidate in candidates.into_iter().rev() {
-        if let Some(prefix) = in_order_by(statements, order, candidate.around.len(), prover) {
+        let n = candidate.around.len();
+        let prefix = match by_regions {
+            true => in_order_by_regions(statements, order, &candidate),
+            false => in_order_by(statements, order, n, prover),
+        };
+        if let Some(prefix) = prefix {
             best = (candidate, prefix);
             break;
         }
@@ -73,8 +82,11 @@ pub fn assembling(
     // Each walk by itself must be in order, one loop further in.
     let n = candidate.around.len() + 1;
     let mut each = statements.iter().map(std::slice::from_ref);
-    let mut merges =
-        || candidate.walks && each.all(|s| in_order_by(s, order, n, prover) == Some(order.len()));
+    let mut merges = || {
+        candidate.walks
+            && !by_regions
+            && each.all(|s| in_order_by(s, order, n, prover) == Some(order.len()))
+    };
     let gather = match (prefix == order.len(), candidate.once) {
         (true, true) => Gather::Nothing,
         (true, false) => Gather::Element,
@@ -96,28 +108,33 @@ fn has_updates(node: &Node) -> bool {
     matches!(node, Node::Update(_)) || node.blocks().iter().any(|b| b.iter().any(has_updates))
 }
 
-fn descend(block: &Block, around: &mut Vec<Name>, out: &mut Vec<Candidate>) {
+fn descend(block: &Block, outside: &Candidate, out: &mut Vec<Candidate>) {
     let inner = only(block).map(|k| &block[k]);
     let once = matches!(inner, Some(Node::Update(_)));
-    let walks = block.iter().position(has_updates).is_some_and(|k| walkers(&block[k..]).is_some());
-    out.push(Candidate { around: around.clone(), once, walks });
+    let first = block.iter().position(has_updates);
+    let walks = first.is_some_and(|k| walkers(&block[k..]).is_some());
+    let mut here = Candidate { once, walks, ..outside.clone() };
+    here.bound.extend(block[..first.unwrap_or(0)].iter().filter_map(|node| match node {
+        Node::Let { var, .. } => Some(var.clone()),
+        _ => None,
+    }));
+    out.push(here.clone());
+    let mut enter = |vars: &[Name], body: &Block| {
+        here.around.extend(vars.iter().cloned());
+        here.bound.extend(vars.iter().cloned());
+        descend(body, &here, out);
+    };
     match inner {
         Some(Node::For(l)) if l.parallel.is_none() => {
-            around.push(l.var.clone());
-            descend(&l.body, around, out);
+            enter(std::slice::from_ref(&l.var), &l.body);
         }
-        Some(Node::Search(s)) if is_one(s) => descend(&s.found, around, out),
+        Some(Node::Search(s)) if is_one(s) => enter(&[], &s.found),
         // Every template finds the matches of a query in their order.
-        Some(Node::Search(s)) => {
-            around.push(s.var.clone());
-            descend(&s.found, around, out);
-        }
-        Some(Node::Merge(m)) => {
-            around.extend(m.key.iter().cloned());
-            descend(&m.body, around, out);
-        }
+        Some(Node::Search(s)) => enter(std::slice::from_ref(&s.var), &s.found),
+        Some(Node::Merge(m)) => enter(&m.key, &m.body),
+        Some(Node::Step(s)) => enter(std::slice::from_ref(&s.index), &s.body),
         Some(Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body)) => {
-            descend(body, around, out);
+            enter(&[], body);
         }
         _ => {}
     }
@@ -180,6 +197,28 @@ fn in_order_by(
     in_order.then_some(prefix)
 }
 
+/// The same where operands are walked by their regions, which come to the indices in their order, to each once.
+/// The first of them are the coordinates there, if no loop is entered that does not give one yet.
+fn in_order_by_regions(statements: &[Statement], order: &[usize], at: &Candidate) -> Option<usize> {
+    if at.around.is_empty() {
+        return Some(0);
+    }
+    // Of several, one may have been given the names of another.
+    let [only] = statements else { return None };
+    let indices = &only.regions.as_ref()?.order;
+    let known = indices.iter().take_while(|index| at.bound.contains(index)).count();
+    let is_index = |name: &&Name| indices.contains(name);
+    let last = at.bound.iter().rev().find(|name| at.around.contains(name) || is_index(name));
+    let complete = known > 0 && last == indices[..known].last();
+    let output = &only.space.output().subscripts;
+    let is_coordinate = |(index, d): (&Name, &usize)| {
+        let moved = output[*d].clone() - Affine::var(index.clone());
+        moved.as_constant().is_some()
+    };
+    let follows = known <= order.len() && indices[..known].iter().zip(order).all(is_coordinate);
+    (complete && follows).then_some(known)
+}
+
 /// Puts the node into the tree that `assembling` chose the place in.
 pub(super) fn assemble(loops: &mut Loops, assembling: &Assembling) {
     let mut body = std::mem::take(&mut loops.body);
@@ -205,6 +244,10 @@ fn wrap(loops: &mut Loops, block: &mut Block, around: &mut Vec<Name>, how: &Asse
             Node::Merge(m) => {
                 around.extend(m.key.iter().cloned());
                 wrap(loops, &mut m.body, around, how);
+            }
+            Node::Step(s) => {
+                around.push(s.index.clone());
+                wrap(loops, &mut s.body, around, how);
             }
             Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body) => {
                 wrap(loops, body, around, how);

@@ -4,18 +4,16 @@ use std::rc::Rc;
 
 use super::assemble::{self, Assembling};
 use super::join;
+use super::leaf::{leaf, looked_up, lookup_name, stored_at};
 use super::merged::Merged;
 use super::parts;
 use super::sequence::{Sequence, steps};
 use super::statement::Statement;
 use super::temporaries::begin;
 use super::tree::{
-    Among, Block, Find, Lookup, Loop, Loops, Merge, Node, Place, Search, SearchId, Skip, Take,
-    Term, Threads, Update,
+    Among, Block, Find, Loop, Loops, Merge, Node, Place, Search, SearchId, Skip, Take, Threads,
 };
 use crate::formula::{Constraint, Formula, Name};
-use crate::iterspace::{Elsewhere, Operand, Source};
-use crate::operators::{Operators, Region, Tree, Value};
 use crate::scan::{Bind, Level, Nest};
 use crate::synth::{self, Placement, Plan};
 
@@ -63,7 +61,8 @@ fn empty(statements: &[Statement]) -> Loops {
         s.space.counter().map(|counter| s.space.operands[counter].value_array.clone())
     };
     let counters = statements.iter().filter_map(counter).collect();
-    Loops { body: Vec::new(), finds: Vec::new(), fast_math, counters }
+    let short_circuit = statements.iter().any(|s| s.space.output().layout.short_circuit);
+    Loops { body: Vec::new(), finds: Vec::new(), fast_math, short_circuit, counters }
 }
 
 /// Makes the tree of `statements`, beside the finds of others.
@@ -133,7 +132,10 @@ impl<'a> Builder<'a> {
             Some(_) => Vec::new(),
         };
         let Some(level) = levels.nest.levels.get(d) else {
-            out.extend(self.leaf(levels));
+            out.extend(match levels.lookup {
+                Some(take) => vec![Node::Take(Box::new(take.clone()))],
+                None => leaf(&s.space, &|k| stored_at(&s.space.operands[k])),
+            });
             return out;
         };
         if let Some(merged) = s.merged.as_ref().filter(|m| m.depth == d && levels.lookup.is_none())
@@ -203,7 +205,7 @@ impl<'a> Builder<'a> {
             let own = &walk.nest.levels[merged.depth..];
             let o = &self.statement.space.operands[walk.operand];
             let place = Place { array: o.value_array.clone(), index: walk.value_index.clone() };
-            let name = self.lookup_name(walk.operand);
+            let name = lookup_name(&self.statement.space, walk.operand);
             let take = Node::Take(Box::new(Take { name, place, sums: false }));
             let within = |body: Block, level: &Level| {
                 let var = level.var.clone();
@@ -222,7 +224,11 @@ impl<'a> Builder<'a> {
                     }))],
                 }
             };
-            self.looked_up(walk.operand, own.iter().rev().fold(vec![take], within))
+            looked_up(
+                &self.statement.space,
+                walk.operand,
+                own.iter().rev().fold(vec![take], within),
+            )
         });
         let walks = walks.collect();
         let mut body = Vec::new();
@@ -242,7 +248,7 @@ impl<'a> Builder<'a> {
         let s = self.statement;
         let mut out = Vec::new();
         for looked in s.lookups.iter().filter(|l| l.depth == d) {
-            let name = self.lookup_name(looked.operand);
+            let name = lookup_name(&s.space, looked.operand);
             let mut body = Vec::new();
             for piece in &looked.pieces {
                 let o = &s.space.operands[looked.operand];
@@ -270,23 +276,10 @@ impl<'a> Builder<'a> {
                     _ => body.push(Node::Piece(inner)),
                 }
             }
-            let looked_up = self.looked_up(looked.operand, body);
+            let looked_up = looked_up(&s.space, looked.operand, body);
             out.push(Node::Lookup(Box::new(looked_up)));
         }
         out
-    }
-
-    fn looked_up(&self, operand: usize, body: Block) -> Lookup {
-        let space = &self.statement.space;
-        let (read, asked) = (space.reads(operand), space.asks(operand));
-        let fill = space.operands[operand].fill;
-        Lookup { name: self.lookup_name(operand), fill, read, asked, body }
-    }
-
-    /// A name that no index has, which may have any.
-    fn lookup_name(&self, operand: usize) -> Name {
-        let space = &self.statement.space;
-        space.names.clone().fresh(&format!("found_{}", space.operands[operand].label))
     }
 
     fn tested(&self, level: &Level, inner: Block) -> Block {
@@ -344,42 +337,6 @@ impl<'a> Builder<'a> {
             conditions: find.conditions.clone(),
             continues: guard.continues.clone(),
         })
-    }
-
-    /// What is done once all levels are visited.
-    fn leaf(&self, levels: Levels<'_>) -> Block {
-        let space = &self.statement.space;
-        let place =
-            |o: &Operand| Place { array: o.value_array.clone(), index: o.value_index.clone() };
-        if let Some(take) = levels.lookup {
-            return vec![Node::Take(Box::new(take.clone()))];
-        }
-        let term = |source: &Source| match source {
-            Source::Operand(k) if space.stored.contains(k) => {
-                Term::Element(place(&space.operands[*k]))
-            }
-            Source::Operand(k) => Term::Found(self.lookup_name(*k)),
-            Source::Index(index) => Term::Index(index.clone()),
-        };
-        let op = match space.elsewhere {
-            Some(Elsewhere::Begun) => None,
-            Some(Elsewhere::Counted(_)) | None => Some(space.op.clone()),
-        };
-        let target = place(space.output());
-        let value = space.value.map(&term);
-        let mut out = vec![Node::Update(Box::new(Update { target, op, value }))];
-        if let (Some(counter), Ok(sum)) = (space.counter(), Operators::sum()) {
-            let target = place(&space.operands[counter]);
-            let one = Tree::Number(Value::I64(1));
-            out.push(Node::Update(Box::new(Update { target, op: Some(sum), value: one })));
-        }
-        match space.rest {
-            Region::All => out,
-            _ => {
-                let region = space.rest.map(&|&k| self.lookup_name(k));
-                vec![Node::When { region, body: out }]
-            }
-        }
     }
 }
 

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use super::outline::Outline;
-use super::tree::{Among, Assemble, Block, Gather, Lookup, Loops, Node, Place, Term, Threads};
+use super::tree::{
+    Among, Assemble, Block, Gather, Lookup, Loops, Node, Place, Regions, Step, Term, Threads,
+};
 use crate::formula::{Arith, Name, conjunction};
 use crate::operators::Tree;
 use crate::program::update_prefix;
@@ -81,17 +83,24 @@ impl Outline {
                     self.block(&m.body, depth + 1, f)?;
                 }
                 Node::Step(s) => {
-                    writeln!(f, "{pad}step {} in {}", s.index, s.range)?;
+                    write!(f, "{pad}step {} in {}", s.index, s.range)?;
+                    match s.counts == Step::all(&s.walks) {
+                        true => writeln!(f)?,
+                        false => writeln!(f, " where {}", s.counts)?,
+                    }
                     for walk in &s.walks {
-                        let end = walk.end.as_ref().map_or(String::new(), |e| format!(" to {e}"));
-                        let (var, range, region) = (&walk.var, &walk.range, &walk.region);
-                        writeln!(f, "{pad}  over {var}{end} in {range} : {region}")?;
+                        writeln!(f, "{pad}  over {walk}")?;
                     }
                     self.block(&s.body, depth + 1, f)?;
                 }
                 Node::Take(take) => {
                     let how = if take.sums { "add" } else { "take" };
                     writeln!(f, "{pad}{how} {} from {}", take.name, take.place)?;
+                }
+                Node::Held { walks, body } => {
+                    let walks: Vec<&str> = walks.iter().map(|walk| &**walk).collect();
+                    writeln!(f, "{pad}held {}", walks.join(", "))?;
+                    self.block(body, depth + 1, f)?;
                 }
                 Node::When { region, body } => {
                     writeln!(f, "{pad}when {region}")?;
@@ -158,6 +167,24 @@ impl fmt::Display for Assemble {
                 write!(f, " through {template} in any order")
             }
         }
+    }
+}
+
+impl fmt::Display for Regions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.var)?;
+        if let Some(end) = &self.end {
+            write!(f, " to {end}")?;
+        }
+        write!(f, " in {}", self.range)?;
+        if !self.tests.is_empty() {
+            write!(f, " where {}", conjunction(&self.tests))?;
+        }
+        if !self.within.is_empty() {
+            let within: Vec<&str> = self.within.iter().map(|walk| &**walk).collect();
+            write!(f, " within {}", within.join(", "))?;
+        }
+        write!(f, " : {}", self.region)
     }
 }
 

@@ -363,12 +363,15 @@ fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) ->
                     var: name(&w.var),
                     end: w.end.as_ref().map(name),
                     range: range(&w.range),
+                    tests: constraints(&w.tests),
+                    within: w.within.iter().map(&name).collect(),
                     region: range(&w.region),
                 };
                 Node::Step(Box::new(Step {
                     index: name(&s.index),
                     range: range(&s.range),
                     walks: s.walks.iter().map(walk).collect(),
+                    counts: s.counts.map(&name),
                     body: renamed_block(loops, &s.body, renaming),
                 }))
             }
@@ -377,6 +380,10 @@ fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) ->
                 place: place(&take.place),
                 sums: take.sums,
             })),
+            Node::Held { walks, body } => Node::Held {
+                walks: walks.iter().map(name).collect(),
+                body: renamed_block(loops, body, renaming),
+            },
             Node::When { region, body } => {
                 Node::When { region: region.map(&name), body: renamed_block(loops, body, renaming) }
             }

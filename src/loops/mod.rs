@@ -16,7 +16,9 @@
 //!         | 'lookup' (l ['and whether'] | 'whether' l) 'else' fill block   what an operand stores here
 //!         | ('take' | 'add') l 'from' a[e, …]              found by that lookup
 //!         | 'merge' v (',' v)* walk* block                 for every choice of these that a walk comes to
-//!         | 'step' i 'in' range over* block                for every index in regions of all of these
+//!         | 'step' i 'in' range ['where' region] over* block
+//!                                                          for every index, by which regions hold it: all of them
+//!         | 'held' p (',' p)* block                        where the regions at these positions hold the indices
 //!         | 'when' region block                            by what lookups have found
 //!         | a[e, …] op '=' value                           combined by that operator
 //!         | 'piece' block
@@ -25,7 +27,8 @@
 //!         | 'begin' a[e, …] '=' value                      a temporary, all its elements set
 //! walk   := 'walk' (l ['and whether'] | 'whether' l) 'else' fill block
 //!                                                          a loop over what an operand stores, in order
-//! over   := 'over' p ['to' q] 'in' range ':' range         a region for each position, or for positions p..q
+//! over   := 'over' p ['to' q] 'in' range ['where' tests] ['within' p (',' p)*] ':' range
+//!                                                          a region for each position, or for positions p..q
 //! how    := 'through' ('one element' | workspace ['in any order']) | 'by merging' ['on threads in parts']
 //! range  := end..end                                       the upper end exclusive
 //! value  := a tree of operators over elements a[e, …], lookups, indices and numbers
@@ -53,7 +56,9 @@ mod assemble;
 mod assembled;
 mod build;
 mod display;
+mod held;
 mod join;
+mod leaf;
 mod merged;
 mod outline;
 mod parse;
@@ -64,6 +69,7 @@ mod sharing;
 mod statement;
 mod temporaries;
 mod tree;
+mod verify;
 mod walkers;
 
 pub use assemble::{Assembling, assembling};

@@ -121,6 +121,10 @@ impl<'a> Reader<'a> {
         if let Some(rest) = line.strip_prefix("step ") {
             return self.step(rest, depth);
         }
+        if let Some(rest) = line.strip_prefix("held ") {
+            let walks = rest.split(", ").map(Name::from).collect();
+            return Ok(Some(Node::Held { walks, body: self.block(depth + 1)? }));
+        }
         if let Some(rest) = line.strip_prefix("when ") {
             let Some(region) = Region::parse(rest, &|name| Some(Name::from(name))) else {
                 return Ok(None);
@@ -143,27 +147,27 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `j in 0..J`, and `over p to q in range : region` for each walk
+    /// `j in 0..J where p or q`, and `over …` for each walk
     fn step(&mut self, rest: &str, depth: usize) -> Result<Option<Node>> {
+        let (rest, counts) = match rest.split_once(" where ") {
+            Some((rest, counts)) => match Region::parse(counts, &|name| Some(Name::from(name))) {
+                Some(counts) => (rest, Some(counts)),
+                None => return Ok(None),
+            },
+            None => (rest, None),
+        };
         let Some((index, range)) = ranged(rest)? else { return Ok(None) };
         let mut walks = Vec::new();
         while let Some(line) = self.peek(depth + 1)
             && let Some(rest) = line.strip_prefix("over ")
         {
             self.at += 1;
-            let Some((position, region)) = rest.split_once(" : ") else { return Ok(None) };
-            let (Some((var, range)), Some(region)) = (ranged(position)?, Range::parse(region)?)
-            else {
-                return Ok(None);
-            };
-            let (var, end) = match var.split_once(" to ") {
-                Some((var, end)) => (Name::from(var), Some(Name::from(end))),
-                None => (var, None),
-            };
-            walks.push(Regions { var, end, range, region });
+            let Some(regions) = regions(rest)? else { return Ok(None) };
+            walks.push(regions);
         }
         let body = self.block(depth + 1)?;
-        Ok(Some(Node::Step(Box::new(Step { index, range, walks, body }))))
+        let counts = counts.unwrap_or_else(|| Step::all(&walks));
+        Ok(Some(Node::Step(Box::new(Step { index, range, walks, counts, body }))))
     }
 
     /// `found else 0.0 and whether`
@@ -311,6 +315,27 @@ fn skip(rest: &str) -> Result<Option<Skip>> {
     let Some(range) = Range::parse(text)? else { return Ok(None) };
     let (conditions, continues) = (tests(conditions)?, parse::formula(continues)?);
     Ok(Some(Skip { var: var.into(), range, conditions, continues }))
+}
+
+/// `p to q in range where tests within r : region`
+fn regions(text: &str) -> Result<Option<Regions>> {
+    let Some((position, region)) = text.split_once(" : ") else { return Ok(None) };
+    let (position, within) = match position.split_once(" within ") {
+        Some((position, within)) => (position, within.split(", ").map(Name::from).collect()),
+        None => (position, Vec::new()),
+    };
+    let (position, tests) = match position.split_once(" where ") {
+        Some((position, conditions)) => (position, tests(conditions)?),
+        None => (position, Vec::new()),
+    };
+    let (Some((var, range)), Some(region)) = (ranged(position)?, Range::parse(region)?) else {
+        return Ok(None);
+    };
+    let (var, end) = match var.split_once(" to ") {
+        Some((var, end)) => (Name::from(var), Some(Name::from(end))),
+        None => (var, None),
+    };
+    Ok(Some(Regions { var, end, range, tests, within, region }))
 }
 
 /// A conjunction of constraints, as it is printed.

@@ -1,9 +1,10 @@
-//! From the looplets of a product's operands to nodes.
+//! From the looplets of a statement's operands to nodes.
 //!
-//! Nothing is computed where one of them holds fill, so that of each what is left are regions in which it holds
-//! something: all of an index, a range of it, or one for each position of a stepper. Where several step, they do it
-//! at once, and the body is of where all of them overlap: a run with a run, a block with a point. Code grows with
-//! the number of operands, not with that of the combinations of their phases (Finch §4.3).
+//! Along an index, an operand holds something in all of it, in a range of it, or in a region for each position of
+//! a stepper. Where several do, their regions are walked at once, and the body is of each index that counts: in a
+//! product where all regions overlap, a run with a run, a block with a point; in a sum where one of them is, and
+//! there each operand tells by its region whether it is stored. Code grows with the number of operands, not with that
+//! of the combinations of their phases (Finch §4.3).
 //!
 //! ```text
 //! along j in 0..J                              step j in 0..J
@@ -16,88 +17,165 @@
 //!       …
 //! ```
 
-use super::tree::{Block, Loop, Node, Place, Regions, Step, Term, Update};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use super::held::{Around, Held, held_in, not_lowered, opened, searches};
+use super::leaf::{leaf, looked_up, lookup_name, stored_at};
+use super::tree::{Block, Loop, Node, Place, Regions, Step, Take};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name};
-use crate::iterspace::{Elsewhere, Source, Space};
-use crate::looplets::{Looplet, Phase, Stepper, Stop, derive_operand, of_operand};
+use crate::iterspace::Space;
+use crate::looplets::{Derived, Looplet, derive_operand, of_operand};
 use crate::operators::Region;
 use crate::prover::Prover;
 use crate::scan::Range;
 
-/// The nodes of a space, whose indices come in this order.
+/// How the points of a space are visited by the looplets of its operands: in the order of `order`, each once.
+#[derive(Clone, Debug)]
+pub struct ByRegions {
+    pub(super) order: Vec<Name>,
+    parts: Vec<Part>,
+    /// What operands do not say.
+    tests: Vec<Formula>,
+}
+
+/// A piece of an operand, and what is left of its looplets.
+#[derive(Clone, Debug)]
+struct Part {
+    operand: usize,
+    /// Where it holds nothing, something may be computed all the same.
+    optional: bool,
+    looplet: Looplet,
+    /// Its walks so far, where something may count though they hold nothing.
+    walks: Vec<Name>,
+    /// What is computed and tested before what is left, if it is optional.
+    before: Vec<Around>,
+}
+
+/// The looplets of the operands of a space, whose indices come in this order.
 ///
 /// # Errors
-/// [`Code::Space`] if it is no product, or an operand has no looplets that are walked.
+/// [`Code::Space`] if an operand has no looplets that are walked.
 pub(super) fn by_looplets(
     space: &Space,
     order: &[Name],
     prover: &mut dyn Prover,
 ) -> Result<ByRegions> {
-    if !space.lookups.is_empty() || space.rest != Region::All || space.counter().is_some() {
-        return Err(not_lowered("what is computed is no product of what is stored"));
-    }
-    let mut parts = Vec::new();
-    for &k in space.stored.iter().filter(|&&k| k != space.target) {
-        let derived = derive_operand(space, k, order, prover)?;
-        parts.push(Part { operand: k, looplet: derived.looplet });
-    }
     if !space.output().positions.is_empty() {
         return Err(not_lowered("the result has positions of its own"));
     }
-    let mut lowering = Lowering { space, tests: demanded(space), places: Vec::new() };
-    let block = lowering.nodes(order, parts)?;
-    Ok(ByRegions { block, places: lowering.places })
+    let mut parts = Vec::new();
+    for &k in space.stored.iter().filter(|&&k| !space.writes(k)) {
+        parts.push(Part::new(k, false, in_order(derive_operand(space, k, order, prover)?, order)?));
+    }
+    for &k in &space.lookups {
+        let pieces = space.operands[k].pieces.len();
+        let optional = pieces != 1 || !is_needed(&space.rest, &k);
+        for piece in 0..pieces {
+            let own = space.of_lookup(k, piece, space.constraints.clone());
+            let derived = in_order(derive_operand(&own, k, order, prover)?, order)?;
+            parts.push(Part::new(k, optional, derived));
+        }
+    }
+    let regions = ByRegions { order: order.to_vec(), parts, tests: demanded(space) };
+    regions.lower(space)?;
+    Ok(regions)
 }
 
-/// The nodes of a space, and where each of its operands is read in them.
-#[derive(Clone, Debug)]
-pub struct ByRegions {
-    /// What is computed is that of the space at hand: its types may change.
-    block: Block,
-    places: Vec<(usize, Place)>,
+/// The looplets of an operand that is stored in the order of the indices.
+fn in_order(derived: Derived, order: &[Name]) -> Result<Looplet> {
+    let own: Vec<&Name> = order.iter().filter(|index| derived.indices.contains(index)).collect();
+    match derived.indices.iter().eq(own) {
+        true => Ok(derived.looplet),
+        false => Err(not_lowered("an operand is stored in another order of the indices")),
+    }
 }
 
 impl ByRegions {
-    /// The nodes, with what the space computes.
+    /// The nodes that visit the points.
     pub(super) fn nodes(&self, space: &Space) -> Block {
-        let mut block = self.block.clone();
-        self.fill(&mut block, space);
-        block
+        self.lower(space).expect("these looplets were lowered when they were derived")
     }
 
-    fn fill(&self, block: &mut Block, space: &Space) {
-        for node in block {
-            match node {
-                Node::Update(update) => **update = update_of(space, &self.places),
-                node => node.blocks_mut().into_iter().for_each(|inner| self.fill(inner, space)),
-            }
-        }
+    fn lower(&self, space: &Space) -> Result<Block> {
+        let mut lowering = Lowering { space, tests: &self.tests };
+        lowering.nodes(&self.order, self.parts.clone())
     }
 }
 
-/// What a space computes from elements.
-fn update_of(space: &Space, places: &[(usize, Place)]) -> Update {
-    let term = |source: &Source| match source {
-        Source::Operand(k) => {
-            let place = places.iter().find(|(other, _)| other == k);
-            Term::Element(place.expect("what is read is stored").1.clone())
+impl Part {
+    fn new(operand: usize, optional: bool, looplet: Looplet) -> Part {
+        Part { operand, optional, looplet, walks: Vec::new(), before: Vec::new() }
+    }
+
+    /// Its walk along an index, and what stands around all that follows. What can only be computed where it holds
+    /// something stays with it.
+    fn hold(
+        &mut self,
+        along: &Looplet,
+        (space, all): (&Space, &Range),
+    ) -> Result<(Held, Vec<Around>)> {
+        let mut around = Vec::new();
+        let mut held = Held::default();
+        self.looplet = held_in(along, &mut held, &mut around)?;
+        if !self.optional {
+            return Ok((held, around));
         }
-        Source::Index(index) => Term::Index(index.clone()),
-    };
-    let output = space.output();
-    let target = Place { array: output.value_array.clone(), index: output.value_index.clone() };
-    let op = match space.elsewhere {
-        Some(Elsewhere::Begun) => None,
-        Some(Elsewhere::Counted(_)) | None => Some(space.op.clone()),
-    };
-    Update { target, op, value: space.value.map(&term) }
+        let around = self.keep(around);
+        if held.is_whole() {
+            return Ok((held, around));
+        }
+        let (mut regions, mut tests) = held.walk.unwrap_or_else(|| (self.once(space), Vec::new()));
+        extend(&mut regions.region.lower, held.lower);
+        extend(&mut regions.region.upper, held.upper);
+        let Range { lower, upper } = &mut regions.region;
+        if lower.is_empty() {
+            lower.extend(all.lower.iter().cloned());
+        }
+        if upper.is_empty() {
+            upper.extend(all.upper.iter().cloned());
+        }
+        for before in std::mem::take(&mut self.before) {
+            match before {
+                Around::If(own) => tests.extend(own),
+                Around::Let(..) => {
+                    return Err(not_lowered(
+                        "its regions depend on what is read where it is stored",
+                    ));
+                }
+            }
+        }
+        regions.within = self.walks.clone();
+        Ok((Held { walk: Some((regions, tests)), ..Held::default() }, around))
+    }
+
+    /// Keeps what can only be computed where it holds something, and gives the rest.
+    fn keep(&mut self, around: Vec<Around>) -> Vec<Around> {
+        let walks = &self.walks;
+        let (everywhere, own) = around.into_iter().partition(|a| a.is_everywhere(walks));
+        self.before.extend(own);
+        everywhere
+    }
+
+    /// One region, that of a walk of a single position.
+    fn once(&self, space: &Space) -> Regions {
+        let label = &space.operands[self.operand].label;
+        let mut names = space.names.clone();
+        let taken = self.walks.len();
+        let var = (0..=taken).map(|_| names.fresh(&format!("once_{label}"))).last();
+        Regions {
+            var: var.expect("there is one"),
+            end: None,
+            range: Range { lower: vec![Affine::zero()], upper: vec![Affine::constant(1)] },
+            tests: Vec::new(),
+            within: Vec::new(),
+            region: Range { lower: Vec::new(), upper: Vec::new() },
+        }
+    }
 }
 
 /// What holds at the points of a space, but for what the operands and the extents of its indices say.
 fn demanded(space: &Space) -> Vec<Formula> {
     let mut known: Vec<Constraint> = Vec::new();
-    for &k in space.stored.iter().filter(|&&k| k != space.target) {
+    for &k in space.stored.iter().filter(|&&k| !space.writes(k)) {
         known.extend(of_operand(space, k, space.pieces[k]).constraints);
     }
     for index in &space.indices {
@@ -110,43 +188,28 @@ fn demanded(space: &Space) -> Vec<Formula> {
     others.cloned().map(Formula::Constraint).chain(space.guards.iter().cloned()).collect()
 }
 
-/// An operand, and what is left of its looplets.
-struct Part {
-    operand: usize,
-    looplet: Looplet,
+fn is_needed<K: Clone + Ord>(region: &Region<K>, name: &K) -> bool {
+    region.with(name, false) == Region::Nothing
 }
 
 struct Lowering<'a> {
     space: &'a Space,
-    /// What operands do not say.
-    tests: Vec<Formula>,
-    /// Where each operand is read.
-    places: Vec<(usize, Place)>,
-}
-
-/// Where along an index an operand holds something.
-#[derive(Default)]
-struct Held {
-    lower: Vec<Affine>,
-    upper: Vec<Affine>,
-    /// With what a position must pass.
-    walk: Option<(Regions, Vec<Formula>)>,
+    tests: &'a [Formula],
 }
 
 impl Lowering<'_> {
     fn nodes(&mut self, order: &[Name], mut parts: Vec<Part>) -> Result<Block> {
         let mut around = Vec::new();
         for part in &mut parts {
-            part.looplet = opened(&part.looplet, &mut around);
+            let mut own = Vec::new();
+            part.looplet = opened(&part.looplet, &mut own);
+            around.extend(if part.optional { part.keep(own) } else { own });
         }
-        if parts.iter().any(|part| part.looplet == Looplet::Fill) {
+        if parts.iter().any(|part| !part.optional && part.looplet == Looplet::Fill) {
             return Ok(Vec::new());
         }
         let inner = match order.split_first() {
-            None => {
-                let leaf = self.leaf(&parts)?;
-                tested(leaf, &self.tests)
-            }
+            None => tested(self.leaf(&parts)?, self.tests),
             Some((index, rest)) => self.along(index, rest, parts)?,
         };
         Ok(wrapped(around, inner))
@@ -154,25 +217,62 @@ impl Lowering<'_> {
 
     fn along(&mut self, index: &Name, rest: &[Name], mut parts: Vec<Part>) -> Result<Block> {
         let extent = Affine::var(self.space.extents[index].clone());
-        let mut range = Range { lower: vec![Affine::zero()], upper: vec![extent] };
-        let mut walks = Vec::new();
+        let all = Range { lower: vec![Affine::zero()], upper: vec![extent] };
+        let mut range = all.clone();
+        let mut walks: Vec<(Regions, Vec<Formula>)> = Vec::new();
         let mut around = Vec::new();
+        // Where each part holds the index.
+        let mut holds = Vec::new();
         for part in &mut parts {
-            let Looplet::Along(along) = &part.looplet else { continue };
-            if along.index != *index {
-                continue;
-            }
-            let mut held = Held::default();
-            part.looplet = held_in(&along.body, &mut held, &mut around)?;
+            let own = match &part.looplet {
+                Looplet::Along(along) if along.index == *index => along.body.clone(),
+                Looplet::Fill => {
+                    holds.push(Region::Nothing);
+                    continue;
+                }
+                _ => {
+                    holds.push(Region::All);
+                    continue;
+                }
+            };
+            let (held, own) = part.hold(&own, (self.space, &all))?;
+            around.extend(own);
             extend(&mut range.lower, held.lower);
             extend(&mut range.upper, held.upper);
-            walks.extend(held.walk);
+            holds.push(match (&part.looplet, held.walk) {
+                (Looplet::Fill, _) => Region::Nothing,
+                (_, None) => Region::All,
+                (_, Some(walk)) => {
+                    let var = walk.0.var.clone();
+                    if walks.iter().any(|(other, _)| other.var == var) {
+                        return Err(not_lowered("two of its walks have one name"));
+                    }
+                    walks.push(walk);
+                    Region::Stored(var)
+                }
+            });
+        }
+        let counts = self.counts(&parts, &holds);
+        if counts == Region::Nothing {
+            return Ok(Vec::new());
+        }
+        for (part, holds) in parts.iter_mut().zip(holds) {
+            if let (true, Region::Stored(var)) = (part.optional, holds)
+                && !is_needed(&counts, &var)
+            {
+                part.walks.push(var);
+            }
         }
         let body = self.nodes(rest, parts)?;
         let whole = range.lower.len() == 1 && range.upper.len() == 1;
         let block = match walks.as_slice() {
             [] => vec![each(index.clone(), range, body)],
-            [(only, tests)] if whole && only.end.is_none() => {
+            [(only, tests)]
+                if whole
+                    && only.end.is_none()
+                    && only.within.is_empty()
+                    && is_needed(&counts, &only.var) =>
+            {
                 let inner = match only.point() {
                     Some(at) => {
                         let bind = Node::Let { var: index.clone(), value: at.clone() };
@@ -182,62 +282,100 @@ impl Lowering<'_> {
                 };
                 vec![each(only.var.clone(), only.range.clone(), tested(inner, tests))]
             }
-            walks if walks.iter().any(|(_, tests)| !tests.is_empty()) => {
-                return Err(not_lowered("its steps are tested"));
-            }
-            walks => {
-                let walks = walks.iter().map(|(walk, _)| walk.clone()).collect();
-                vec![Node::Step(Box::new(Step { index: index.clone(), range, walks, body }))]
+            _ => {
+                let walks = walks.into_iter().map(|(walk, tests)| tested_walk(walk, tests));
+                let walks = walks.collect::<Result<_>>()?;
+                let step = Step { index: index.clone(), range, walks, counts, body };
+                vec![Node::Step(Box::new(step))]
             }
         };
         Ok(wrapped(around, block))
     }
 
+    /// Where anything counts, by the walks along an index that hold it. What holds nothing there may hold something
+    /// elsewhere, so that it never counts where an operand is not stored.
+    fn counts(&self, parts: &[Part], holds: &[Region<Name>]) -> Region<Name> {
+        let of = |k: usize| {
+            let own = parts.iter().zip(holds).filter(move |(part, _)| part.operand == k);
+            own.map(|(_, holds)| holds.clone())
+        };
+        let stored = self.space.stored.iter().flat_map(|&k| of(k));
+        let rest = may_hold(&self.space.rest, &|k| Region::any_of(of(k)));
+        Region::all_of(stored.chain([rest]))
+    }
+
     /// What is done where all indices are known.
     fn leaf(&mut self, parts: &[Part]) -> Result<Block> {
-        for part in parts {
-            match &part.looplet {
-                Looplet::Element { array, index } => {
-                    let place = Place { array: array.clone(), index: index.clone() };
-                    self.places.push((part.operand, place));
+        let mut out = Vec::new();
+        for &k in &self.space.lookups {
+            let own: Vec<&Part> = parts.iter().filter(|part| part.operand == k).collect();
+            let mut body = Vec::new();
+            for part in &own {
+                if part.looplet == Looplet::Fill {
+                    continue;
                 }
-                Looplet::Search(_) => {
-                    return Err(searches(&self.space.operands[part.operand].label));
-                }
-                other => {
-                    return Err(Diagnostic::defect(format!("no element is left of\n{other}")));
+                let name = lookup_name(self.space, k);
+                let take = Take { name, place: self.place(part)?, sums: false };
+                let inner = wrapped(part.before.clone(), vec![Node::Take(Box::new(take))]);
+                let inner = match part.walks.as_slice() {
+                    [] => inner,
+                    walks => vec![Node::Held { walks: walks.to_vec(), body: inner }],
+                };
+                match own.len() {
+                    1 => body = inner,
+                    _ => body.push(Node::Piece(inner)),
                 }
             }
+            out.push(Node::Lookup(Box::new(looked_up(self.space, k, body))));
         }
-        let update = update_of(self.space, &self.places);
-        Ok(vec![Node::Update(Box::new(update))])
+        let mut places = Vec::new();
+        for part in parts.iter().filter(|part| self.space.stored.contains(&part.operand)) {
+            places.push((part.operand, self.place(part)?));
+        }
+        let at = |k: usize| {
+            let own = places.iter().find(|(other, _)| *other == k);
+            own.map_or_else(|| stored_at(&self.space.operands[k]), |(_, place)| place.clone())
+        };
+        out.extend(leaf(self.space, &at));
+        Ok(out)
     }
+
+    /// Where a part is stored, all indices being known.
+    fn place(&self, part: &Part) -> Result<Place> {
+        match &part.looplet {
+            Looplet::Element { array, index } => {
+                Ok(Place { array: array.clone(), index: index.clone() })
+            }
+            Looplet::Search(_) => Err(searches(&self.space.operands[part.operand].label)),
+            other => Err(Diagnostic::defect(format!("no element is left of\n{other}"))),
+        }
+    }
+}
+
+/// Where a region may hold, by where operands may be stored.
+fn may_hold(region: &Region, stored: &dyn Fn(usize) -> Region<Name>) -> Region<Name> {
+    match region {
+        Region::All | Region::Not(_) => Region::All,
+        Region::Nothing => Region::Nothing,
+        Region::Stored(k) => stored(*k),
+        Region::Both(parts) => Region::all_of(parts.iter().map(|part| may_hold(part, stored))),
+        Region::Either(parts) => Region::any_of(parts.iter().map(|part| may_hold(part, stored))),
+    }
+}
+
+fn tested_walk(mut walk: Regions, tests: Vec<Formula>) -> Result<Regions> {
+    for test in tests {
+        match test {
+            Formula::Constraint(c) => walk.tests.push(c),
+            _ => return Err(not_lowered("its steps are tested by more than inequalities")),
+        }
+    }
+    Ok(walk)
 }
 
 fn each(var: Name, range: Range, body: Block) -> Node {
     let (parallel, setup, skip) = (None, Vec::new(), None);
     Node::For(Box::new(Loop { var, range, parallel, setup, skip, body }))
-}
-
-/// What stands around what is left of a looplet.
-enum Around {
-    Let(Name, Affine),
-    If(Vec<Formula>),
-}
-
-/// A looplet without the values that are computed and tested before it.
-fn opened(looplet: &Looplet, around: &mut Vec<Around>) -> Looplet {
-    match looplet {
-        Looplet::Thunk { var, value, body } => {
-            around.push(Around::Let(var.clone(), value.clone()));
-            opened(body, around)
-        }
-        Looplet::Switch { tests, then, otherwise } if **otherwise == Looplet::Fill => {
-            around.push(Around::If(tests.clone()));
-            opened(then, around)
-        }
-        other => other.clone(),
-    }
 }
 
 fn wrapped(around: Vec<Around>, inner: Block) -> Block {
@@ -262,104 +400,6 @@ fn tested(body: Block, tests: &[Formula]) -> Block {
     vec![Node::If { tests: constraints, restrictions, body }]
 }
 
-/// Where a looplet along an index holds something, and what.
-fn held_in(looplet: &Looplet, held: &mut Held, around: &mut Vec<Around>) -> Result<Looplet> {
-    match opened(looplet, around) {
-        Looplet::Lookup { body, .. } | Looplet::Run(body) => Ok(*body),
-        Looplet::Sequence(phases) => {
-            let is_fill = |phase: &&Phase| is_fill(&phase.body);
-            let Some(at) = phases.iter().position(|phase| !is_fill(&phase)) else {
-                return Ok(Looplet::Fill);
-            };
-            if phases[at + 1..].iter().any(|phase| !is_fill(&phase)) {
-                return Err(not_lowered("a sequence holds more than one region"));
-            }
-            if at > 0 {
-                held.lower = ends(&phases[at - 1].stop)?;
-            }
-            let phase = &phases[at];
-            if let Stop::Least(stop) = &phase.stop {
-                held.upper.extend(stop.iter().cloned());
-            }
-            match (&phase.body, held.upper.as_slice()) {
-                (Looplet::Spike { body, tail }, [stop]) if **body == Looplet::Fill => {
-                    held.lower.push(stop.clone() - Affine::constant(1));
-                    Ok((**tail).clone())
-                }
-                (body, _) => held_in(body, held, around),
-            }
-        }
-        Looplet::Stepper(stepper) => steps(&stepper, held),
-        Looplet::Fill => Ok(Looplet::Fill),
-        Looplet::Search(search) => Err(searches(&search.var)),
-        _ => Err(not_lowered("its regions are of a kind that is not walked")),
-    }
-}
-
-/// How a stepper is walked, and what it holds in the region of a position.
-fn steps(stepper: &Stepper, held: &mut Held) -> Result<Looplet> {
-    let Stepper { var, end, range, tests, begin, stop, body } = stepper;
-    let Some(Stop::Least(stop)) = stop else {
-        return Err(not_lowered("its steps have no ends of their own"));
-    };
-    let (lower, here) = match body {
-        Looplet::Spike { body, tail } if **body == Looplet::Fill => match stop.as_slice() {
-            [stop] => (vec![stop.clone() - Affine::constant(1)], (**tail).clone()),
-            _ => return Err(not_lowered("a spike has several ends")),
-        },
-        Looplet::Sequence(phases) => match phases.as_slice() {
-            [before, inside] if is_fill(&before.body) => {
-                (ends(&before.stop)?, region(&inside.body)?)
-            }
-            _ => return Err(not_lowered("a step holds more than one region")),
-        },
-        other => (begin.as_ref().map_or(Ok(Vec::new()), ends)?, region(other)?),
-    };
-    let region = Range { lower, upper: stop.clone() };
-    let (var, end, range) = (var.clone(), end.clone(), range.clone());
-    held.walk = Some((Regions { var, end, range, region }, tests.clone()));
-    Ok(here)
-}
-
-/// What is at each index of a region.
-fn region(looplet: &Looplet) -> Result<Looplet> {
-    match looplet {
-        Looplet::Lookup { body, .. } | Looplet::Run(body) => Ok((**body).clone()),
-        Looplet::Thunk { var, value, body } => {
-            let (var, value, body) = (var.clone(), value.clone(), Box::new(region(body)?));
-            Ok(Looplet::Thunk { var, value, body })
-        }
-        Looplet::Switch { tests, then, otherwise } if **otherwise == Looplet::Fill => {
-            let (tests, then) = (tests.clone(), Box::new(region(then)?));
-            Ok(Looplet::Switch { tests, then, otherwise: otherwise.clone() })
-        }
-        _ => Err(not_lowered("a step holds a region of a kind that is not walked")),
-    }
-}
-
-fn is_fill(looplet: &Looplet) -> bool {
-    match looplet {
-        Looplet::Fill => true,
-        Looplet::Run(body) => **body == Looplet::Fill,
-        _ => false,
-    }
-}
-
-fn ends_of(stop: &Stop) -> &[Affine] {
-    match stop {
-        Stop::Least(ends) | Stop::Greatest(ends) => ends,
-        Stop::Last { .. } => &[],
-    }
-}
-
-/// The ends that a fill region has.
-fn ends(stop: &Stop) -> Result<Vec<Affine>> {
-    match (stop, ends_of(stop)) {
-        (Stop::Greatest(_), ends) | (Stop::Least(_), ends @ [_]) => Ok(ends.to_vec()),
-        _ => Err(not_lowered("where a region begins is not known")),
-    }
-}
-
 /// Further ends, each once.
 fn extend(ends: &mut Vec<Affine>, more: Vec<Affine>) {
     for e in more {
@@ -367,15 +407,4 @@ fn extend(ends: &mut Vec<Affine>, more: Vec<Affine>) {
             ends.push(e);
         }
     }
-}
-
-fn searches(what: &str) -> Box<Diagnostic> {
-    not_lowered("a position would be searched for in no order")
-        .note(format!("it is that of `{what}`"))
-}
-
-fn not_lowered(why: &str) -> Box<Diagnostic> {
-    Diagnostic::new(Code::Space, format!("this is not co-iterated by looplets: {why}")).help(
-        "leave `--coiterate looplets` out, store it in another layout, or choose another `--order`",
-    )
 }

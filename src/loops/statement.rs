@@ -10,6 +10,7 @@ use super::regions::{ByRegions, by_looplets};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Constraint, Formula, Name};
 use crate::iterspace::{LoopKind, Space, loop_kind};
+use crate::operators::Region;
 use crate::prover::Prover;
 use crate::scan::{Nest, scan, scan_within};
 use crate::schedule::Schedule;
@@ -216,6 +217,13 @@ impl Statement {
     pub(super) fn own_finds(&self) -> Range<usize> {
         let pieces = self.lookups.iter().flat_map(|l| &l.pieces);
         0..pieces.map(|piece| piece.finds.start).min().unwrap_or(self.finds.len())
+    }
+
+    /// Whether regions are walked of several pieces of an operand without which nothing counts.
+    pub fn walks_pieces_at_once(&self) -> bool {
+        let needed = |k: &usize| self.space.rest.with(k, false) == Region::Nothing;
+        let pieces = |k: &usize| self.space.operands[*k].pieces.len();
+        self.regions.is_some() && self.space.lookups.iter().any(|k| needed(k) && pieces(k) > 1)
     }
 
     /// The operands that are walked at once, if that is how its points are visited.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
 use crate::operators::{Operator, Region, Tree, Value};
 use crate::scan::Range;
@@ -25,6 +24,8 @@ pub struct Loops {
     pub finds: Vec<Find>,
     /// What annihilates finite floats annihilates all: loops may end for it.
     pub fast_math: bool,
+    /// Loops end as soon as nothing can change what they update, even if asking costs more than going on.
+    pub short_circuit: bool,
     /// Arrays that count what is visited, for what is combined later where that is not all.
     pub counters: Vec<Name>,
 }
@@ -64,8 +65,13 @@ pub enum Node {
     Take(Box<Take>),
     /// Operands are walked at once.
     Merge(Box<Merge>),
-    /// What happens where regions of operands overlap.
+    /// What happens along an index that regions of operands divide.
     Step(Box<Step>),
+    /// Where the regions at the positions of these walks around it hold the indices.
+    Held {
+        walks: Vec<Name>,
+        body: Block,
+    },
     /// Where these lookups have found something.
     When {
         region: Region<Name>,
@@ -182,13 +188,15 @@ pub struct Merge {
     pub body: Block,
 }
 
-/// Regions of operands along an index, walked at once. The body is of each index in all of them.
+/// Regions of operands along an index, walked at once. The body is of each index that counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     pub index: Name,
     /// What there is of it.
     pub range: Range,
     pub walks: Vec<Regions>,
+    /// Where it counts, by the walks whose regions hold the index.
+    pub counts: Region<Name>,
     pub body: Block,
 }
 
@@ -199,6 +207,10 @@ pub struct Regions {
     /// Several positions have one region: the next that has another.
     pub end: Option<Name>,
     pub range: Range,
+    /// Positions that do not pass have no region.
+    pub tests: Vec<Constraint>,
+    /// Walks around it: there is no position unless their regions hold the indices there.
+    pub within: Vec<Name>,
     /// That of a position.
     pub region: Range,
 }
@@ -292,6 +304,38 @@ impl Find {
     }
 }
 
+impl Step {
+    /// Whether an index counts only where the region of every walk holds it, whatever its position.
+    pub fn is_overlap(&self) -> bool {
+        let plain = |w: &Regions| w.tests.is_empty() && w.within.is_empty();
+        self.counts == Step::all(&self.walks) && self.walks.iter().all(plain)
+    }
+
+    /// The number of the walk of a position.
+    pub fn number(&self, position: &Name) -> usize {
+        let own = self.walks.iter().position(|walk| walk.var == *position);
+        own.expect("what counts is said by the walks of the step")
+    }
+
+    /// Whether an index counts only where the region of a walk holds it.
+    pub fn needs(&self, walk: &Regions) -> bool {
+        self.counts.with(&walk.var, false) == Region::Nothing
+    }
+
+    /// Whether an index may come before all walks are at regions that end behind it: not if all is visited, or what
+    /// comes next is the least of them all.
+    pub fn may_lag(&self) -> bool {
+        let any = Region::any_of(self.walks.iter().map(|w| Region::Stored(w.var.clone())));
+        let by_least = self.counts == Region::All || self.counts == any;
+        !by_least || self.range.lower != [Affine::zero()]
+    }
+
+    /// Where the regions of all walks hold the index.
+    pub fn all(walks: &[Regions]) -> Region<Name> {
+        Region::all_of(walks.iter().map(|w| Region::Stored(w.var.clone())))
+    }
+}
+
 impl Regions {
     /// The only index of each region, if they are points.
     pub fn point(&self) -> Option<&Affine> {
@@ -329,7 +373,10 @@ impl Node {
             | Node::Take(_)
             | Node::Begin(_) => Vec::new(),
             Node::For(l) => vec![&l.setup, &l.body],
-            Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body) => vec![body],
+            Node::If { body, .. }
+            | Node::When { body, .. }
+            | Node::Held { body, .. }
+            | Node::Piece(body) => vec![body],
             Node::Search(s) => vec![&s.found],
             Node::Lookup(l) => vec![&l.body],
             Node::Step(s) => vec![&s.body],
@@ -346,7 +393,10 @@ impl Node {
             | Node::Take(_)
             | Node::Begin(_) => Vec::new(),
             Node::For(l) => vec![&mut l.setup, &mut l.body],
-            Node::If { body, .. } | Node::When { body, .. } | Node::Piece(body) => vec![body],
+            Node::If { body, .. }
+            | Node::When { body, .. }
+            | Node::Held { body, .. }
+            | Node::Piece(body) => vec![body],
             Node::Search(s) => vec![&mut s.found],
             Node::Lookup(l) => vec![&mut l.body],
             Node::Step(s) => vec![&mut s.body],
@@ -412,177 +462,4 @@ impl Loops {
     pub fn find(&self, id: SearchId) -> &Find {
         &self.finds[id.index()]
     }
-
-    /// Checks that every dimension is bound before it is used, that the state of a search is set up
-    /// where the search is inside, once, and that only proved plans stand in the tree.
-    ///
-    /// # Errors
-    /// An internal diagnostic; nothing a user writes can cause it.
-    pub fn verify(&self, parameters: &[Name]) -> Result<()> {
-        let mut bound: Vec<Name> = parameters.to_vec();
-        let mut states = Vec::new();
-        self.check(&self.body, &mut bound, &mut states).map_err(|what| {
-            Diagnostic::defect(format!("the loops are not well-formed: {what}"))
-                .note(format!("the loops are\n{self}"))
-        })
-    }
-
-    fn check(
-        &self,
-        block: &Block,
-        bound: &mut Vec<Name>,
-        states: &mut Vec<SearchId>,
-    ) -> std::result::Result<(), String> {
-        let (outer, outer_states) = (bound.len(), states.len());
-        for node in block {
-            match node {
-                Node::Let { var, value } => {
-                    known(bound, value)?;
-                    bound.push(var.clone());
-                }
-                Node::For(l) => {
-                    range_known(bound, &l.range)?;
-                    self.check_open(&l.setup, bound, states)?;
-                    bound.push(l.var.clone());
-                    self.check(&l.body, bound, states)?;
-                    bound.pop();
-                }
-                Node::If { tests, body, .. } => {
-                    tests.iter().try_for_each(|c| known(bound, &c.affine))?;
-                    self.check(body, bound, states)?;
-                }
-                Node::State(id) => {
-                    if states.contains(id) {
-                        return Err("a state is set up within itself".into());
-                    }
-                    states.push(*id);
-                }
-                Node::Search(s) => {
-                    match &s.among {
-                        Among::Range(r) => range_known(bound, r)?,
-                        Among::One(e) => known(bound, e)?,
-                    }
-                    let plan = &self.find(s.id).plan;
-                    if plan.placement.is_some() && !states.contains(&s.id) {
-                        return Err(format!("the state of `{}` is not set up", s.var));
-                    }
-                    bound.push(s.var.clone());
-                    s.conditions.iter().try_for_each(|c| known(bound, &c.affine))?;
-                    self.check(&s.found, bound, states)?;
-                    bound.pop();
-                }
-                Node::Lookup(l) => {
-                    bound.push(l.name.clone());
-                    self.check(&l.body, bound, states)?;
-                }
-                Node::Merge(m) => {
-                    for walk in &m.walks {
-                        bound.push(walk.name.clone());
-                        self.check(&walk.body, bound, states)?;
-                    }
-                    bound.extend(m.key.iter().cloned());
-                    self.check(&m.body, bound, states)?;
-                    bound.truncate(bound.len() - m.key.len() - m.walks.len());
-                }
-                Node::Step(s) => {
-                    range_known(bound, &s.range)?;
-                    let outer = bound.len();
-                    for walk in &s.walks {
-                        range_known(&bound[..outer], &walk.range)?;
-                    }
-                    for walk in &s.walks {
-                        bound.push(walk.var.clone());
-                        range_known(bound, &walk.region)?;
-                        bound.extend(walk.end.clone());
-                    }
-                    bound.push(s.index.clone());
-                    self.check(&s.body, bound, states)?;
-                    bound.truncate(outer);
-                }
-                Node::Take(take) => {
-                    place_known(bound, &take.place)?;
-                    found_known(bound, &take.name)?;
-                }
-                Node::When { region, body } => {
-                    region.operands().iter().try_for_each(|name| found_known(bound, name))?;
-                    self.check(body, bound, states)?;
-                }
-                Node::Update(u) => {
-                    place_known(bound, &u.target)?;
-                    let asked = u.value.regions().into_iter().flat_map(Region::operands);
-                    asked.into_iter().try_for_each(|term| match term.lookup() {
-                        Some(name) => found_known(bound, name),
-                        None => Err(format!("nothing looks `{term}` up")),
-                    })?;
-                    u.value.leaves().into_iter().try_for_each(|term| match term {
-                        Term::Element(place) => place_known(bound, place),
-                        Term::Found(name) => found_known(bound, name),
-                        Term::Index(index) => known(bound, &Affine::var(index.clone())),
-                    })?;
-                }
-                Node::Piece(body) => self.check(body, bound, states)?,
-                Node::Begin(begin) => {
-                    place_known(
-                        bound,
-                        &Place { array: begin.array.clone(), index: begin.shape.clone() },
-                    )?;
-                }
-                Node::Assemble(a) => {
-                    let index = a.key.iter().flatten().cloned().collect();
-                    place_known(bound, &Place { array: a.array.clone(), index })?;
-                    self.check(&a.body, bound, states)?;
-                }
-            }
-        }
-        bound.truncate(outer);
-        states.truncate(outer_states);
-        Ok(())
-    }
-
-    /// The states of a setup stay in sight.
-    fn check_open(
-        &self,
-        block: &Block,
-        bound: &mut Vec<Name>,
-        states: &mut Vec<SearchId>,
-    ) -> std::result::Result<(), String> {
-        for node in block {
-            match node {
-                Node::State(id) => states.push(*id),
-                _ => self.check(&vec![node.clone()], bound, states)?,
-            }
-        }
-        Ok(())
-    }
-}
-
-fn place_known(bound: &[Name], place: &Place) -> std::result::Result<(), String> {
-    match place.depends_on(&|n| !bound.contains(n)) {
-        true => Err(format!("a subscript of `{}` is not bound", place.array)),
-        false => Ok(()),
-    }
-}
-
-fn found_known(bound: &[Name], lookup: &Name) -> std::result::Result<(), String> {
-    match bound.contains(lookup) {
-        true => Ok(()),
-        false => Err(format!("nothing looks `{lookup}` up")),
-    }
-}
-
-fn known(bound: &[Name], a: &Affine) -> std::result::Result<(), String> {
-    let mut unknown = None;
-    a.visit_vars(&mut |n| {
-        if !bound.contains(n) {
-            unknown = Some(n.clone());
-        }
-    });
-    match unknown {
-        Some(n) => Err(format!("`{n}` is used before it is bound")),
-        None => Ok(()),
-    }
-}
-
-fn range_known(bound: &[Name], range: &Range) -> std::result::Result<(), String> {
-    range.lower.iter().chain(&range.upper).try_for_each(|a| known(bound, a))
 }

@@ -150,9 +150,9 @@ impl<'a> Functions<'a> {
     /// `#[allow(…)] pub fn name(…) -> result {`
     fn opening(&self, head: &str, parameters: &[String], result: &str, out: &mut Lines) {
         // A kernel that never enters its loops reads nothing, and where only the success of a search
-        // matters, its position is not read.
+        // matters, its position is not read. Of a factor that something annihilates nothing is.
         let mut allowed = vec!["non_snake_case"];
-        if self.body.block.is_empty() || self.spec.lacks_steps() {
+        if self.body.block.is_empty() || self.spec.lacks_steps() || self.ignores_tensors() {
             allowed.extend(["unused_unsafe", "unused_variables"]);
         }
         if !self.body.block.is_empty() && self.may_overwrite() {
@@ -167,6 +167,20 @@ impl<'a> Functions<'a> {
             out.line(&format!("#[allow(\n    {}\n)]", allowed.join(",\n    ")));
         }
         out.function(head, parameters, result);
+    }
+
+    /// Whether no array of some tensor is used.
+    fn ignores_tensors(&self) -> bool {
+        let arguments = self.body.arguments();
+        let arrays = arguments.iter().filter_map(|argument| match argument {
+            Argument::Array(a) => Some(&self.body.arr(*a).name),
+            _ => None,
+        });
+        let used: Vec<&Name> = arrays.collect();
+        self.signature.tensors.iter().any(|t| {
+            let own = t.arrays.iter().map(|a| &a.renamed).chain([&t.values.renamed]);
+            !own.into_iter().any(|array| used.contains(&array))
+        })
     }
 
     /// Whether what something begins with may never be read: what is looked up may be there wherever it is

@@ -10,7 +10,7 @@ use petgraph::graphmap::DiGraphMap;
 
 use super::ties::{connected_where, prerequisites};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Constraint, Name, Relop};
+use crate::formula::{Arith, Constraint, Name, Relop};
 use crate::iterspace::{Operand, Space};
 
 /// What is wanted, outermost first: all indices, tiles of indices, and any positions.
@@ -73,6 +73,12 @@ fn default_indices(space: &Space) -> Vec<Name> {
             }
         }
     }
+    for (a, b) in along_memory(space) {
+        let (Some(a), Some(b)) = (number(&a), number(&b)) else { continue };
+        if a != b && !has_path_connecting(&graph, b, a, None) {
+            graph.add_edge(a, b, ());
+        }
+    }
     // Kahn's algorithm, always taking the index that occurs first in the statement; indices of which
     // no storage wants an order go inside the others, and those that only run along rows of dense
     // operands inside everything else.
@@ -86,6 +92,27 @@ fn default_indices(space: &Space) -> Vec<Name> {
         .position(|&k| left.iter().all(|&other| other == k || !graph.contains_edge(other, k)))
     {
         out.push(space.indices[left.remove(at)].clone());
+    }
+    out
+}
+
+/// Where all operands are dense, pairs of indices of which the second moves through memory in smaller steps.
+fn along_memory(space: &Space) -> Vec<(Name, Name)> {
+    let mut out = Vec::new();
+    if space.present().any(|o| !o.is_direct()) {
+        return out;
+    }
+    for o in space.present() {
+        let indices = |e: &Arith| {
+            let mut all = Vec::new();
+            e.visit_vars(&mut |i| all.push(i.clone()));
+            all
+        };
+        for pair in o.value_index.windows(2) {
+            for a in indices(&pair[0]) {
+                out.extend(indices(&pair[1]).into_iter().map(|b| (a.clone(), b)));
+            }
+        }
     }
     out
 }

@@ -42,3 +42,235 @@ fn what_is_not_given_is_refused_in_the_programs_text() {
     assert!(said.contains("tensor `x` is neither declared nor given"), "{said}");
     assert!(said.contains("spmv.finch:3:"), "{said}");
 }
+
+/// Computes places, and then what is counted there.
+const HISTOGRAM: &str =
+    "bins .= 0\nfor i = _\n    bins[div(v[i], 10) + 1] += 1\nend\nreturn bins\n";
+
+/// Calls the kernels as the page of their module says.
+const CALLER: &str = r#"
+mod histogram;
+use histogram::{kernel_1, kernel_2, places};
+
+fn main() {
+    let v = [7, 12, 9, 31, 3];
+    let mut numbers = [0; 5];
+    let mut at = kernel_1::DenseMut { dims: [5], val: &mut numbers };
+    kernel_1::kernel(&mut at, &kernel_1::Dense { dims: [5], val: &v }).unwrap();
+    let (index, val) = places(&numbers, 4).unwrap();
+    let there = kernel_2::Places { dims: [5, 4], at_: &index, val: &val };
+    let mut counts = [0; 4];
+    let mut bins = kernel_2::DenseMut { dims: [4], val: &mut counts };
+    kernel_2::kernel(&mut bins, &there).unwrap();
+    println!("{counts:?} {:?}", places(&numbers, 3));
+}
+"#;
+
+#[test]
+fn a_program_of_several_kernels_is_one_module_that_says_how_to_call_them() {
+    let sandbox = sandbox();
+    sandbox.file("h.finch", HISTOGRAM);
+    let sizes = ["--dims", "v=5", "--dims", "bins=4", "--type", "v=i64"];
+    let emit = ["emit", "--program", "h.finch"];
+    let files = ["-o", "histogram.rs", "--header", "h.h"];
+    sandbox.done(&[&emit[..], &sizes, &files].concat());
+    let module = sandbox.read("histogram.rs");
+    assert!(module.starts_with("//! `h.finch`: a program of 2 kernels."), "{module}");
+    assert_eq!(sandbox.read("h.h").matches("_checked(const").count(), 2);
+    sandbox.file("main.rs", CALLER);
+    let output = std::process::Command::new("rustc")
+        .args(["--edition=2024", "-Dwarnings", "-Aunused", "-Adead_code", "main.rs"])
+        .current_dir(sandbox.path(""))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = std::process::Command::new(sandbox.path("main")).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "[3, 1, 0, 1] Err(3)\n");
+    let said = sandbox.json(&[&emit[..], &sizes, &["--json"]].concat());
+    assert_eq!(said["kernel"], module);
+    assert_eq!(said["kernels"][0]["name"], "kernel_1");
+    assert_eq!(said["kernels"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn every_stage_of_each_kernel_of_a_program_is_explained() {
+    let sandbox = sandbox();
+    sandbox.file("h.finch", HISTOGRAM);
+    let sizes = ["--dims", "v=5", "--dims", "bins=4", "--type", "v=i64"];
+    let explain = [&["explain", "--program", "h.finch"][..], &sizes].concat();
+    let said = sandbox.done(&explain);
+    for part in ["=== kernel_1: ", "=== kernel_2: ", "\nthen there is true at the places"] {
+        assert!(said.contains(part), "no `{part}` in\n{said}");
+    }
+    assert_eq!(said.matches("== looplets ==").count(), 2);
+    let said = sandbox.json(&[&explain[..], &["--stage", "nest", "--json"]].concat());
+    assert_eq!(said["kernels"].as_array().unwrap().len(), 2);
+    let out = sandbox.run(&[&explain[..], &["-o", "a.rs"]].concat());
+    assert_eq!(out.status, 2, "{}", out.stderr);
+}
+
+#[test]
+fn each_kernel_of_a_program_is_timed_and_all_of_them() {
+    let sandbox = sandbox();
+    sandbox.file("h.finch", HISTOGRAM);
+    let v = "%%MatrixMarket matrix array integer general\n5 1\n7\n12\n9\n31\n3\n";
+    sandbox.file("v.mtx", v);
+    let bench = [
+        "bench",
+        "--program",
+        "h.finch",
+        "-t",
+        "v=v.mtx:sparse",
+        "--dims",
+        "bins=4",
+        "--type",
+        "v=i64",
+    ];
+    let said = sandbox.json(&[&bench[..], &["--samples", "2", "--json"]].concat());
+    let kernels = said["kernels"].as_array().unwrap();
+    assert_eq!(kernels.len(), 2);
+    let median = |rows: &serde_json::Value| rows[0]["median"].as_f64().unwrap();
+    let sum: f64 = kernels.iter().map(|kernel| median(&kernel["rows"])).sum();
+    let whole = median(&said["rows"]);
+    assert!((whole - sum - said["places"].as_f64().unwrap()).abs() < 1e-12, "{said}");
+    let said = sandbox.done(&[&bench[..], &["--samples", "1"]].concat());
+    assert!(said.contains("all 2 kernels of h.finch"), "{said}");
+    let unknown = [&bench[..], &["--samples", "1", "--strategies", "auto,gone"]].concat();
+    let said = sandbox.refused("S0401", &unknown);
+    assert!(said.contains("`gone`") && said.contains("auto"), "{said}");
+}
+
+#[test]
+fn what_no_kernel_is_made_from_is_interpreted_and_said_to_be() {
+    let sandbox = sandbox();
+    let program = "y .= 10\nfor j = _, i = _\n    y[i] <<->>= A[i, j]\nend\nreturn y\n";
+    sandbox.file("minus.finch", program);
+    let run = ["run", "--program", "minus.finch", "-t", "A=a.mtx:csr", "-f", "y=sparse"];
+    let said = sandbox.json(&[&run[..], &["--json"]].concat());
+    let values = json!([7.0, 7.0, 3.0, 5.0]);
+    let expected = json!([{ "name": "y", "dims": [4], "stored": 4, "values": values }]);
+    assert_eq!(said["outputs"], expected);
+    assert_eq!(said["output"]["layout"], "sparse");
+    assert_eq!(said["kernel"], "");
+    let why = "`sub` in a loop of fixed order is not compiled yet";
+    assert_eq!(said["interpreted"], why);
+    let out = sandbox.run(&[&run[..], &["-o", "y.tns"]].concat());
+    assert_eq!(out.status, 0, "{}", out.stderr);
+    assert!(out.stderr.contains(why), "{}", out.stderr);
+    assert_eq!(sandbox.read("y.tns"), "1 7.0\n2 7.0\n3 3.0\n4 5.0\n");
+    // What is about kernels is refused, with the place.
+    let said = sandbox.refused("S0201", &[&run[..], &["--save-kernel", "k.rs"]].concat());
+    assert!(said.contains("minus.finch:3:5"), "{said}");
+    let emit = ["emit", "--program", "minus.finch", "--dims", "A=4,4"];
+    assert!(sandbox.refused("S0201", &emit).contains(why));
+}
+
+const SPARSE: &str = "SparseList(Element(0.0))";
+
+/// How many elements a result stores, and its elements.
+fn stored(sandbox: &Sandbox, arguments: &[&str]) -> (serde_json::Value, serde_json::Value) {
+    let said = sandbox.json(&[&["run", "--json", "--program"][..], arguments].concat());
+    (said["outputs"][0]["stored"].clone(), said["outputs"][0]["values"].clone())
+}
+
+#[test]
+fn what_a_condition_does_not_let_be_assigned_is_not_stored() {
+    let sandbox = sandbox();
+    let program = "y .= 0.0\nfor j = _, i = _\n    if A[i, j] > 1\n        y[i] += A[i, j]\n    end\nend\nreturn y\n";
+    sandbox.file("some.finch", program);
+    for layout in ["dense", "csr", "csc"] {
+        let a = format!("A=a.mtx:{layout}");
+        for format in [SPARSE, "SparseDict(Element(0.0))", "SparseByteMap(Element(0.0))"] {
+            let y = format!("y={format}");
+            let (count, values) = stored(&sandbox, &["some.finch", "-t", &a, "-f", &y]);
+            assert_eq!((count, values), (json!(4), json!([2.0, 3.0, 7.0, 5.0])), "{a} {y}");
+        }
+    }
+    let program = program.replace("> 1", "> 4");
+    sandbox.file("some.finch", &program);
+    for layout in ["dense", "csr", "csc"] {
+        let a = format!("A=a.mtx:{layout}");
+        let y = format!("y={SPARSE}");
+        let (count, values) = stored(&sandbox, &["some.finch", "-t", &a, "-f", &y]);
+        assert_eq!((count, values), (json!(2), json!([0.0, 0.0, 7.0, 5.0])), "{a}");
+    }
+}
+
+#[test]
+fn a_scalar_is_stored_if_something_is_assigned_to_it() {
+    let sandbox = sandbox();
+    sandbox.file("dot.finch", "s .= 0.0\nfor i = _\n    s[] += x[i] * z[i]\nend\nreturn s\n");
+    let head = "%%MatrixMarket matrix coordinate real general\n4 1 1\n";
+    sandbox.file("meets.mtx", &format!("{head}2 1 3\n"));
+    sandbox.file("misses.mtx", &format!("{head}3 1 3\n"));
+    for (z, values) in [("meets", 6.0), ("misses", 0.0)] {
+        let z_file = format!("z={z}.mtx:sparse");
+        let dot = ["dot.finch", "-t", "x=x.mtx:sparse", "-t", &z_file];
+        for format in ["Scalar", "ShortCircuitScalar"] {
+            let s = format!("s={format}(0.0)");
+            let found = stored(&sandbox, &[&dot[..], &["-f", &s]].concat());
+            assert_eq!(found, (json!(1), json!(values)), "{s} {z}");
+        }
+        for format in ["SparseScalar", "SparseShortCircuitScalar"] {
+            let s = format!("s={format}(0.0)");
+            let found = stored(&sandbox, &[&dot[..], &["-f", &s]].concat());
+            let expected = if z == "meets" { 1 } else { 0 };
+            assert_eq!(found, (json!(expected), json!(values)), "{s} {z}");
+        }
+    }
+}
+
+#[test]
+fn a_short_circuit_scalar_ends_the_loop_that_updates_it() {
+    let sandbox = sandbox();
+    sandbox.file("any.finch", "s .= false\nfor i = _\n    s[] |= x[i] > 1\nend\nreturn s\n");
+    let emit = ["emit", "--program", "any.finch", "--dims", "x=4"];
+    let ends = |format: &str| {
+        let module = sandbox.done(&[&emit[..], &["-f", &format!("s={format}(false)")]].concat());
+        module.contains("            if combined {\n                break;")
+    };
+    assert!(ends("ShortCircuitScalar"));
+    // Where asking costs more than going on.
+    assert!(!ends("Scalar"));
+}
+
+#[test]
+fn what_is_assigned_everywhere_is_stored_everywhere() {
+    let sandbox = sandbox();
+    sandbox.file("one.finch", "y .= 0.0\nfor i = _\n    y[i] = x[i] + 1\nend\nreturn y\n");
+    let y = format!("y={SPARSE}");
+    let one = ["one.finch", "-t", "x=x.mtx:sparse", "-f", &y];
+    assert_eq!(stored(&sandbox, &one), (json!(4), json!([2.0, 3.0, 1.0, 5.0])));
+    let y = "y=SparseList(Element(1.0))";
+    let run = ["run", "--program", "one.finch", "-t", "x=x.mtx:sparse", "-f", y];
+    let said = sandbox.refused("S0501", &run);
+    assert!(said.contains("`y` begins with 0.0, but its format says 1.0"), "{said}");
+}
+
+#[test]
+fn numbers_of_entries_are_counted_in_any_layout() {
+    let sandbox = sandbox();
+    let program = "c .= 0\nfor i = _, j = _\n    if A[i, j] != 0\n        c[i] += 1\n    end\nend\nreturn c\n";
+    sandbox.file("count.finch", program);
+    for layout in ["dense", "csr", "csc", "dia"] {
+        for format in ["dense", "sparse", "SparseList(Element(0))"] {
+            let (a, c) = (format!("A=a.mtx:{layout}"), format!("c={format}"));
+            let found = stored(&sandbox, &["count.finch", "-t", &a, "-f", &c]);
+            assert_eq!(found, (json!(4), json!([2, 1, 1, 1])), "{a} {c}");
+        }
+    }
+}
+
+#[test]
+fn names_that_a_program_does_not_have_are_refused() {
+    let sandbox = sandbox();
+    let run = ["run", "--program", "spmv.finch", "-t", "A=a.mtx", "-t", "x=x.mtx", "-p", "c=1"];
+    for (option, text, message) in [
+        ("-t", "B=a.mtx", "the program has no tensor `B`"),
+        ("-f", "z=sparse", "the program has no tensor `z`"),
+        ("-o", "z=z.npy", "the program returns no `z`"),
+    ] {
+        let said = sandbox.refused("S0002", &[&run[..], &[option, text]].concat());
+        assert!(said.contains(message), "{said}");
+    }
+}

@@ -55,6 +55,16 @@ impl<'a> Bound<'a> {
         Ok(Bound { made, extents, output, inputs })
     }
 
+    /// With what the output holds before the run.
+    pub fn beginning(mut self, values: &Values) -> Result<Bound<'a>, String> {
+        let out = self.output.as_mut().ok_or("what is assembled begins with nothing")?;
+        if out.values().len() != values.len() {
+            return Err(format!("{} values, not {}", values.len(), out.values().len()));
+        }
+        (0..values.len()).for_each(|k| out.values_mut().set_from(k, values, k));
+        Ok(self)
+    }
+
     /// The dense result of the compiled kernel.
     ///
     /// # Safety
@@ -65,6 +75,21 @@ impl<'a> Bound<'a> {
         library: &Library,
         threads: usize,
     ) -> Result<Vec<f64>, String> {
+        // What is asked for is promised here.
+        let result = unsafe { self.result(kernel, library, threads) }?;
+        Ok(numbers(&self.elements(&result)?))
+    }
+
+    /// The result of the compiled kernel.
+    ///
+    /// # Safety
+    /// If the library is one of unchecked entries, the tensors are valid.
+    pub unsafe fn result(
+        &self,
+        kernel: usize,
+        library: &Library,
+        threads: usize,
+    ) -> Result<Tensor, String> {
         let mut out = self.output.clone();
         let mut grown = self.grown()?;
         let dims = &self.extents.tensors[self.made.planned.output()];
@@ -111,7 +136,7 @@ impl<'a> Bound<'a> {
         // The arrays have the types and the order of the module's entry.
         unsafe { library.run(kernel, &sizes, &arrays)? };
         match out {
-            Some(out) => self.dense(&out),
+            Some(out) => Ok(out),
             None => {
                 let values = grown.pop().and_then(|mut v| v.take_values()).ok_or("no values")?;
                 let indices = grown.iter_mut().map(|a| a.take_indices().ok_or("no indices"));
@@ -122,6 +147,11 @@ impl<'a> Bound<'a> {
 
     /// The dense result of the interpreter of code, which tests every access.
     pub fn interpreted(&self, threads: usize) -> Result<Vec<f64>, String> {
+        Ok(numbers(&self.elements(&self.result_of_code(threads)?)?))
+    }
+
+    /// The result of the interpreter of code, which tests every access.
+    pub fn result_of_code(&self, threads: usize) -> Result<Tensor, String> {
         let mut given = Arguments { threads, ..Arguments::default() };
         let out = self.output.as_ref();
         let out_arrays = out.map(|out| converted(&self.made.planned, out)).transpose()?;
@@ -172,14 +202,13 @@ impl<'a> Bound<'a> {
         }
         let Some(mut out) = self.output.clone() else { return Err("no output".into()) };
         *out.values_mut() = outputs.swap_remove(name).ok_or("no output")?;
-        self.dense(&out)
+        Ok(out)
     }
 
-    /// All elements of a result; those that a triangle leaves out are what nothing was combined into.
-    fn dense(&self, out: &Tensor) -> Result<Vec<f64>, String> {
-        let dense = out.dense_else(self.made.planned.result_fill());
-        let dense = dense.map_err(|e| format!("{e:#?}"))?;
-        Ok((0..dense.values().len()).map(|k| dense.values().get_f64(k)).collect())
+    /// All elements of a result: where nothing is stored, they are what nothing was combined into.
+    pub fn elements(&self, result: &Tensor) -> Result<Values, String> {
+        let dense = result.dense_else(self.made.planned.result_fill());
+        dense.map(|dense| dense.values().clone()).map_err(|e| format!("{e:#?}"))
     }
 
     /// Empty arrays for a result that the kernel makes, its values last.
@@ -196,28 +225,19 @@ impl<'a> Bound<'a> {
         Ok(out)
     }
 
-    /// All elements of a result that the kernel made: it is valid, can be packed in the layout that was
-    /// asked for, and what it does not store is what the operator begins with.
-    fn assembled(&self, indices: Vec<IndexData>, values: Values) -> Result<Vec<f64>, String> {
+    /// A result that the kernel made: it is valid, and what it does not store is of the same type.
+    fn assembled(&self, indices: Vec<IndexData>, values: Values) -> Result<Tensor, String> {
         let planned = &self.made.planned;
         let assembled = planned.assembled().ok_or("nothing is assembled")?;
         let shown = |e: Box<siskin::diagnostic::Diagnostic>| format!("{e:#?}");
         let arrays = assembled.layout.arrays.keys().cloned().zip(indices).collect();
         let (layout, dims) = (assembled.layout.clone(), &self.extents.tensors[planned.output()]);
-        let ty = values.value_type();
+        let begin = planned.result_fill();
+        assert_eq!(begin.value_type(), values.value_type(), "the fill is of the result's type");
         let made = Tensor::new(layout, dims.clone(), &IndexMap::new(), arrays, values);
         let mut made = made.map_err(shown)?;
         made.validate().map_err(shown)?;
-        let begin = planned.result_fill();
-        assert_eq!(begin.value_type(), ty, "the fill is of the result's type");
-        let mut out = begin.repeated(dims.iter().product());
-        let entries = made.entries().map_err(shown)?;
-        for k in 0..entries.len() {
-            let at = entries.point(k);
-            let place = at.iter().zip(dims).fold(0, |place, (c, extent)| place * extent + c);
-            out.set_from(place, entries.values(), k);
-        }
-        Ok((0..out.len()).map(|k| out.get_f64(k)).collect())
+        Ok(made)
     }
 
     /// Which elements an output with index arrays stores; `None` if it has none of them.
@@ -227,6 +247,10 @@ impl<'a> Bound<'a> {
         let dense = ones.dense().ok()?;
         Some((0..dense.values().len()).map(|k| dense.values().get_f64(k) != 0.0).collect())
     }
+}
+
+fn numbers(values: &Values) -> Vec<f64> {
+    (0..values.len()).map(|k| values.get_f64(k)).collect()
 }
 
 /// Index arrays of the types that the kernel has.

@@ -315,7 +315,8 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
             }
             // Every template with all others left as they are, and the automatic choice.
             add("automatic", planned.clone())?;
-            if planned.assembled().is_some() {
+            // Looplets are walked by one thread.
+            if planned.assembled().is_some() && how != "looplets if possible" {
                 let shared = kernel.threads(2).plan().map_err(|e| format!("{label}: {e:#?}"))?;
                 let threads = shared.assembled().and_then(|a| a.assembling.threads.as_ref());
                 if let Some(Ok(_)) = threads {

@@ -58,6 +58,11 @@ impl Given {
         self.arguments.extend(["-f".to_string(), format!("{name}={format}")]);
     }
 
+    /// An option with its argument.
+    pub fn option(&mut self, option: &str, argument: &str) {
+        self.arguments.extend([option.to_string(), argument.to_string()]);
+    }
+
     /// The results, by name.
     pub fn run(&self) -> Result<Vec<(String, Value)>, String> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_siskin"));

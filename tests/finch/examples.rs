@@ -148,7 +148,7 @@ fn rounds_of_bellman_and_ford() {
 
 #[test]
 fn erosion_of_pixels_and_of_words_of_pixels() {
-    let (words, height) = (3, 6);
+    let (words, height) = (12, 6);
     let width = 8 * words;
     let image: Vec<bool> = entries(width * height, 10).iter().map(|x| *x >= 0.0).collect();
     // `image[x * height + y]`
@@ -169,12 +169,14 @@ fn erosion_of_pixels_and_of_words_of_pixels() {
     assert_eq!(inputs.run(&program("erosion")), [Values::Bool(eroded.clone())]);
     inputs.reads_back(&program("erosion"));
 
-    let word = |pixels: &[bool], x: usize, y: usize| {
-        (0..8).map(|b| i64::from(pixels[(8 * x + b) * height + y]) << b).sum::<i64>()
+    let word = |pixels: &[bool], long: usize, x: usize, y: usize| {
+        (0..long).map(|b| i64::from(pixels[(long * x + b) * height + y]) << b).sum::<i64>()
     };
-    let packed = |pixels: &[bool]| -> Vec<i64> {
-        (0..words * height).map(|at| word(pixels, at / height, at % height)).collect()
+    let words_of = |pixels: &[bool], long: usize| -> Vec<i64> {
+        let all = 0..width / long * height;
+        all.map(|at| word(pixels, long, at / height, at % height)).collect()
     };
+    let packed = |pixels: &[bool]| words_of(pixels, 8);
     let all = vec![true; words * height];
     let inputs = Inputs::default().integers("input", &[words, height], &packed(&image)).bools(
         "mask",
@@ -183,6 +185,10 @@ fn erosion_of_pixels_and_of_words_of_pixels() {
     );
     assert_eq!(inputs.run(&program("erosion_bits")), [Values::I64(packed(&eroded))]);
     inputs.reads_back(&program("erosion_bits"));
+
+    let inputs = Inputs::default().integers("input", &[width / 32, height], &words_of(&image, 32));
+    assert_eq!(inputs.run(&program("erosion_words")), [Values::I64(words_of(&eroded, 32))]);
+    inputs.reads_back(&program("erosion_words"));
 }
 
 #[test]

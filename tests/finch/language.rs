@@ -303,3 +303,13 @@ fn names_of_the_tree_are_names_of_programs() {
     assert_eq!(inputs.run(program), [integers(&[4, 6])]);
     inputs.reads_back(program);
 }
+
+#[test]
+fn a_loop_that_only_writes_a_tensor_runs_as_far_as_earlier_ones() {
+    let text = "y .= 0\nfor i = _\n y[i] += x[i]\nend\nfor k = _\n y[k] *= 2\nend\nreturn y";
+    assert_eq!(x().run(text), [integers(&[6, 2, 8, 2])]);
+    let shifted = "y .= 0\nfor i = _\n y[i] += x[i]\nend\nfor k = _\n y[k - 1] *= 2\nend";
+    assert_eq!(x().run(shifted), [integers(&[6, 2, 8, 2])]);
+    let free = "y .= 0\nfor k = _\n y[k] *= 2\nend";
+    assert_eq!(x().lower(free).unwrap_err().message, "nothing says how far `k` runs");
+}

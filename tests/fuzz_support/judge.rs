@@ -208,7 +208,7 @@ fn go(
     }
     let mut plan = |wishes: &Wishes| {
         let by_looplets = case.looplets.then(|| {
-            let kernel = kernel.clone().union(Union::Distribute).coiterate(Coiterate::Looplets);
+            let kernel = kernel.clone().union(Union::Merge).coiterate(Coiterate::Looplets);
             wishes.of(kernel).plan_with(&mut Remembering::new(memory))
         });
         let planned = match by_looplets {

@@ -120,6 +120,34 @@ impl Walker<'_, '_> {
         facts.iter().map(|c| Formula::Constraint(c.substitute(&now))).collect()
     }
 
+    /// Statements that only bind and set variables, where a condition holds: behind them, either it held and
+    /// what they say is so, or the variables are as they were.
+    fn perhaps(&mut self, (yes, no): (Formula, Formula), block: &mut Block) {
+        let mut set: Vec<VarId> = Vec::new();
+        for stmt in block.iter() {
+            if let Stmt::Assign { var, .. } = stmt
+                && !set.contains(var)
+            {
+                set.push(*var);
+            }
+        }
+        let before: Vec<Name> = set.iter().map(|var| self.name(*var)).collect();
+        let depth = self.path.depth();
+        self.path.enter(std::slice::from_ref(&yes));
+        block.iter_mut().for_each(|stmt| self.stmt(stmt));
+        let after: Vec<Name> = set.iter().map(|var| self.name(*var)).collect();
+        let mut held = self.path.facts_from(depth);
+        self.path.leave_to(depth);
+        let mut missed = vec![no];
+        for ((var, before), after) in set.into_iter().zip(before).zip(after) {
+            self.assigned(var);
+            let now = Affine::var(self.name(var));
+            held.push(Formula::eq(now.clone(), Affine::var(after)));
+            missed.push(Formula::eq(now, Affine::var(before)));
+        }
+        self.path.enter(&[Formula::or([Formula::and(held), Formula::and(missed)])]);
+    }
+
     fn forget_assigned(&mut self, block: &Block) {
         let mut assigned = Vec::new();
         visit(block, &mut |part| {
@@ -220,6 +248,10 @@ impl Walker<'_, '_> {
                 self.expr(condition);
                 let (yes, no) =
                     self.meaning(|m| (m.implied(condition, true), m.implied(condition, false)));
+                if otherwise.is_empty() && then.iter().all(is_plain) {
+                    self.perhaps((yes, no), then);
+                    return;
+                }
                 self.under(&[yes], then);
                 let leaves = matches!(then.last(), Some(Stmt::Break(_)));
                 self.under(std::slice::from_ref(&no), otherwise);
@@ -240,8 +272,12 @@ impl Walker<'_, '_> {
                 self.expr(condition);
                 self.under(&facts, body);
                 self.forget_assigned(body);
-                let still: Vec<Formula> =
+                let mut still: Vec<Formula> =
                     self.meaning(|m| invariants.iter().map(|i| m.implied(i, true)).collect());
+                if body.iter().all(is_plain) {
+                    // Nothing but its condition ends it.
+                    still.push(self.meaning(|m| m.implied(condition, false)));
+                }
                 if !still.is_empty() {
                     self.path.enter(&still);
                 }
@@ -525,4 +561,9 @@ fn saturate(e: &mut Expr) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a statement only binds or sets a variable.
+fn is_plain(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Let { .. } | Stmt::Assign { .. })
 }

@@ -31,7 +31,7 @@ impl<'b> Machine<'b, '_> {
 
     pub(super) fn condition(&mut self, e: &'b Expr) -> Result<bool> {
         match self.expr(e)? {
-            Value::Bool(b) => Ok(b),
+            Value::Bool(b) | Value::Number(Number::Bool(b)) => Ok(b),
             _ => Err(ill_formed(format!("`{}` is no condition", self.body.print_expr(e)))),
         }
     }

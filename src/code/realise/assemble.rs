@@ -27,8 +27,8 @@ use super::result::{Assembly, Gathering, Level};
 use super::{Realiser, size};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Arith, Name};
-use crate::loops::{Assemble, Assembled, Gather, Place, walkers};
-use crate::operators::Operator;
+use crate::loops::{Assemble, Assembled, Gather, Place, Term, walkers};
+use crate::operators::{Operator, Special, SpecialResult, Tree, Value as Number};
 use crate::packing::Group;
 use crate::tensor::ValueType;
 
@@ -297,6 +297,30 @@ impl Realiser<'_, '_> {
     pub(super) fn gathers_one_element(&self) -> bool {
         let gathering = self.assembly.as_ref().and_then(|r| r.gathering.as_ref());
         matches!(gathering, Some(Gathering::Element { .. }))
+    }
+
+    /// What is asked before anything is stored, and the value then: where a choice falls on what elements begin with,
+    /// nothing has to be.
+    pub(super) fn chosen<'v>(
+        &self,
+        value: &'v Tree<Term>,
+    ) -> Option<(&'v Tree<Term>, &'v Tree<Term>)> {
+        let (Some(result), Tree::Apply(apply)) = (&self.assembly, value) else { return None };
+        let begins = result.op.beginning(result.ty).ok()?;
+        let specials = apply.op.specials(result.ty);
+        let argument = |condition: usize, holds: bool| {
+            let own = |s: &&Special| {
+                s.argument == condition && s.ieee && s.value.identical(Number::Bool(holds))
+            };
+            match specials.iter().find(own)?.result {
+                SpecialResult::Argument(k) if k != condition => apply.args.get(k),
+                _ => None,
+            }
+        };
+        let choice = |k| Some((apply.args.get(k)?, argument(k, true)?, argument(k, false)?));
+        let (condition, then, otherwise) = (0..apply.args.len()).find_map(choice)?;
+        matches!(otherwise, Tree::Number(number) if number.identical(begins))
+            .then_some((condition, then))
     }
 
     /// Combines a value into an element of the result.

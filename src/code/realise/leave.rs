@@ -30,7 +30,8 @@ impl Realiser<'_, '_> {
         let alike = all.iter().all(|u| u.target == first.target && u.op == first.op);
         let (_, var) = self.sums.iter().find(|(place, _)| *place == first.target)?;
         let ty = self.element_type(&first.target);
-        if !alike || !self.pays(body, ty) || !self.ends_states(body) {
+        let pays = || self.loops.short_circuit || self.pays(body, ty);
+        if !alike || !pays() || !self.ends_states(body) {
             return None;
         }
         let op = first.op.as_ref()?;

@@ -15,6 +15,7 @@
 mod assemble;
 mod chunk;
 mod finds;
+mod held;
 mod integers;
 mod leave;
 mod merge;
@@ -23,8 +24,10 @@ mod result;
 mod sizes;
 mod state;
 mod step;
+mod sweep;
 mod temporaries;
 mod together;
+mod update;
 mod values;
 
 pub use sizes::size;
@@ -134,6 +137,7 @@ pub fn realise(
         loaded: Vec::new(),
         sums: Vec::new(),
         lookups: FxHashMap::default(),
+        held: FxHashMap::default(),
         some_found: Vec::new(),
         hoisted: Vec::new(),
         fresh: Vec::new(),
@@ -177,6 +181,8 @@ pub(super) struct Realiser<'a, 'p> {
     sums: Vec<(Place, VarId)>,
     /// The variables of the lookups in sight.
     lookups: FxHashMap<Name, Found>,
+    /// Of walks whose region may hold an index or not: when it does.
+    held: FxHashMap<Name, held::Held>,
     /// Walks of which at least one has found something.
     some_found: Vec<Name>,
     /// Elements that were loaded before a loop.

@@ -85,6 +85,10 @@ impl Realiser<'_, '_> {
             Node::Take(take) => self.take(take, out),
             Node::Merge(m) => self.walk_at_once(m, out)?,
             Node::Step(s) => self.step(s, out)?,
+            Node::Held { walks, body } => {
+                let held = self.apart(|this| this.held(walks, body))?;
+                out.extend(held);
+            }
             Node::When { region, body } => {
                 let condition = match self.holds_anyway(region) {
                     true => Expr::Bool(true),
@@ -96,30 +100,8 @@ impl Realiser<'_, '_> {
                 }
             }
             Node::Assemble(a) => self.assemble(a, out)?,
-            Node::Update(u) if self.assembles(&u.target) => {
-                let value = self.computed(&u.value)?;
-                let gathered = self.gather(&u.target, value);
-                out.extend(gathered);
-            }
             Node::Begin(b) => self.begin(b, out),
-            Node::Update(u) => {
-                let value = self.computed(&u.value)?;
-                let sum = self.sums.iter().find(|(place, _)| *place == u.target);
-                let variable = sum.map(|(_, var)| *var).or(self.single(&u.target));
-                out.push(match (variable, &u.op) {
-                    (Some(var), Some(op)) => self.combine_into(op, var, value),
-                    (Some(var), None) => Stmt::Assign { var, op: Assign::Set, value },
-                    (None, Some(op)) if op.is_sum() => self.store(&u.target, value),
-                    (None, op) => {
-                        let place = self.place(&u.target);
-                        let value = match op {
-                            Some(op) => self.combined(op, Expr::Load(place.clone()), value),
-                            None => value,
-                        };
-                        Stmt::Store { place, op: Assign::Set, value }
-                    }
-                });
-            }
+            Node::Update(u) => self.update(u, None, out)?,
             Node::Piece(body) => {
                 let inner = self.block(body)?;
                 out.push(Stmt::Scope(inner));
@@ -233,6 +215,10 @@ impl Realiser<'_, '_> {
     /// parallel region.
     pub(super) fn for_loop(&mut self, l: &Loop, chunk: Option<(VarId, VarId)>) -> Result<Block> {
         let mut out = Vec::new();
+        if let (None, Some(update)) = (chunk, self.repeated(l)) {
+            self.repeat(l, update, &mut out)?;
+            return Ok(out);
+        }
         let inside = updates(&l.body);
         let hoisted = self.hoisted.len();
         self.load_before(&l.body, &mut out);
@@ -249,7 +235,8 @@ impl Realiser<'_, '_> {
         }
         if let [update] = inside.as_slice()
             && (targets.as_slice() == [update.target.clone()]
-                || self.single(&update.target).is_some())
+                || self.single(&update.target).is_some()
+                || self.sums_neighbours(l, update))
             && update.is_sum()
             && let Some(code) = self.unrolled(l, &update.target, chunk)?
         {
@@ -440,6 +427,9 @@ impl Realiser<'_, '_> {
         if l.skip.is_some() || self.may_be_negative(&l.range) {
             return Ok(None);
         }
+        if self.assembles(target) && self.chosen(&update.value).is_some() {
+            return Ok(None);
+        }
         let (lo, hi) = match chunk {
             Some((start, end)) => (Expr::Var(start), Expr::Var(end)),
             None => self.range(&l.range, false),
@@ -463,9 +453,28 @@ impl Realiser<'_, '_> {
             (false, Some(var)) => {
                 out.push(Stmt::Assign { var, op: Assign::Add, value: Expr::Var(total) });
             }
-            (false, None) => out.push(self.store(target, Expr::Var(total))),
+            (false, None) => {
+                let sum = self.sums.iter().find(|(place, _)| place == target);
+                out.push(match sum.map(|(_, var)| *var) {
+                    Some(var) => Stmt::Assign { var, op: Assign::Add, value: Expr::Var(total) },
+                    None => self.store(target, Expr::Var(total)),
+                });
+            }
         }
         Ok(Some(out))
+    }
+
+    /// Whether a loop is part of a sum, and adds neighbours of which index arrays say where they begin and end: a
+    /// run or a block. What is looked up for each is not in order, and rows of that are short.
+    fn sums_neighbours(&self, l: &Loop, update: &Update) -> bool {
+        let ends = l.range.lower.iter().chain(&l.range.upper).any(Affine::has_calls);
+        let mut looked_up = false;
+        for place in update.elements() {
+            place.index.iter().for_each(|a| a.visit_calls(&mut |_| looked_up = true));
+        }
+        let known = |lets: &[(Name, Affine)]| lets.iter().all(|(_, value)| !value.has_calls());
+        let in_order = self.plain(&l.body).is_some_and(|(lets, _)| known(&lets));
+        ends && in_order && !looked_up && self.sums.iter().any(|(place, _)| *place == update.target)
     }
 
     /// The values and the update of a block that has nothing else.

@@ -23,14 +23,14 @@ use crate::formula::{Affine, Constraint, Formula, Name};
 use crate::loops::{Loop, Regions, Step};
 
 /// An operand at one of its positions.
-struct Here {
-    begin: VarId,
+pub(super) struct Here {
+    pub begin: VarId,
     /// A point has none.
-    stop: Option<VarId>,
+    pub stop: Option<VarId>,
     /// The position of the next region, if it is not the next one.
-    next: Option<VarId>,
+    pub next: Option<VarId>,
     /// What is known of its ends where there is something between them.
-    ends: Vec<Constraint>,
+    pub ends: Vec<Constraint>,
 }
 
 impl Realiser<'_, '_> {
@@ -42,6 +42,10 @@ impl Realiser<'_, '_> {
         self.within_loops += 1;
         let walked = self.apart(|this| {
             let mut walked = Vec::new();
+            if !s.is_overlap() {
+                this.sweep(s, &mut walked)?;
+                return Ok(walked);
+            }
             let ats: Vec<At> = s.walks.iter().map(|w| this.begin_regions(w, &mut walked)).collect();
             let condition = Expr::and(ats.iter().map(At::goes_on));
             let invariants = ats.iter().map(At::invariant).collect();
@@ -57,7 +61,7 @@ impl Realiser<'_, '_> {
     }
 
     /// Variables for the positions of regions.
-    fn begin_regions(&mut self, w: &Regions, out: &mut Block) -> At {
+    pub(super) fn begin_regions(&mut self, w: &Regions, out: &mut Block) -> At {
         let (lo, hi) = self.range(&w.range, false);
         let begin = self.body.variable(&format!("{}_begin", w.var), Type::Unsigned);
         let position = self.body.variable(&w.var, Type::Unsigned);
@@ -144,7 +148,7 @@ impl Realiser<'_, '_> {
     }
 
     /// The region at a position.
-    fn region_at(&mut self, w: &Regions, at: &At, out: &mut Block) -> Here {
+    pub(super) fn region_at(&mut self, w: &Regions, at: &At, out: &mut Block) -> Here {
         self.env.insert(w.var.clone(), at.position);
         let facts = self.range_facts(&w.range, at.position);
         self.enter(&facts);

@@ -70,7 +70,7 @@ impl Realiser<'_, '_> {
     }
 
     /// The type of what is computed.
-    fn value_type(&self, e: &Expr) -> ValueType {
+    pub(super) fn value_type(&self, e: &Expr) -> ValueType {
         match self.body.type_of(e) {
             Ok(Type::Value(ty)) => ty,
             other => unreachable!("a value is of type {other:?}"),

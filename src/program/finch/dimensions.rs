@@ -5,7 +5,7 @@
 //!   say nothing.
 //! - A tensor that is declared has the dimensions that the loops that write it have; its size, if one is
 //!   stated, counts only where no loop says anything. So writes to it say nothing of the loop, unless
-//!   nothing else does.
+//!   nothing else does: then it is that of earlier loops.
 //! - What lies outside of a tensor is refused here if it is known, and while the program runs if a value
 //!   decides it. Only `~` makes it part of the meaning.
 
@@ -314,7 +314,7 @@ impl<'a> Solver<'a> {
                 let declared = role.is_some_and(|role| role.init.is_some());
                 let size = match (declared && *writes, sure) {
                     (true, true) => None,
-                    (true, false) => self.stated(&name.name, d),
+                    (true, false) => self.written(name, d)?,
                     (false, _) => self.size(name, d)?,
                 };
                 if let Some(size) = size {

@@ -29,18 +29,19 @@ struct Effects {
     writes: IndexMap<String, Vec<(String, Span)>>,
 }
 
-pub(super) fn verify(scoped: &Scoped, operators: &Operators) -> Result<()> {
+pub(super) fn verify(scoped: &Scoped, operators: &Operators, text: &str) -> Result<()> {
     let given: IndexMap<String, Mode> = scoped
         .names
         .keys()
         .filter(|name| scoped.tensor(name).is_some_and(|role| role.init.is_none()))
         .map(|name| (name.clone(), Mode::Read))
         .collect();
-    Verifier { operators }.scope(&scoped.body, given)
+    Verifier { operators, text }.scope(&scoped.body, given)
 }
 
 struct Verifier<'a> {
     operators: &'a Operators,
+    text: &'a str,
 }
 
 impl Verifier<'_> {
@@ -76,6 +77,11 @@ impl Verifier<'_> {
         Ok(())
     }
 
+    fn line(&self, place: &Span) -> usize {
+        let before = self.text.get(..place.0.start).unwrap_or_default();
+        before.matches('\n').count() + 1
+    }
+
     /// What `@freeze` and the like say of updates is a function.
     fn update_known(&self, op: Option<&Expr>) -> Result<()> {
         let name = match op {
@@ -101,7 +107,7 @@ impl Verifier<'_> {
                         format!("`{name}` is read and updated in one statement"),
                         read,
                     )
-                    .note(format!("it is updated at byte {}", place.0.start))
+                    .note(format!("it is updated in line {}", self.line(place)))
                     .help("read it in a statement of its own, or declare it inside"));
                 }
                 (Some(_), None) => *mode = Mode::Updated,

@@ -80,7 +80,7 @@ impl Finch {
     }
 
     fn lowered(&self, scoped: &Scoped, host: &Host<'_>) -> Result<Tree> {
-        life_cycle::verify(scoped, host.operators)?;
+        life_cycle::verify(scoped, host.operators, &self.text)?;
         let known = dimensions(scoped, host)?;
         let mut lowering = Lowering {
             host,

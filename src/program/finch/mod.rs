@@ -61,6 +61,7 @@ pub use host::{Given, Host};
 pub use locate::Locate;
 pub use lower::{Returned, Tree};
 pub use notation::{Segment, Statements};
+pub use operations::NOWHERE;
 pub use syntax::Finch;
 
 #[cfg(test)]

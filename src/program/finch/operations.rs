@@ -10,7 +10,7 @@ use crate::program::ir::{Access, Apply, Expr, Literal, Span};
 use crate::tensor::ValueType;
 
 /// What no position is: the identity of the minimum of positions.
-pub(super) const NOWHERE: i64 = i64::MAX;
+pub const NOWHERE: i64 = i64::MAX;
 
 /// A function of Julia, applied.
 pub(super) fn call(name: &str, args: Vec<Expr>) -> Result<Expr> {

@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use super::computed::Scope;
 use super::nest::{Kind, Update};
-use super::operations::{NOWHERE, applied, call, constant, element, guarded, index, literal, zero};
+use super::operations::{
+    NOWHERE, applied, call, constant, element, guarded, index, literal, with_leaves, zero,
+};
 use super::refusal::not_compiled;
 use super::statements::{Maker, Put, State};
 use crate::diagnostic::Result;
@@ -240,11 +242,17 @@ impl Maker<'_> {
     ) -> Result<()> {
         let at = self.least_rank(points, ranks, conditions)?;
         let values: Vec<Expr> = points.iter().map(|p| p.value.clone()).collect();
-        let new = self.chosen(&at, points, ranks, conditions, &values)?;
+        let new = match points {
+            [point] if of_number(point, &ranks[0]) => None,
+            _ => Some(self.chosen(&at, points, ranks, conditions, &values)?),
+        };
         let tensor = points[0].output.tensor.clone();
         self.becomes(&tensor, Some(&points[0].output), |maker, indices| {
             let old = maker.read(&element(&tensor, indices))?;
-            let new = Expr::Access(element(&new, indices));
+            let new = match &new {
+                Some(new) => Expr::Access(element(new, indices)),
+                None => at_number(&points[0], &Expr::Access(element(&at, indices)), indices)?,
+            };
             let chosen = match unless {
                 None => new,
                 Some(unless) => call("choose", vec![old.clone(), new, unless])?,
@@ -453,6 +461,29 @@ impl Maker<'_> {
 fn there(at: &Name, rank: &Rank, indices: &[Name]) -> Result<Expr> {
     let number = Expr::Access(element(at, indices));
     call("<", vec![number, literal(rank.count.to_string())])
+}
+
+/// Whether a value is known from the number of its iteration, which is an index, and from the element.
+fn of_number(point: &Point, rank: &Rank) -> bool {
+    let Expr::Index(number, _) = &rank.number else { return false };
+    let output = &point.output;
+    let own = |i: &Name| (0..output.rank()).any(|d| output.plain(d) == Some(i));
+    let mut known = true;
+    point.value.visit(&mut |e| match e {
+        Expr::Literal(_) | Expr::Apply(_) => {}
+        Expr::Index(i, _) => known &= i == number || own(i),
+        _ => known = false,
+    });
+    known
+}
+
+/// Such a value, with `at` for the number.
+fn at_number(point: &Point, at: &Expr, indices: &[Name]) -> Result<Expr> {
+    with_leaves(&point.value, &mut |e| {
+        let Expr::Index(name, _) = e else { return Ok(None) };
+        let own = (0..indices.len()).find(|&d| point.output.plain(d) == Some(name));
+        Ok(Some(own.map_or_else(|| at.clone(), |d| index(&indices[d]))))
+    })
 }
 
 fn is_nan(value: Value) -> bool {

@@ -1,0 +1,169 @@
+//! A result: where it goes, and what is said of it.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use siskin::diagnostic::Result;
+use siskin::files::{self, Loaded};
+use siskin::layout::Layout;
+use siskin::operators::Value as Number;
+use siskin::packing::{self, PackOptions};
+use siskin::tensor::{Tensor, Values};
+
+use super::destination::Destination;
+use super::shown::shape;
+
+/// Results with at most so many elements are printed whole.
+const PRINTED_WHOLE: usize = 20;
+
+/// Where the result goes.
+pub struct Target {
+    pub destination: Destination,
+    pub layout: OutputLayout,
+}
+
+pub enum OutputLayout {
+    /// The kernel's own.
+    Default,
+    /// The result is converted.
+    Asked(Arc<Layout>),
+    /// `shares(A)`: the kernel writes at the positions of an input.
+    Shared(String),
+}
+
+impl Target {
+    pub fn parse(text: &str, rank: usize, json: bool) -> Result<Target> {
+        let destination = Destination::parse(text, Some(rank), json)?;
+        let layout = match &destination.layout {
+            None => OutputLayout::Default,
+            Some(layout) if layout.starts_with("shares(") => OutputLayout::Shared(layout.clone()),
+            Some(layout) => OutputLayout::Asked(Arc::new(Layout::named_for_rank(layout, rank)?)),
+        };
+        Ok(Target { destination, layout })
+    }
+
+    /// Whether the file lists every element.
+    pub fn is_dense(&self) -> bool {
+        let name = self.destination.name.trim_end_matches(".gz");
+        name.ends_with(".npy")
+    }
+
+    /// An archive holds the layout that was asked for; a result without one is entries, or all elements.
+    /// True if the file says what it does not store.
+    pub fn write(&self, result: Tensor, fill: Option<Number>) -> Result<bool> {
+        let path = self.destination.path();
+        let all = result.layout().arrays.is_empty();
+        match self.layout {
+            OutputLayout::Default if all || fill.is_none() => {
+                files::write(path, &Loaded::of(result)?).map(|()| all)
+            }
+            _ => files::write_filled(path, result, fill).map(|wrote| wrote.says_fill),
+        }
+    }
+
+    /// The result in the target's layout.
+    pub fn convert(&self, result: Tensor, fill: Option<Number>) -> Result<Tensor> {
+        match &self.layout {
+            OutputLayout::Asked(layout) if layout != result.layout() => {
+                packing::convert(&result, layout, &PackOptions { fill, ..PackOptions::default() })
+            }
+            _ => Ok(result),
+        }
+    }
+}
+
+/// What is said of a result.
+pub struct Summary {
+    shape: String,
+    layout: String,
+    dims: Vec<usize>,
+    /// What elements are that are not stored, unless it is zero.
+    fill: Option<Number>,
+    stored: usize,
+    nonzero: usize,
+    sum: f64,
+    norm: f64,
+}
+
+impl Summary {
+    pub fn of(t: &Tensor, fill: Option<Number>) -> Summary {
+        let (nonzero, sum, squares) = match t.values() {
+            Values::F64(v) => sums(v, |x| x),
+            Values::F32(v) => sums(v, f64::from),
+            Values::I64(v) => sums(v, |x| x as f64),
+            Values::I32(v) => sums(v, f64::from),
+            Values::U8(v) => sums(v, f64::from),
+            Values::Bool(v) => sums(v, f64::from),
+        };
+        Summary {
+            shape: shape(t),
+            layout: t.layout().name.clone(),
+            dims: t.dims().to_vec(),
+            fill,
+            stored: t.stored(),
+            nonzero,
+            sum,
+            norm: squares.sqrt(),
+        }
+    }
+
+    pub fn json(&self, name: &str, file: Option<&str>) -> Value {
+        json!({
+            "name": name,
+            "layout": self.layout,
+            "dims": self.dims,
+            "stored": self.stored,
+            "fill": self.fill.map_or("0".to_string(), |fill| fill.to_string()),
+            "nonzero": self.nonzero,
+            "sum": self.sum,
+            "norm": self.norm,
+            "file": file,
+        })
+    }
+
+    /// A line, and the elements or where they are.
+    pub fn text(&self, name: &str, shown: &str) -> String {
+        let fill = self.fill.map_or(String::new(), |fill| format!(", else {fill}"));
+        format!(
+            "{name}: {}{fill}, {} nonzero, sum {}, norm {}\n{shown}",
+            self.shape, self.nonzero, self.sum, self.norm
+        )
+    }
+}
+
+/// How many values are not zero, their sum, and the sum of their squares.
+fn sums<T: Copy>(values: &[T], number: impl Fn(T) -> f64) -> (usize, f64, f64) {
+    values.iter().map(|&x| number(x)).fold((0, 0.0, 0.0), |(nonzero, sum, squares), x| {
+        (nonzero + usize::from(x != 0.0), sum + x, squares + x * x)
+    })
+}
+
+/// The elements of a small tensor, a line for each row. Nothing of a large one is looked at.
+pub fn whole(t: &Tensor, fill: Option<Number>) -> Result<String> {
+    let n = t.dims().iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
+    if !n.is_some_and(|n| (1..=PRINTED_WHOLE).contains(&n)) {
+        return Ok(String::new());
+    }
+    let array = t.dense_else(fill.unwrap_or(Number::zero(t.value_type())))?;
+    let row = array.dims().last().copied().unwrap_or(1).max(1);
+    let texts: Vec<String> =
+        (0..array.values().len()).map(|k| element(array.values(), k)).collect();
+    let width = texts.iter().map(String::len).max().unwrap_or(0);
+    let mut out = String::new();
+    for line in texts.chunks(row) {
+        let line: Vec<String> = line.iter().map(|t| format!("{t:>width$}")).collect();
+        out.push_str(&format!("  {}\n", line.join(" ")));
+    }
+    Ok(out)
+}
+
+fn element(values: &Values, k: usize) -> String {
+    match values {
+        Values::F64(v) => format!("{:?}", v[k]),
+        Values::F32(v) => format!("{:?}", v[k]),
+        Values::I64(v) => v[k].to_string(),
+        Values::I32(v) => v[k].to_string(),
+        Values::U8(v) => v[k].to_string(),
+        Values::Bool(v) => v[k].to_string(),
+    }
+}
