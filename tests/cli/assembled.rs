@@ -124,10 +124,11 @@ fn a_loop_whose_index_is_not_used_hides_no_other() {
 fn a_loop_whose_index_is_not_used_says_so_whatever_its_name() {
     let sandbox = Sandbox::new();
     for index in ["__", "_k", "x", "for"] {
-        let text =
-            sandbox.done(&["emit", &format!("y[] += b[k] + 0 * a[{index}]"), "--type", "i64"]);
+        // Each term is added once for each value of the other's index: in floats, by a loop.
+        let statement = format!("y[] += b[k] - a[{index}]");
+        let text = sandbox.done(&["emit", &statement, "-f", "a=sparse", "-f", "b=sparse"]);
         let unused = text.lines().filter(|l| l.trim().starts_with("for _"));
-        assert!(unused.count() > 0, "{text}");
+        assert_eq!(unused.count(), 2, "{text}");
     }
 }
 
