@@ -76,7 +76,11 @@ pub(super) fn assembled(
     let order = &appending.order;
     let mut assembling = assembling(&loops, statements, order, may_merge, workspace, prover)?;
     if request.threads > 1 {
-        assembling.threads = Some(chunks_of(&loops, &assembling, space, prover));
+        let runs = appending.levels.iter().any(|level| level.run.is_some());
+        assembling.threads = Some(match runs {
+            true => Err("runs of equal values go on from one chunk to the next".to_string()),
+            false => chunks_of(&loops, &assembling, space, prover),
+        });
     }
     let mut names = space.names.clone();
     let tensor = &output.tensor;

@@ -7,12 +7,15 @@
 //! `pos(i + 1)` becomes the number of entries so far. A kernel whose result has such a layout packs it
 //! while it computes.
 //!
+//! Runs of equal values are appended as runs: one that begins where the last one ends, with its value, makes it
+//! longer.
+//!
 //! In: a [`Plan`]. Out: [`Appending`], if every position is a coordinate or numbered in the order of
-//! coordinates. Blocks, padding, hash tables, intervals and measures are not appended.
+//! coordinates. Blocks, padding, hash tables, other intervals and measures are not appended.
 
-use super::part::{Count, Level, Order, Part, Position, Role};
+use super::part::{Count, Level, Measured, Order, Part, Position, Role};
 use super::plan::Plan;
-use crate::formula::{Affine, Name};
+use crate::formula::{Affine, Atom, Constraint, Name, Relop};
 use crate::layout::{Layout, Property, PropertyKind};
 
 /// What is pushed, level by level, when an entry comes.
@@ -37,6 +40,19 @@ pub struct Numbered {
     pub coordinates: Vec<(Name, usize)>,
     /// Arrays that say where groups of positions begin and end.
     pub segments: Vec<(Name, Group)>,
+    /// A position stands for a run of coordinates with one value: only in the last level.
+    pub run: Option<Run>,
+}
+
+/// `begin(p) <= i < end(p)`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// The coordinate that runs, the last of the order.
+    pub along: usize,
+    /// Array of the first coordinate of each run.
+    pub begin: Name,
+    /// Array of the coordinate behind each run.
+    pub end: Name,
 }
 
 /// What a group of positions belongs to.
@@ -57,9 +73,11 @@ impl Appending {
         let [part] = plan.parts.as_slice() else { return None };
         // What is assembled may be any value.
         let constant = layout.value.constant.is_some();
+        // Runs are verified when they are packed, since a position has several coordinates.
+        let runs = part.levels.last().is_some_and(|level| level.interval.is_some());
         if constant
             || !part.chosen.is_empty()
-            || plan.verify
+            || plan.verify && !runs
             || part.fills()
             || part.open.iter().any(|open| !open.is_empty())
         {
@@ -78,7 +96,8 @@ impl Reader<'_> {
     fn appending(&self) -> Option<Appending> {
         let part = self.part;
         let [piece] = part.pieces.as_slice() else { return None };
-        if piece.domain.is_some() || !part.measures.is_empty() || !part.cuts.is_empty() {
+        let runs = part.levels.last().is_some_and(|level| level.interval.is_some());
+        if piece.domain.is_some() || !part.measures.is_empty() && !runs || !part.cuts.is_empty() {
             return None;
         }
         let mut order: Vec<usize> = Vec::new();
@@ -88,7 +107,11 @@ impl Reader<'_> {
                 0 => None,
                 _ => Some(&part.levels[k - 1]),
             };
-            if !is_plain(level) || !level.group.iter().all(|arg| self.is_group(arg, outer)) {
+            let last = k + 1 == part.levels.len();
+            if !is_plain(level)
+                || level.interval.is_some() && !last
+                || !level.group.iter().all(|arg| self.is_group(arg, outer))
+            {
                 return None;
             }
             let grouped = level.group.iter().filter_map(|arg| self.determined(arg));
@@ -100,10 +123,16 @@ impl Reader<'_> {
                 }
                 order.push(coordinate);
             }
+            let run = match &level.interval {
+                Some(_) => Some(self.run(level)?),
+                None => None,
+            };
+            order.extend(run.as_ref().map(|run| run.along));
             levels.push(Numbered {
                 prefix: order.len(),
                 coordinates: Vec::new(),
                 segments: Vec::new(),
+                run,
             });
         }
         let rank = self.layout.rank();
@@ -126,6 +155,7 @@ impl Reader<'_> {
                     let group = self.group(args, *level)?;
                     levels[*level].segments.push((name.clone(), group));
                 }
+                Role::Measured(_) if runs => {}
                 _ => return None,
             }
         }
@@ -147,6 +177,41 @@ impl Reader<'_> {
         }
         let ordered = self.ordered(&levels);
         Some(Appending { order, ordered, levels, counts })
+    }
+
+    /// The run that a position of the last level is, if that is all that the relation says of its coordinate.
+    fn run(&self, level: &Level) -> Option<Run> {
+        let interval = level.interval.as_ref()?;
+        let relation = &self.layout.relation;
+        let ([piece], [least, greatest]) = (relation.pieces.as_slice(), &self.part.measures[..])
+        else {
+            return None;
+        };
+        let name = interval.along.as_var()?;
+        let along = relation.coordinates.iter().position(|c| c == name)?;
+        let i = Affine::var(name.clone());
+        let position = Affine::var(level.position.clone());
+        let array = |measured: &Measured| match measured {
+            Measured::Element(call) if call.args == [position.clone()] => Some(call.clone()),
+            _ => None,
+        };
+        let (begin, end) = (array(&least.what)?, array(&greatest.what)?);
+        let next = i.clone() + Affine::constant(1);
+        let extremes = !least.greatest && least.of == [i.clone()] && greatest.greatest;
+        let size = Affine::var(self.layout.extents().get(along)?.clone());
+        let says = [
+            i.clone() - Affine::atom(Atom::Call(begin.clone())),
+            Affine::atom(Atom::Call(end.clone())) - next.clone(),
+            i.clone(),
+            size - next.clone(),
+        ];
+        let plain = |c: &Constraint| c.relop == Relop::Ge && says.contains(&c.affine);
+        let all = piece.iter().filter(|c| c.mentions(name)).all(plain);
+        (all && interval.equal_values && extremes && greatest.of == [next]).then(|| Run {
+            along,
+            begin: begin.array.clone(),
+            end: end.array.clone(),
+        })
     }
 
     /// One value for each position of the last level.
@@ -200,6 +265,9 @@ impl Reader<'_> {
         use PropertyKind::{Injective, Permutation};
         let rank = self.layout.rank();
         let Some((last, outer)) = levels.split_last() else { return rank };
+        if last.run.is_some() {
+            return rank;
+        }
         let own = |name: &Name| last.coordinates.iter().any(|(array, _)| array == name);
         let free = self
             .layout
@@ -217,6 +285,11 @@ impl Reader<'_> {
 /// Whether what a property says of the coordinates of a level holds of whatever entries come in order. Those of
 /// several coordinates rise together; of them, only the first rises alone, and each may repeat.
 fn keeps(level: &Numbered, property: &Property) -> bool {
+    if let Some(run) = &level.run
+        && (property.arrays.contains(&run.begin) || property.arrays.contains(&run.end))
+    {
+        return run_keeps(level, run, property);
+    }
     let own = |name: &Name| level.coordinates.iter().position(|(array, _)| array == name);
     let at: Vec<Option<usize>> = property.arrays.iter().map(own).collect();
     if at.iter().all(Option::is_none) {
@@ -248,6 +321,31 @@ fn keeps(level: &Numbered, property: &Property) -> bool {
     }
 }
 
+/// Whether what a property says of runs holds of those that come in order and lie apart.
+fn run_keeps(level: &Numbered, run: &Run, property: &Property) -> bool {
+    let within = match &property.segments {
+        Some(segments) => level.segments.iter().any(|(array, _)| array == segments),
+        None => level.prefix == 1,
+    };
+    match property.kind {
+        PropertyKind::Range => true,
+        PropertyKind::Disjoint => {
+            within
+                && !property.decreasing
+                && property.arrays == [run.begin.clone(), run.end.clone()]
+        }
+        PropertyKind::Monotonic | PropertyKind::PeriodicMonotonic => {
+            within && property.arrays.len() == 1 && !property.decreasing
+        }
+        PropertyKind::Injective => within && property.arrays.len() == 1,
+        PropertyKind::Lexicographic
+        | PropertyKind::PeriodicLexicographic
+        | PropertyKind::Permutation
+        | PropertyKind::Probing
+        | PropertyKind::Formula => false,
+    }
+}
+
 /// Whether positions are numbered as entries come, one after the other.
 fn is_plain(level: &Level) -> bool {
     level.by_count.is_none()
@@ -255,7 +353,6 @@ fn is_plain(level: &Level) -> bool {
         && (!level.restarts || level.group.iter().all(|g| g.as_constant().is_some()))
         && level.first == 0
         && level.probed.is_none()
-        && level.interval.is_none()
         && !level.complete
         && matches!(level.order, Order::Increasing)
 }
@@ -294,6 +391,20 @@ mod tests {
             ("compressed(i, ordered=false), singleton(j, unique=false)", false),
         ] {
             assert_eq!(of(text).is_some(), appended, "{text}");
+        }
+    }
+
+    #[test]
+    fn runs_of_equal_values_are_appended() {
+        let rows = of("Dense(SparseRunList(Element(0.0)))").unwrap();
+        assert_eq!((rows.order.as_slice(), rows.ordered), (&[1, 0][..], 2));
+        let run = rows.levels[0].run.as_ref().unwrap();
+        assert_eq!((run.along, &*run.begin, &*run.end), (0, "left1", "right1"));
+        let whole = Appending::of(&Layout::named_for_rank("run-length", 1).unwrap()).unwrap();
+        assert!(whole.levels[0].run.is_some());
+        // Those that cover all, blocks with values of their own, and a single interval are not.
+        for text in ["RunList", "SparseBlockList", "SparseInterval"] {
+            assert_eq!(of(&format!("Dense({text}(Element(0.0)))")), None, "{text}");
         }
     }
 

@@ -52,7 +52,7 @@ mod stated;
 mod store;
 mod ties;
 
-pub use append::{Appending, Group, Numbered};
+pub use append::{Appending, Group, Numbered, Run};
 pub use convert::convert;
 pub use elements::pack_array;
 pub use options::{IndexWidth, PackOptions};

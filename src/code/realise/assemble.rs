@@ -49,6 +49,7 @@ impl Realiser<'_, '_> {
                 prefix: level.prefix,
                 coordinates: level.coordinates.iter().map(|(a, d)| (array(a), *d)).collect(),
                 segments: level.segments.iter().map(|(a, g)| (array(a), g.clone())).collect(),
+                run: level.run.as_ref().map(|r| (r.along, array(&r.begin), array(&r.end))),
             })
             .collect();
         let values = self.array_of(&assembled.values);
@@ -88,7 +89,9 @@ impl Realiser<'_, '_> {
             gathered,
             workspace: None,
             gathering: None,
+            open: None,
         });
+        self.begin_runs(out)?;
         if !matches!(how.threads, Some(Ok(_))) {
             let last = self.keys("last");
             out.extend(last.iter().map(|var| unset(*var)));
@@ -130,6 +133,7 @@ impl Realiser<'_, '_> {
 
     /// Ends the last segments, and those that nothing was stored in.
     pub(super) fn end_result(&mut self, out: &mut Block) {
+        self.end_runs(out);
         let Some(result) = self.assembly.take() else { return };
         for (k, level) in result.levels.iter().enumerate() {
             for (array, group) in &level.segments {
@@ -278,6 +282,10 @@ impl Realiser<'_, '_> {
     /// Segments that belong to what is known end here.
     fn end_behind(&mut self, known: &[Option<Expr>], out: &mut Block) {
         let Some(result) = &self.assembly else { return };
+        // Runs end later, and with them the segments that they are in.
+        if result.open.is_some() {
+            return;
+        }
         let coordinates: Vec<Expr> =
             known.iter().map(|e| e.clone().unwrap_or(Expr::int(0))).collect();
         let mut behind = |group: &[usize]| group.iter().all(|d| known[*d].is_some());
@@ -353,8 +361,25 @@ impl Realiser<'_, '_> {
         index.iter().map(|e| self.arith(e)).collect()
     }
 
-    /// What is pushed for an entry; `ends` says which segments of coordinates end with it.
+    /// What happens for an entry: it is pushed, or made part of a run. `ends` says which segments of coordinates
+    /// end with it.
     fn append(
+        &mut self,
+        coordinates: &[Expr],
+        value: Expr,
+        ends: &mut dyn FnMut(&[usize]) -> bool,
+    ) -> Block {
+        match self.run_along() {
+            Some(along) => {
+                let next = coordinates[along].clone().add(Expr::int(1));
+                self.accept_run(coordinates, next, value)
+            }
+            None => self.push_entry(coordinates, value, ends),
+        }
+    }
+
+    /// What is pushed for an entry.
+    pub(super) fn push_entry(
         &mut self,
         coordinates: &[Expr],
         value: Expr,
@@ -413,7 +438,7 @@ fn unset(var: VarId) -> Stmt {
 }
 
 /// What elements begin with.
-fn identity(op: &Operator, ty: ValueType) -> Result<Expr> {
+pub(super) fn identity(op: &Operator, ty: ValueType) -> Result<Expr> {
     let remedy = "compute the result in a dense layout, with an initial value";
     op.beginning(ty).map(Expr::Number).map_err(|e| e.help(remedy))
 }

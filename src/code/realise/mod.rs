@@ -21,6 +21,7 @@ mod leave;
 mod merge;
 mod nodes;
 mod result;
+mod runs;
 mod sizes;
 mod state;
 mod step;

@@ -6,6 +6,7 @@ use super::super::ir::{
     Access, Array, ArrayId, Assign, Block, Body, Element, Expr, IndexWidth, Load, Origin,
     PartLevel, Parts, Stmt, VarId,
 };
+use super::runs::OpenRun;
 use super::sizes::size;
 use crate::formula::Name;
 use crate::layout::checks::admits_negative;
@@ -34,6 +35,8 @@ pub(super) struct Assembly {
     pub(super) gathered: Option<Expr>,
     pub(super) workspace: Option<VarId>,
     pub(super) gathering: Option<Gathering>,
+    /// The run that may still grow, if runs are stored.
+    pub(super) open: Option<OpenRun>,
 }
 
 /// The arrays of a level.
@@ -41,6 +44,8 @@ pub(super) struct Level {
     pub(super) prefix: usize,
     pub(super) coordinates: Vec<(ArrayId, usize)>,
     pub(super) segments: Vec<(ArrayId, Group)>,
+    /// The coordinate that runs, and the arrays of where runs begin and end.
+    pub(super) run: Option<(usize, ArrayId, ArrayId)>,
 }
 
 /// Where updates go.

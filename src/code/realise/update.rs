@@ -9,12 +9,15 @@
 //! for j in begin..stop
 //!   s[] += val_x[px]                   →     s += val_x[px] * (stop - begin) as i64
 //! ```
+//! A result that stores runs takes them whole ([`super::runs`]).
+//!
 //! Floats are multiplied only with `--fast-math`: their sum is rounded at each step.
 
-use super::super::ir::{Assign, BinaryOp, Block, Expr, Stmt, Type};
+use super::super::ir::{Assign, BinaryOp, Block, Expr, Stmt, Type, VarId};
 use super::{Realiser, guarded};
 use crate::diagnostic::Result;
-use crate::loops::{Loop, Node, Place, Term, Update};
+use crate::formula::Name;
+use crate::loops::{Gather, Loop, Node, Place, Term, Update};
 use crate::tensor::ValueType;
 
 impl Realiser<'_, '_> {
@@ -63,21 +66,32 @@ impl Realiser<'_, '_> {
 
     /// The only update of a loop, if each iteration makes the same one, and all of them can be made at once.
     pub(super) fn repeated<'l>(&self, l: &'l Loop) -> Option<&'l Update> {
-        let [Node::Update(update)] = l.body.as_slice() else { return None };
+        let (update, entry) = match l.body.as_slice() {
+            [Node::Update(update)] => (update, false),
+            // An entry for each iteration, of which there is nothing to gather.
+            [Node::Assemble(a)] if a.gather == Gather::Nothing => match a.body.as_slice() {
+                [Node::Update(update)] => (update, true),
+                _ => return None,
+            },
+            _ => return None,
+        };
         let plain = l.parallel.is_none() && l.setup.is_empty() && l.skip.is_none();
         let depends = |place: &Place| place.depends_on(&|n| *n == l.var);
         let same = !update.elements().any(depends)
-            && !depends(&update.target)
             && !update
                 .value
                 .leaves()
                 .iter()
                 .any(|term| matches!(term, Term::Index(index) if *index == l.var));
-        let at_once = match &update.op {
+        let at_once = || match &update.op {
             None => true,
             Some(op) => op.is_idempotent() || self.is_counted(update),
         };
-        (plain && same && at_once && !self.assembles(&update.target)).then_some(update)
+        let all = match self.assembles(&update.target) {
+            true => entry && self.takes_run(&update.target, &l.var),
+            false => !depends(&update.target) && at_once(),
+        };
+        (plain && same && all).then_some(update)
     }
 
     /// Whether a sum of equal values is their number times the value.
@@ -97,10 +111,16 @@ impl Realiser<'_, '_> {
         let mut end = |name: &str, value| {
             let var = self.body.variable(name, Type::Unsigned);
             out.push(Stmt::Let { var, mutable: false, value });
-            Expr::Var(var)
+            var
         };
-        let (lo, hi) = (end("begin", lo), end("end", hi));
+        let (begin, end) = (end("begin", lo), end("end", hi));
+        let (lo, hi) = (Expr::Var(begin), Expr::Var(end));
         let condition = Expr::binary(BinaryOp::Lt, lo.clone(), hi.clone());
+        if self.assembles(&update.target) {
+            let then = self.apart(|this| this.run(update, &l.var, (begin, hi)))?;
+            out.push(Stmt::If { condition, then, otherwise: Vec::new() });
+            return Ok(());
+        }
         let counted = update.op.as_ref().is_some_and(|op| !op.is_idempotent());
         let times = counted.then(|| Expr::binary(BinaryOp::Sub, hi, lo));
         let then = self.apart(|this| {
@@ -110,5 +130,21 @@ impl Realiser<'_, '_> {
         })?;
         out.push(Stmt::If { condition, then, otherwise: Vec::new() });
         Ok(())
+    }
+
+    /// The update of consecutive elements of a result that stores runs.
+    fn run(&mut self, update: &Update, index: &Name, (begin, end): (VarId, Expr)) -> Result<Block> {
+        let (asked, value) = match self.chosen(&update.value) {
+            Some((condition, value)) => (vec![self.computed(condition)?], value),
+            None => (Vec::new(), &update.value),
+        };
+        let value = self.computed(value)?;
+        let outside = self.env.insert(index.clone(), begin);
+        let coordinates = self.place_of(&update.target);
+        match outside {
+            Some(var) => self.env.insert(index.clone(), var),
+            None => self.env.remove(index),
+        };
+        Ok(guarded(asked, self.accept_run(&coordinates, end, value)))
     }
 }
