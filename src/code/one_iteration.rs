@@ -79,7 +79,8 @@ impl Body {
 
     /// Sums in what a statement sets are computed before it.
     fn take_sums(&mut self, stmt: &mut Stmt, out: &mut Block) -> bool {
-        let (Stmt::Let { value, .. } | Stmt::Assign { value, .. } | Stmt::Store { value, .. }) = stmt
+        let (Stmt::Let { value, .. } | Stmt::Assign { value, .. } | Stmt::Store { value, .. }) =
+            stmt
         else {
             return false;
         };
@@ -123,7 +124,9 @@ impl Body {
     /// The iteration of a loop over `var` in which all conditions may hold, if one of them says it.
     fn one(&self, conditions: &[Expr], var: VarId, inside: &Set) -> Option<One> {
         conditions.iter().find_map(|condition| {
-            let Expr::Operator { op, generic: ValueType::I64, args } = condition else { return None };
+            let Expr::Operator { op, generic: ValueType::I64, args } = condition else {
+                return None;
+            };
             let [a, b] = args.as_slice() else { return None };
             if op.symbol() != Some("==") {
                 return None;

@@ -14,7 +14,7 @@ use std::ops::Range;
 use super::computed::Scope;
 use super::functions::operator;
 use super::locate::Locate;
-use super::operations::{NOWHERE, call, element, guarded, index, literal};
+use super::operations::{NOWHERE, below, call, element, guarded, index, literal};
 use super::statements::{Maker, Put, State, Step, mentioned};
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Name};
@@ -123,6 +123,11 @@ impl Maker<'_> {
         let min = operator("min", Operators::shipped()?, &Default::default())?;
         let output = element(&from, &[]);
         self.put_new(nowhere(), Put { output, op: Some(min), value, formulas, loops })?;
+        let is_written = |s: &Step| matches!(s, Step::Statement(s) if s.output.tensor == from);
+        if !self.steps.iter().any(is_written) {
+            // No iteration goes there.
+            self.fill(&from, nowhere())?;
+        }
         let tensor = self.tensor("there", ValueType::Bool, vec![extent]);
         self.steps.push(Step::Locate(Locate { tensor, from, extent, place: place.clone() }));
         Ok(())
@@ -174,12 +179,6 @@ impl Maker<'_> {
             _ => None,
         })
     }
-}
-
-/// That a number is not negative, and below an extent.
-pub(super) fn below(number: Expr, extent: usize) -> Result<[Expr; 2]> {
-    let least = call(">=", vec![number.clone(), literal("0")])?;
-    Ok([least, call("<", vec![number, literal(extent.to_string())])?])
 }
 
 /// What must hold for a condition to hold.

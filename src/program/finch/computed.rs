@@ -16,8 +16,7 @@ use std::ops::Range;
 use indexmap::IndexMap;
 
 use super::locate::Locate;
-use super::compared::below;
-use super::operations::{NOWHERE, all, call, element, form, guarded, index, literal, zero};
+use super::operations::{NOWHERE, all, below, call, element, form, guarded, index, literal, zero};
 use super::outside::Reach;
 use super::statements::{Maker, Put, State, Step, mentioned};
 use crate::diagnostic::Result;
