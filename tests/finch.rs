@@ -18,6 +18,8 @@ mod fuzz {
 
 #[path = "finch/compiled.rs"]
 mod compiled;
+#[path = "finch/computed.rs"]
+mod computed;
 #[path = "finch/edge_shapes.rs"]
 mod edge_shapes;
 #[path = "finch/examples.rs"]

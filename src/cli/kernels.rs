@@ -137,10 +137,13 @@ pub fn text(path: &Path, returned: &[(Name, Vec<Name>)], kernels: &[One]) -> Res
         lines.push(format!("{}. `{}::kernel`: `{}`", k + 1, name(k), one.planned.program()));
         lines.push(format!("   writes `{output}` as `{}`", layout.name));
         for locate in &one.locates {
-            lines.push(format!(
-                "   then `places(&{}.val, {})` makes the places and `val` of `{}`",
-                locate.from, locate.extent, locate.tensor
-            ));
+            let is_read = kernels.iter().any(|k| k.planned.layouts().contains_key(&locate.tensor));
+            let what = match is_read {
+                true => format!("makes the places and `val` of `{}`", locate.tensor),
+                false => "fails if a subscript lies outside".to_string(),
+            };
+            let (from, extent) = (&locate.from, locate.extent);
+            lines.push(format!("   then `places(&{from}.val, {extent})` {what}"));
         }
     }
     lines.push(String::new());

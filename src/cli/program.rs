@@ -97,6 +97,9 @@ pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Re
     host.types = types.own.clone();
     let mut stated = stated(&options.dims)?;
     for (name, rank) in finch.tensors() {
+        if is_searched(&name, rank, tensors)? {
+            host.searched.push(name.clone());
+        }
         let Some((dims, ty)) = given(&name, rank, tensors, options, &stated)? else { continue };
         if !declared.contains(&name) || file(&name, tensors)?.is_some() {
             host.tensors.insert(name, Given { dims, ty });
@@ -105,6 +108,17 @@ pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Re
     stated.retain(|name, _| declared.contains(name));
     host.sizes = stated;
     finch.lower(&host)
+}
+
+/// Whether the layout of a tensor does not say where each of its elements is.
+fn is_searched(name: &Name, rank: usize, tensors: &TensorOptions) -> Result<bool> {
+    let file = file(name, tensors)?;
+    let of_file = file.as_ref().and_then(|file| file.layout.as_deref());
+    Ok(match of_file.or(tensors.format(name)?) {
+        // What is wrong with it is said where it is read.
+        Some(text) => !Layout::named_for_rank(text, rank).is_ok_and(|l| is_written_in_place(&l)),
+        None => file.is_some(),
+    })
 }
 
 /// The statements of a program.

@@ -25,7 +25,7 @@ use crate::operators::{CaseKind, SpecialResult, Value};
 use crate::tensor::ValueType;
 
 /// What must hold for a statement to do anything; nothing is said of one that never does.
-type Needed = Option<Vec<Expr>>;
+pub(super) type Needed = Option<Vec<Expr>>;
 
 impl Body {
     /// Asks before loops; true if there is anything to ask.
@@ -84,7 +84,7 @@ impl Body {
     }
 
     /// What all statements need that do anything.
-    fn needed_of(&self, block: &Block, own: &Set) -> Needed {
+    pub(super) fn needed_of(&self, block: &Block, own: &Set) -> Needed {
         let each = block.iter().filter_map(|stmt| self.needed(stmt, own));
         each.reduce(|mut all, next| {
             all.retain(|condition| next.contains(condition));
@@ -149,14 +149,15 @@ impl Body {
 }
 
 /// What a statement sets.
-struct Set {
+#[derive(Default)]
+pub(super) struct Set {
     /// Variables that it binds.
-    lets: FxHashSet<VarId>,
-    assigned: FxHashSet<VarId>,
-    stored: FxHashSet<ArrayId>,
+    pub(super) lets: FxHashSet<VarId>,
+    pub(super) assigned: FxHashSet<VarId>,
+    pub(super) stored: FxHashSet<ArrayId>,
 }
 
-fn set_within(stmt: &Stmt) -> Set {
+pub(super) fn set_within(stmt: &Stmt) -> Set {
     let (lets, assigned, stored) = Default::default();
     let mut out = Set { lets, assigned, stored };
     visit(&vec![stmt.clone()], &mut |part| match part {
@@ -182,7 +183,7 @@ fn is_break(block: &Block) -> bool {
 }
 
 /// A condition, and the conditions without which it fails.
-fn implied(condition: &Expr, out: &mut Vec<Expr>) {
+pub(super) fn implied(condition: &Expr, out: &mut Vec<Expr>) {
     let mut parts: Vec<&Expr> = Vec::new();
     match condition {
         // Of truth values, the product is `and`.

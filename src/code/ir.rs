@@ -373,6 +373,8 @@ pub enum Expr {
         signed: bool,
         value: Box<Expr>,
     },
+    /// A whole number as `usize`, modulo what that holds: it is no position before it is compared with an end.
+    Wrapped(Box<Expr>),
     /// An operator of `operators/` for arguments that meet in a type, of which it has as many as are
     /// declared.
     Operator {

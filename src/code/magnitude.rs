@@ -205,6 +205,11 @@ impl Walk<'_> {
                 self.element(load)
             }
             Expr::Convert { value, .. } | Expr::Given { value, .. } => self.expr(value),
+            // It is compared with an end before it is used.
+            Expr::Wrapped(value) => {
+                self.expr(value);
+                Magnitude::size()
+            }
             Expr::FromBool(c) => {
                 self.expr(c);
                 Magnitude::constant(1)

@@ -33,6 +33,7 @@ mod magnitude;
 mod meaning;
 pub mod naming;
 mod notation;
+mod one_iteration;
 mod parse;
 mod parts;
 mod path;

@@ -85,6 +85,10 @@ impl Printer<'_> {
             }
             Expr::Binary { op, left, right } => self.binary(*op, left, right),
             Expr::Convert { signed, value } => self.convert(*signed, value),
+            Expr::Wrapped(value) => {
+                let doc = self.within(value, level::CAST).cast("usize");
+                Spelled { doc, level: level::CAST, ends_in_cast: true }
+            }
             Expr::Choose { condition, then, otherwise } => {
                 let args = [condition, then, otherwise].map(|e| self.expr(e));
                 call("std::hint::select_unpredictable", args.to_vec())

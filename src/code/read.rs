@@ -275,6 +275,9 @@ impl Parser<'_> {
             Expr::Load(load) if self.body.arr(load.array).element.loaded() == wanted => {
                 Expr::Load(load)
             }
+            value if !signed && matches!(self.body.type_of(&value), Ok(Type::Value(_))) => {
+                Expr::Wrapped(Box::new(value))
+            }
             value => value.converted(signed),
         })
     }

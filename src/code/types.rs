@@ -58,6 +58,10 @@ impl Body {
                 }
                 integer(*signed)
             }
+            Expr::Wrapped(value) => match self.type_of(value)? {
+                Type::Value(ValueType::U8 | ValueType::I32 | ValueType::I64) => Type::Unsigned,
+                ty => return Err(format!("{ty:?} as a position")),
+            },
             Expr::Operator { op, generic, args } => {
                 let mut types = Vec::new();
                 for arg in args {

@@ -14,7 +14,7 @@ impl Expr {
             | Expr::Var(_)
             | Expr::Len(_) => {}
             Expr::Load(load) => load.subscripts.iter().for_each(f),
-            Expr::Not(e) | Expr::FromBool(e) => f(e),
+            Expr::Not(e) | Expr::FromBool(e) | Expr::Wrapped(e) => f(e),
             Expr::Convert { value, .. }
             | Expr::Cast { value, .. }
             | Expr::Fits { value, .. }
@@ -59,7 +59,7 @@ impl Expr {
             | Expr::Var(_)
             | Expr::Len(_) => {}
             Expr::Load(load) => load.subscripts.iter_mut().for_each(f),
-            Expr::Not(e) | Expr::FromBool(e) => f(e),
+            Expr::Not(e) | Expr::FromBool(e) | Expr::Wrapped(e) => f(e),
             Expr::Convert { value, .. }
             | Expr::Cast { value, .. }
             | Expr::Fits { value, .. }

@@ -102,6 +102,7 @@ pub fn render(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<Module> {
 /// The body with its accesses proved. It is changed to run faster where no access needs a test for that, and
 /// no number a condition to be natural: in all ways at once, else in those that by themselves need none.
 fn proved(mut body: Body, path: &mut Path) -> Result<(Body, Vec<AccessProof>)> {
+    body.take_one_iteration();
     let mut all_proved = |body: &Body| {
         let mut body = body.clone();
         let accesses = prove_bounds(&mut body, path).ok()?;

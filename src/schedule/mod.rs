@@ -34,6 +34,7 @@
 mod drive;
 mod order;
 mod parse;
+mod sought;
 mod ties;
 mod tree;
 

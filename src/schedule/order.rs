@@ -8,6 +8,7 @@
 use petgraph::algo::has_path_connecting;
 use petgraph::graphmap::DiGraphMap;
 
+use super::sought::sought;
 use super::ties::{connected_where, prerequisites};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Constraint, Name, Relop};
@@ -77,6 +78,16 @@ fn default_indices(space: &Space) -> Vec<Name> {
         let (Some(a), Some(b)) = (number(&a), number(&b)) else { continue };
         if a != b && !has_path_connecting(&graph, b, a, None) {
             graph.add_edge(a, b, ());
+        }
+    }
+    // What values decide is known when all others are.
+    let decided = sought(space);
+    let decided: Vec<usize> = decided.iter().filter_map(number).collect();
+    for &b in &decided {
+        for a in (0..space.indices.len()).filter(|a| !decided.contains(a)) {
+            if !has_path_connecting(&graph, b, a, None) {
+                graph.add_edge(a, b, ());
+            }
         }
     }
     // Kahn's algorithm, always taking the index that occurs first in the statement; indices of which

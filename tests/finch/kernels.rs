@@ -128,7 +128,8 @@ fn what_is_no_index_notation_becomes_several_statements() {
         ("for i=_\n x[i] := 1\nend", "x_2[i] = 1"),
         (
             "y .= 0\nfor i=_\n y[p[i]] += x[i]\nend",
-            "at[i] = min(p[i] - 1, 9223372036854775806) | y[k] = select(there[i,k], x[i], 0.0)",
+            "at[] min= select(and(p[i] - 1 >= 0, p[i] - 1 < 4), 9223372036854775807, \
+             min(p[i] - 1, 9223372036854775806)) | y[k] = select(k == p[i] - 1, x[i], 0.0)",
         ),
     ] {
         let inputs = inputs().size("y", &[4]).integers("p", &[4], &[2, 1, 4, 2]);

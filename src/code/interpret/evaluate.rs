@@ -104,6 +104,12 @@ impl<'b> Machine<'b, '_> {
                     false => Value::Unsigned(usize::try_from(n).map_err(wrong)?),
                 }
             }
+            Expr::Wrapped(value) => match self.expr(value)? {
+                Value::Number(Number::U8(n)) => Value::Unsigned(usize::from(n)),
+                Value::Number(Number::I32(n)) => Value::Unsigned(n as usize),
+                Value::Number(Number::I64(n)) => Value::Unsigned(n as usize),
+                _ => return Err(ill_formed("a position of no whole number")),
+            },
             Expr::Choose { condition, then, otherwise } => {
                 let condition = self.condition(condition)?;
                 let (then, otherwise) = (self.expr(then)?, self.expr(otherwise)?);

@@ -8,14 +8,15 @@
 //!                                                   bins[k] += select(there[y,x,k], 1, 0)
 //! ```
 //! The places are computed first. As a tensor `there`, which is true where the last subscript is the place, they
-//! are checked as the index array of any tensor is: a kernel then reads and writes at them without asking.
+//! are checked as the index array of any tensor is: a kernel then reads and writes at them without asking. Where
+//! every element has a place of its own, they need not be stored (`compared.rs`).
 
 use std::ops::Range;
 
 use indexmap::IndexMap;
 
 use super::locate::Locate;
-use super::operations::{NOWHERE, all, call, element, form, guarded, index, literal, zero};
+use super::operations::{NOWHERE, all, below, call, element, form, guarded, index, literal, zero};
 use super::outside::Reach;
 use super::statements::{Maker, Put, State, Step, mentioned};
 use crate::diagnostic::Result;
@@ -34,7 +35,7 @@ pub(super) struct Scope {
 }
 
 impl Maker<'_> {
-    fn is_computed(&self, subscript: &Affine) -> bool {
+    pub(super) fn is_computed(&self, subscript: &Affine) -> bool {
         let mut computed = false;
         subscript.visit_vars(&mut |v| computed |= !self.indices.contains_key(v));
         computed
@@ -101,7 +102,7 @@ impl Maker<'_> {
     }
 
     /// The linear form of a subscript as a value.
-    fn number(&mut self, subscript: &Affine, scope: &Scope) -> Result<Expr> {
+    pub(super) fn number(&mut self, subscript: &Affine, scope: &Scope) -> Result<Expr> {
         let mut values: IndexMap<Name, Expr> = IndexMap::new();
         let mut names = Vec::new();
         subscript.visit_vars(&mut |name| names.push(name.clone()));
@@ -124,20 +125,23 @@ impl Maker<'_> {
         let dims = self.tensors[&access.tensor].clone();
         for (subscript, extent) in access.subscripts.iter().zip(dims) {
             let number = self.number(subscript, scope)?;
-            out.push(call(">=", vec![number.clone(), literal("0")])?);
-            out.push(call("<", vec![number, literal(extent.to_string())])?);
+            out.extend(below(number, extent)?);
         }
         Ok(out)
     }
 
-    /// Where a computed subscript goes: the index along its dimension, and that it is there.
+    /// Where a computed subscript goes: the index along its dimension, and what is true where that is it.
     fn located(
         &mut self,
         subscript: &Affine,
         extent: usize,
         place: &Range<usize>,
         scope: &Scope,
-    ) -> Result<(Name, Access)> {
+        at_once: bool,
+    ) -> Result<(Name, Expr)> {
+        if at_once && let Some(found) = self.compared(subscript, extent, place, scope)? {
+            return Ok(found);
+        }
         let number = self.number(subscript, scope)?;
         let nowhere = literal(NOWHERE.to_string());
         let below = call("min", vec![number, literal((NOWHERE - 1).to_string())])?;
@@ -153,7 +157,7 @@ impl Maker<'_> {
         let tensor = self.tensor("there", ValueType::Bool, [dims, vec![extent]].concat());
         let there = element(&tensor, &[loops, vec![along.clone()]].concat());
         self.steps.push(Step::Locate(Locate { tensor, from, extent, place: place.clone() }));
-        Ok((along, there))
+        Ok((along, Expr::Access(there)))
     }
 
     /// The element at computed subscripts, as one of a tensor of its own.
@@ -162,17 +166,22 @@ impl Maker<'_> {
         let mut conditions = Vec::new();
         let dims = self.tensors[&access.tensor].clone();
         let mut along = Vec::new();
+        let at_once = self.is_at_hand(&access.tensor);
         for (d, extent) in dims.into_iter().enumerate() {
             if self.is_computed(&access.subscripts[d]) {
+                let subscript = &access.subscripts[d];
                 let (index, there) =
-                    self.located(&access.subscripts[d], extent, &access.span, scope)?;
+                    self.located(subscript, extent, &access.span, scope, at_once)?;
                 at.subscripts[d] = Affine::var(index.clone());
-                conditions.push(Expr::Access(there));
+                conditions.push(there);
                 along.push(index);
             }
         }
         let value = self.read(&at)?;
         let ty = self.types[&access.tensor];
+        if at_once {
+            conditions.extend(scope.conditions.iter().cloned());
+        }
         let value = guarded(&conditions, value, zero(ty)?)?;
         let outer = mentioned(&value, &[], &scope.loops);
         let dims = outer.iter().map(|i| self.indices[i]).collect();
@@ -184,21 +193,22 @@ impl Maker<'_> {
     }
 
     /// An output with indices only: what is computed becomes a loop with a condition.
-    pub fn place(&mut self, access: &Access, scope: &mut Scope) -> Result<Access> {
+    pub fn place(&mut self, access: &Access, scope: &mut Scope, at_once: bool) -> Result<Access> {
         let mut out = access.clone();
         let dims = self.tensors[&access.tensor].clone();
         let mut found = Vec::new();
         for (d, extent) in dims.into_iter().enumerate() {
             if self.is_computed(&access.subscripts[d]) {
+                let subscript = &access.subscripts[d];
                 let (index, there) =
-                    self.located(&access.subscripts[d], extent, &access.span, scope)?;
+                    self.located(subscript, extent, &access.span, scope, at_once)?;
                 out.subscripts[d] = Affine::var(index.clone());
                 found.push((index, there));
             }
         }
         for (index, there) in found {
             scope.loops.push(index);
-            scope.conditions.insert(0, Expr::Access(there));
+            scope.conditions.insert(0, there);
         }
         Ok(out)
     }

@@ -26,6 +26,8 @@ pub struct Host<'a> {
     pub sizes: IndexMap<Name, Vec<usize>>,
     /// Numbers by name.
     pub scalars: IndexMap<Name, Value>,
+    /// Tensors of which not every element has a place that its subscripts say: these are searched for, or assembled.
+    pub searched: Vec<Name>,
     /// By name and by symbol.
     pub operators: &'a Operators,
 }
@@ -38,6 +40,7 @@ impl<'a> Host<'a> {
             types: IndexMap::new(),
             sizes: IndexMap::new(),
             scalars: IndexMap::new(),
+            searched: Vec::new(),
             operators,
         }
     }

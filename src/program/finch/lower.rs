@@ -47,6 +47,8 @@ pub struct Tree {
     pub types: Types,
     /// Of each tensor of the tree that is given, what the host calls it.
     pub given: IndexMap<Name, Name>,
+    /// Its tensors of which elements are searched for, or assembled.
+    pub searched: Vec<Name>,
     /// What the program returns.
     pub returned: Vec<Returned>,
 }
@@ -467,6 +469,13 @@ impl Lowering<'_> {
             })
         };
         let types = types(&program, &host)?;
+        let is_searched = |name: &&Name| {
+            let whole = self.parts.iter().find(|(_, parts)| parts.contains(*name));
+            let scoped = whole.map_or(&***name, |(whole, _)| whole.as_str());
+            let role = self.scoped.tensor(scoped);
+            role.is_some_and(|role| self.host.searched.contains(&role.host))
+        };
+        let searched = tensors.keys().filter(is_searched).cloned().collect();
         let extents = Extents { indices, tensors };
         // Whether all types fit together.
         Binder::new(&extents, &types).statement(program.root(), &mut Vec::new())?;
@@ -486,7 +495,7 @@ impl Lowering<'_> {
             returned.push(Returned { name: name.clone(), parts, dims, fill });
         }
         let name = self.name.to_string();
-        Ok(Tree { name, program, extents, types, given, returned })
+        Ok(Tree { name, program, extents, types, given, searched, returned })
     }
 }
 

@@ -27,6 +27,7 @@
 //! signs and `! ~` in front, `^`. `a < b <= c` is `a < b && b <= c`. What is not in the grammar is
 //! refused.
 
+mod compared;
 mod computed;
 mod context;
 mod dimensions;

@@ -72,6 +72,12 @@ pub(super) fn all(conditions: &[Expr]) -> Result<Option<Expr>> {
     rest.iter().try_fold(first.clone(), both).map(Some)
 }
 
+/// That a number is not negative, and below an extent.
+pub(super) fn below(number: Expr, extent: usize) -> Result<[Expr; 2]> {
+    let least = call(">=", vec![number.clone(), literal("0")])?;
+    Ok([least, call("<", vec![number, literal(extent.to_string())])?])
+}
+
 /// A linear form of indices and of values by name.
 pub(super) fn form(affine: &Affine, value: &impl Fn(&Name) -> Expr) -> Result<Expr> {
     let mut out: Option<Expr> = None;

@@ -314,7 +314,7 @@ impl<'a> Maker<'a> {
     }
 
     /// The type of a value; none if it takes that of what it stands beside.
-    fn type_of(&self, value: &Expr) -> Result<Option<ValueType>> {
+    pub(super) fn type_of(&self, value: &Expr) -> Result<Option<ValueType>> {
         let mut is_number = true;
         value.visit(&mut |e| is_number &= matches!(e, Expr::Literal(_) | Expr::Apply(_)));
         let mut leaf = |e: &Expr| {

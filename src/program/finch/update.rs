@@ -120,7 +120,11 @@ impl Maker<'_> {
             let ty = self.types[&*tensor];
             *value = self.converted(value.clone(), ty, &scope.loops, &scope.formulas)?;
         }
-        let output = self.place(&update.output, &mut scope)?;
+        let at_once = match &kind {
+            Kind::Combine(op) => self.goes_to_places(op, &update.output.tensor),
+            _ => false,
+        };
+        let output = self.place(&update.output, &mut scope, at_once)?;
         let Scope { loops, formulas, conditions, .. } = scope;
         let place = update.place.clone();
         Ok((Point { loops, formulas, conditions, output, value, place }, kind, others))
