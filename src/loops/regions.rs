@@ -119,7 +119,7 @@ impl Part {
         if !self.optional {
             return Ok((held, around));
         }
-        let around = self.keep(around);
+        let around = self.keep(around, space);
         if held.is_whole() {
             return Ok((held, around));
         }
@@ -147,10 +147,17 @@ impl Part {
         Ok((Held { walk: Some((regions, tests)), ..Held::default() }, around))
     }
 
-    /// Keeps what can only be computed where it holds something, and gives the rest.
-    fn keep(&mut self, around: Vec<Around>) -> Vec<Around> {
+    /// Keeps what can only be computed where it holds something, and gives the rest. What it says of an index is
+    /// so where it holds something, and asked there.
+    fn keep(&mut self, around: Vec<Around>, space: &Space) -> Vec<Around> {
         let walks = &self.walks;
-        let (everywhere, own) = around.into_iter().partition(|a| a.is_everywhere(walks));
+        let asked = |around: Around| match around {
+            Around::Let(var, value) if space.indices.contains(&var) => {
+                Around::If(vec![Formula::Constraint(Constraint::eq(Affine::var(var), value))])
+            }
+            other => other,
+        };
+        let (everywhere, own) = around.into_iter().map(asked).partition(|a| a.is_everywhere(walks));
         self.before.extend(own);
         everywhere
     }
@@ -203,7 +210,10 @@ impl Lowering<'_> {
         for part in &mut parts {
             let mut own = Vec::new();
             part.looplet = opened(&part.looplet, &mut own);
-            around.extend(if part.optional { part.keep(own) } else { own });
+            around.extend(match part.optional {
+                true => part.keep(own, self.space),
+                false => own,
+            });
         }
         if parts.iter().any(|part| !part.optional && part.looplet == Looplet::Fill) {
             return Ok(Vec::new());

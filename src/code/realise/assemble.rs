@@ -23,7 +23,7 @@ use super::super::ir::{
     Parts, Stmt, Type, VarId, Workspace,
 };
 use super::merge::Merge;
-use super::result::{Assembly, Gathering, Level};
+use super::result::{Assembly, Gathering, Level, identity};
 use super::{Realiser, size};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Arith, Name};
@@ -435,10 +435,4 @@ impl Realiser<'_, '_> {
 
 fn unset(var: VarId) -> Stmt {
     Stmt::Let { var, mutable: true, value: Expr::Unset }
-}
-
-/// What elements begin with.
-pub(super) fn identity(op: &Operator, ty: ValueType) -> Result<Expr> {
-    let remedy = "compute the result in a dense layout, with an initial value";
-    op.beginning(ty).map(Expr::Number).map_err(|e| e.help(remedy))
 }

@@ -6,8 +6,8 @@ use super::super::ir::{
     Access, Array, ArrayId, Assign, Block, Body, Element, Expr, IndexWidth, Load, Origin,
     PartLevel, Parts, Stmt, VarId,
 };
-use super::runs::OpenRun;
 use super::sizes::size;
+use crate::diagnostic::Result;
 use crate::formula::Name;
 use crate::layout::checks::admits_negative;
 use crate::loops::Assembled;
@@ -46,6 +46,16 @@ pub(super) struct Level {
     pub(super) segments: Vec<(ArrayId, Group)>,
     /// The coordinate that runs, and the arrays of where runs begin and end.
     pub(super) run: Option<(usize, ArrayId, ArrayId)>,
+}
+
+/// The run that may still grow.
+#[derive(Clone)]
+pub(super) struct OpenRun {
+    /// Its coordinates, in the order of the result's dimensions: where it begins along the one that runs.
+    pub(super) at: Vec<VarId>,
+    /// Where it ends; unset if there is none.
+    pub(super) end: VarId,
+    pub(super) value: VarId,
 }
 
 /// Where updates go.
@@ -177,4 +187,10 @@ impl Assembly {
             _ => Expr::Len(self.values),
         }
     }
+}
+
+/// What elements begin with.
+pub(super) fn identity(op: &Operator, ty: ValueType) -> Result<Expr> {
+    let remedy = "compute the result in a dense layout, with an initial value";
+    op.beginning(ty).map(Expr::Number).map_err(|e| e.help(remedy))
 }

@@ -14,21 +14,11 @@
 
 use super::super::ir::{Assign, BinaryOp, Block, Expr, Stmt, Type, VarId};
 use super::Realiser;
-use super::assemble::identity;
+use super::result::{OpenRun, identity};
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Name};
 use crate::loops::Place;
 use crate::tensor::{Value, ValueType};
-
-/// The run that may still grow.
-#[derive(Clone)]
-pub(super) struct OpenRun {
-    /// Its coordinates, in the order of the result's dimensions: where it begins along the one that runs.
-    at: Vec<VarId>,
-    /// Where it ends; unset if there is none.
-    end: VarId,
-    value: VarId,
-}
 
 impl Realiser<'_, '_> {
     /// Sets up the variables of the open run, if the result stores runs.
