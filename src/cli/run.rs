@@ -76,14 +76,25 @@ impl Run {
             }
         };
         let tree = program::tree(path, &self.tensors, &options)?;
-        match program::of_tree(&tree, &self.tensors, &options, &output) {
-            Ok(made) => self.run_parts(made),
-            // The program is right, but kernels are not made from it.
+        // The program is right, but kernels are not made from it, or not in these layouts.
+        let interpreted = |why: &Diagnostic| {
+            let (tensors, options, output) = (&self.tensors, &options, output.as_slice());
+            Asked { tree: &tree, tensors, options, output }.run(why)
+        };
+        let any_way = options.coiterate.as_deref().is_none_or(|way| matches!(way, "auto" | "find"))
+            && options.union.is_none();
+        let made = match program::of_tree(&tree, &self.tensors, &options, &output) {
+            Ok(made) => made,
             Err(why) if why.code == Code::Program && options.save_kernel.is_none() => {
-                let (tensors, options, output) = (&self.tensors, &options, output.as_slice());
-                Asked { tree: &tree, tensors, options, output }.run(&why)
+                return interpreted(&why);
             }
-            Err(e) => Err(e),
+            Err(e) => return Err(e),
+        };
+        match self.run_parts(made) {
+            Err(why) if why.code == Code::Space && any_way && options.save_kernel.is_none() => {
+                interpreted(&why)
+            }
+            said => said,
         }
     }
 

@@ -16,7 +16,7 @@ use siskin::operators::Value;
 use siskin::packing::PackOptions;
 use siskin::program::{Dense, Extents, Program, Types, interpret_typed, resolve};
 use siskin::schedule::schedule;
-use siskin::tensor::{Tensor, ValueType};
+use siskin::tensor::{Tensor, ValueType, Values};
 
 use super::case::{Case, Entry};
 use super::random::Random;
@@ -352,7 +352,7 @@ fn on_data(
     let (expected, finite) = oracle(program, &types(case), &dims, &dense, &extents)?;
     let bound = Bound::new(&made, &tensors, &extents).map_err(|e| failed(&made, e))?;
     let got = bound.interpreted(threads).map_err(|e| failed(&made, e))?;
-    let expected = match same_sparsity(&bound, &expected) {
+    let expected = match same_sparsity(&bound, &made, &expected) {
         Some(kept) => kept,
         None => expected,
     };
@@ -381,10 +381,13 @@ fn on_data(
     Ok(Ready { made, tensors, extents, expected, threads })
 }
 
-/// An output that stores only some elements has only those.
-fn same_sparsity(bound: &Bound, expected: &[f64]) -> Option<Vec<f64>> {
+/// An output that stores only some elements has only those; the others are as it begins.
+fn same_sparsity(bound: &Bound, made: &Made, expected: &[f64]) -> Option<Vec<f64>> {
     let stored = bound.stored()?;
-    Some(expected.iter().zip(stored).map(|(v, kept)| if kept { *v } else { 0.0 }).collect())
+    let mut begin = Values::zeros(made.planned.types().of(made.planned.output()), 1);
+    made.planned.result_fill().fill(&mut begin);
+    let begin = begin.get_f64(0);
+    Some(expected.iter().zip(stored).map(|(v, kept)| if kept { *v } else { begin }).collect())
 }
 
 /// What the dense interpreter computes, and whether all temporaries are finite.
