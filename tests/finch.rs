@@ -32,6 +32,8 @@ mod kernels;
 mod language;
 #[path = "finch/levels.rs"]
 mod levels;
+#[path = "finch/missing.rs"]
+mod missing;
 #[path = "finch/random.rs"]
 mod random;
 #[path = "finch/random_nests.rs"]

@@ -18,9 +18,10 @@ use siskin::program::finch::{Returned, Tree};
 use siskin::tensor::{DenseArray, Tensor, ValueType};
 
 use super::data::{self, Given};
+use super::listed;
 use super::options::KernelOptions;
 use super::output::{self, Output};
-use super::program::{self, file};
+use super::program::file;
 use super::result::{Summary, Target, whole};
 use super::shown::time;
 use super::tensor_argument::{FileArgument, Place};
@@ -152,7 +153,7 @@ impl Asked<'_> {
         targets: &'t IndexMap<Name, Target>,
     ) -> Result<(Done, Option<&'t Target>)> {
         let name = &returned.name;
-        let mut listed = Vec::new();
+        let mut all = Vec::new();
         let (mut output, mut text) = (Value::Null, String::new());
         let mut finished = None;
         for (k, part) in parts.iter().enumerate() {
@@ -170,8 +171,8 @@ impl Asked<'_> {
                 result = target.convert(result, fill)?;
                 finished = target.destination.is_standard().then_some(target);
             }
-            listed.push(program::listed(name, &result, fill)?);
-            let about = Summary::of(&result, fill);
+            all.push(listed::listed(name, &result, fill)?);
+            let about = Summary::of(&result, fill)?;
             let file = target.map(|target| target.destination.name.clone());
             output = about.json(name, file.as_deref());
             let shown = match &file {
@@ -183,7 +184,10 @@ impl Asked<'_> {
                 target.write(result, fill)?;
             }
         }
-        Ok((Done { listed: program::joined(name, &listed), output, text }, finished))
+        if let Some(words) = listed::absent(name, &returned.kinds, &all) {
+            text = words;
+        }
+        Ok((Done { listed: listed::joined(name, &returned.kinds, &all), output, text }, finished))
     }
 }
 

@@ -11,8 +11,9 @@ use siskin::layout::Layout;
 use siskin::module::Module;
 use siskin::operators::Value as Number;
 use siskin::program::Program;
-use siskin::program::finch::Locate;
+use siskin::program::finch::{Kind, Locate};
 
+use super::listed::Results;
 use super::options::KernelOptions;
 use super::program::{Part, Translated};
 use super::sequence::{self, Step, Wish};
@@ -118,7 +119,7 @@ pub fn located(locate: &Locate) -> String {
 
 /// The module of a program: that of its kernel, or a module for each of several, behind a page that says how
 /// they are called.
-pub fn text(path: &Path, returned: &[(Name, Vec<Name>)], kernels: &[One]) -> Result<String> {
+pub fn text(path: &Path, returned: &[Results], kernels: &[One]) -> Result<String> {
     if let [one] = kernels
         && one.locates.is_empty()
     {
@@ -147,8 +148,15 @@ pub fn text(path: &Path, returned: &[(Name, Vec<Name>)], kernels: &[One]) -> Res
         }
     }
     lines.push(String::new());
-    for (name, own) in returned {
-        let own: Vec<String> = own.iter().map(|own| format!("`{own}`")).collect();
+    for (name, own, kinds) in returned {
+        let said = |(own, kind): (&Name, &Kind)| match kind {
+            Kind::Number => format!("`{own}`"),
+            Kind::Missing { there: false } => format!("`{own}` (true where it is missing)"),
+            Kind::Nothing { there: false } => format!("`{own}` (true where it is nothing)"),
+            Kind::Missing { there: true } => format!("`{own}` (false where it is missing)"),
+            Kind::Nothing { there: true } => format!("`{own}` (false where it is nothing)"),
+        };
+        let own: Vec<String> = own.iter().zip(kinds).map(said).collect();
         lines.push(format!("Returns `{name}`: {}.", own.join(", ")));
     }
     let mut out: String =

@@ -20,6 +20,7 @@ mod interpreted;
 mod kernels;
 mod layouts;
 mod leaves;
+mod listed;
 mod log;
 mod looplets;
 mod loops;

@@ -120,6 +120,22 @@ impl KernelOptions {
         }
     }
 
+    /// Refuses numbers that an expression does not name.
+    pub fn refuse_unused(&self, expression: &str) -> Result<()> {
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let words: Vec<&str> = expression.split(|c| !is_name(c)).collect();
+        for text in &self.parameters {
+            let name = text.split_once('=').map_or("", |(name, _)| name.trim());
+            if !words.contains(&name) {
+                let message = format!("the expression names no number `{name}`");
+                return Err(wrong("--parameter", text, 0, message).help(
+                    "leave this out; numbers are named in the ends of windows: `A[(lo:hi)(i)]`",
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// The kernel with every option that does not need data.
     pub fn kernel(&self, expression: &str) -> Result<Kernel> {
         if let Some(path) = &self.save_kernel {

@@ -6,31 +6,26 @@
 use std::path::Path;
 
 use indexmap::IndexMap;
-use serde_json::{Value, json};
-use siskin::check::has_one_coordinate;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
 use siskin::kernel::is_written_in_place;
 use siskin::layout::{Layout, LayoutSpec};
 use siskin::operators::{Operators, Value as Number};
 use siskin::program::Program;
-use siskin::program::finch::{Finch, Given, Host, Locate, Returned, Tree};
-use siskin::tensor::{Tensor, Values};
+use siskin::program::finch::{Finch, Given, Host, Kind, Locate, Returned, Tree};
 
 use super::data;
+use super::listed::Results;
 use super::options::{KernelOptions, numbers_of, wrong};
 use super::tensor_argument::{FileArgument, Place, named};
 use super::tensors::TensorOptions;
-
-/// Larger results are not printed element by element.
-const MAX_PRINTED: usize = 10_000;
 
 /// What a command works on instead.
 pub struct Translated {
     /// One after the other; each but the last is needed by a later one, or returned.
     pub parts: Vec<Part>,
-    /// What the program returns, in order, and the tensors that hold its parts.
-    pub returned: Vec<(Name, Vec<Name>)>,
+    /// What the program returns, in order.
+    pub returned: Vec<Results>,
     /// The layouts that are wished for results that are updated, and what they hold where nothing is stored.
     pub layouts: IndexMap<Name, (String, Option<Number>)>,
     /// The program's file and text.
@@ -100,14 +95,47 @@ pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Re
         if is_searched(&name, rank, tensors)? {
             host.searched.push(name.clone());
         }
-        let Some((dims, ty)) = given(&name, rank, tensors, options, &stated)? else { continue };
+        let found = given(&name, rank, tensors, options, &stated).map_err(|e| {
+            // Where the program says something else of it.
+            match finch.place(&name) {
+                Some(place) if e.code == Code::Shape && e.span.is_none() => {
+                    e.at(place, "used here").within(&finch.name, &finch.text)
+                }
+                _ => e,
+            }
+        });
+        let Some((dims, ty)) = found? else { continue };
         if !declared.contains(&name) || file(&name, tensors)?.is_some() {
             host.tensors.insert(name, Given { dims, ty });
         }
     }
     stated.retain(|name, _| declared.contains(name));
     host.sizes = stated;
-    finch.lower(&host)
+    let tree = finch.lower(&host)?;
+    refuse_unused(&tree.numbers, &options.parameters)?;
+    Ok(tree)
+}
+
+/// Refuses `-p` for a number that the program does not use.
+fn refuse_unused(used: &[Name], texts: &[String]) -> Result<()> {
+    for text in texts {
+        let name = text.split_once('=').map_or("", |(name, _)| name.trim());
+        if !used.iter().any(|own| **own == *name) {
+            let names: Vec<&str> = used.iter().map(|name| &**name).collect();
+            let help = match names.as_slice() {
+                [] => "it uses no numbers: leave this out".to_string(),
+                names => format!("its numbers are {}", names.join(", ")),
+            };
+            return Err(wrong(
+                "--parameter",
+                text,
+                0,
+                format!("the program uses no number `{name}`"),
+            )
+            .help(help));
+        }
+    }
+    Ok(())
 }
 
 /// Whether the layout of a tensor does not say where each of its elements is.
@@ -138,7 +166,7 @@ pub fn of_tree(
     let mut returned = Vec::new();
     let mut results: IndexMap<Name, Name> = IndexMap::new();
     for (host, own) in tree.returned.iter().zip(&made.returned) {
-        returned.push((host.name.clone(), own.clone()));
+        returned.push((host.name.clone(), own.clone(), host.kinds.clone()));
         for (k, part) in own.iter().enumerate() {
             if own.len() == 1 {
                 results.insert(host.name.clone(), part.clone());
@@ -295,6 +323,28 @@ fn refuse_other_outputs(tree: &Tree, output: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// Refuses files for results whose elements are no numbers.
+pub fn refuse_files(tree: &Tree, output: &[String]) -> Result<()> {
+    refuse_other_outputs(tree, output)?;
+    for text in output {
+        let named = text.split_once('=').map(|(name, _)| name.trim());
+        let of = named.and_then(|name| tree.returned.iter().find(|r| *r.name == *name));
+        let Some(result) = of.or(tree.returned.last()).filter(|r| r.parts.len() > 1) else {
+            continue;
+        };
+        let numbers = result.kinds.iter().filter(|kind| **kind == Kind::Number).count();
+        let what = if numbers > 1 { "are tuples" } else { "may be missing" };
+        let message = format!("elements of `{}` {what}: no file holds them", result.name);
+        return Err(Diagnostic::new(Code::Usage, message)
+            .at(0..text.len(), "this file")
+            .within("-o", text)
+            .help(
+                "let the program return its numbers, `y[i] = coalesce(…, 0)`; `--json` shows all",
+            ));
+    }
+    Ok(())
+}
+
 /// The file of `-t` for a tensor.
 pub fn file(name: &Name, tensors: &TensorOptions) -> Result<Option<FileArgument>> {
     for text in &tensors.tensors {
@@ -380,89 +430,4 @@ fn scalars(texts: &[String]) -> Result<IndexMap<Name, Number>> {
         out.insert(Name::from(name), value);
     }
     Ok(out)
-}
-
-/// A result with its elements, if they are not too many: `values[i][j]` is element `i, j`.
-pub fn listed(name: &str, result: &Tensor, fill: Option<Number>) -> Result<Value> {
-    let mut out = json!({ "name": name, "dims": result.dims(), "stored": stored(result)? });
-    let count = result.dims().iter().try_fold(1_usize, |n, &extent| n.checked_mul(extent));
-    if count.is_some_and(|n| n <= MAX_PRINTED) {
-        let fill = fill.unwrap_or(Number::zero(result.value_type()));
-        let array = result.dense_else(fill)?;
-        out["values"] = nested(array.dims(), array.values(), &mut 0);
-    }
-    Ok(out)
-}
-
-/// How many elements a result stores; some layouts have room for others, too.
-fn stored(result: &Tensor) -> Result<usize> {
-    let layout = result.layout();
-    match !layout.arrays.is_empty() && has_one_coordinate(layout) {
-        true => Ok(result.entries()?.len()),
-        false => Ok(result.stored()),
-    }
-}
-
-/// What the program returns, of the tensors that hold it.
-pub fn outputs(
-    returned: &[(Name, Vec<Name>)],
-    listed: &IndexMap<Name, Value>,
-) -> Result<Vec<Value>> {
-    let found = |own: &Name| {
-        listed.get(own).ok_or_else(|| Diagnostic::defect(format!("`{own}` is not computed")))
-    };
-    let mut out = Vec::new();
-    for (name, parts) in returned {
-        let all: Result<Vec<Value>> = parts.iter().map(|own| found(own).cloned()).collect();
-        out.push(joined(name, &all?));
-    }
-    Ok(out)
-}
-
-/// What is listed of the parts of a result, as one.
-pub fn joined(name: &str, all: &[Value]) -> Value {
-    let Some(first) = all.first() else { return Value::Null };
-    let mut value = first.clone();
-    value["name"] = json!(name);
-    if all.len() > 1 && first.get("values").is_some() {
-        let rank = first["dims"].as_array().map_or(0, Vec::len);
-        let values: Vec<&Value> = all.iter().map(|v| &v["values"]).collect();
-        value["values"] = tuples(&values, rank);
-    }
-    value
-}
-
-/// The elements of several tensors, as one of lists.
-fn tuples(parts: &[&Value], rank: usize) -> Value {
-    match (rank, parts[0].as_array()) {
-        (1.., Some(first)) => (0..first.len())
-            .map(|k| tuples(&parts.iter().map(|part| &part[k]).collect::<Vec<_>>(), rank - 1))
-            .collect(),
-        _ => parts.iter().map(|part| (*part).clone()).collect(),
-    }
-}
-
-fn nested(dims: &[usize], values: &Values, at: &mut usize) -> Value {
-    let Some((first, rest)) = dims.split_first() else {
-        *at += 1;
-        return element(values, *at - 1);
-    };
-    (0..*first).map(|_| nested(rest, values, at)).collect()
-}
-
-fn element(values: &Values, k: usize) -> Value {
-    let float = |x: f64| match x {
-        _ if x.is_nan() => json!("NaN"),
-        f64::INFINITY => json!("Inf"),
-        f64::NEG_INFINITY => json!("-Inf"),
-        x => json!(x),
-    };
-    match values {
-        Values::F64(v) => float(v[k]),
-        Values::F32(v) => float(f64::from(v[k])),
-        Values::I64(v) => json!(v[k]),
-        Values::I32(v) => json!(v[k]),
-        Values::U8(v) => json!(v[k]),
-        Values::Bool(v) => json!(v[k]),
-    }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use siskin::check::has_one_coordinate;
 use siskin::diagnostic::Result;
 use siskin::files::{self, Loaded};
 use siskin::layout::Layout;
@@ -11,10 +12,10 @@ use siskin::packing::{self, PackOptions};
 use siskin::tensor::{Tensor, Values};
 
 use super::destination::Destination;
-use super::shown::shape;
+use super::shown::shape_storing;
 
 /// Results with at most so many elements are printed whole.
-const PRINTED_WHOLE: usize = 20;
+pub const PRINTED_WHOLE: usize = 20;
 
 /// Where the result goes.
 pub struct Target {
@@ -86,7 +87,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub fn of(t: &Tensor, fill: Option<Number>) -> Summary {
+    pub fn of(t: &Tensor, fill: Option<Number>) -> Result<Summary> {
         let (nonzero, sum, squares) = match t.values() {
             Values::F64(v) => sums(v, |x| x),
             Values::F32(v) => sums(v, f64::from),
@@ -95,16 +96,17 @@ impl Summary {
             Values::U8(v) => sums(v, f64::from),
             Values::Bool(v) => sums(v, f64::from),
         };
-        Summary {
-            shape: shape(t),
+        let stored = stored(t)?;
+        Ok(Summary {
+            shape: shape_storing(t, stored),
             layout: t.layout().name.clone(),
             dims: t.dims().to_vec(),
             fill,
-            stored: t.stored(),
+            stored,
             nonzero,
             sum,
             norm: squares.sqrt(),
-        }
+        })
     }
 
     pub fn json(&self, name: &str, file: Option<&str>) -> Value {
@@ -128,6 +130,15 @@ impl Summary {
             "{name}: {}{fill}, {} nonzero, sum {}, norm {}\n{shown}",
             self.shape, self.nonzero, self.sum, self.norm
         )
+    }
+}
+
+/// How many elements a result stores; some layouts have room for others, too.
+pub fn stored(result: &Tensor) -> Result<usize> {
+    let layout = result.layout();
+    match !layout.arrays.is_empty() && has_one_coordinate(layout) {
+        true => Ok(result.entries()?.len()),
+        false => Ok(result.stored()),
     }
 }
 

@@ -21,6 +21,7 @@ use siskin::tensor::Tensor;
 use super::data::{self, Computed, Inputs};
 use super::interpreted::Asked;
 use super::leaves::with_leaves;
+use super::listed;
 use super::options::KernelOptions;
 use super::output::{self, Output};
 use super::program::{self, Part, Translated};
@@ -76,6 +77,7 @@ impl Run {
             }
         };
         let tree = program::tree(path, &self.tensors, &options)?;
+        program::refuse_files(&tree, &output)?;
         // The program is right, but kernels are not made from it, or not in these layouts.
         let interpreted = |why: &Diagnostic| {
             let (tensors, options, output) = (&self.tensors, &options, output.as_slice());
@@ -100,13 +102,13 @@ impl Run {
 
     /// The parts of a program, one after the other.
     fn run_parts(&self, made: Translated) -> Output {
-        let listed = Rc::new(Listing { layouts: made.layouts, ..Listing::default() });
+        let results = Rc::new(Listing { layouts: made.layouts, ..Listing::default() });
         let mut computed = IndexMap::new();
         let mut said = Vec::new();
         let mut locating = Duration::ZERO;
         for part in made.parts {
             let Part { expression, tensors, options, output, kept, locates } = part;
-            let listed = Some(listed.clone());
+            let listed = Some(results.clone());
             let repeat = self.repeat;
             let wish = Wish { expression, tensors, output, options, repeat, kept, listed };
             said.extend(run_all(&wish, &mut computed)?);
@@ -118,7 +120,9 @@ impl Run {
                 locating += start.elapsed();
             }
         }
+        let results = results.results.borrow();
         if !self.options.json {
+            said.extend(listed::texts(&made.returned, &results)?);
             return Ok(said.join("\n"));
         }
         let read = |text: &String| {
@@ -132,7 +136,7 @@ impl Run {
         };
         // What lies between kernels, where subscripts are computed.
         said["locate"] = json!(locating.as_secs_f64());
-        said["outputs"] = json!(program::outputs(&made.returned, &listed.results.borrow())?);
+        said["outputs"] = json!(listed::outputs(&made.returned, &results)?);
         Ok(said.to_string())
     }
 }
@@ -240,10 +244,10 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
         result = packing::convert(&result, &layout, &options)?;
     }
     let converted = start.elapsed();
-    let about = Summary::of(&result, fill);
+    let about = Summary::of(&result, fill)?;
     // What is shown is taken before the result is given away: it may be half of the memory.
     if let Some(listed) = &asked.listed {
-        let value = program::listed(output, &result, fill)?;
+        let value = listed::listed(output, &result, fill)?;
         listed.results.borrow_mut().insert(output.clone(), value);
     }
     let whole = if target.is_none() { whole(&result, fill)? } else { String::new() };

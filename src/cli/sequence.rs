@@ -85,6 +85,7 @@ pub fn each<T>(all: &Wish, mut one: impl FnMut(&Step) -> Result<T>) -> Result<Ve
 
 /// The steps of what is to be run; one if it is one statement.
 fn steps(all: &Wish) -> Result<Vec<Step>> {
+    all.options.refuse_unused(&all.expression)?;
     let parts = statements(&all.expression)?;
     let mut programs: Vec<Program> = Vec::new();
     for part in &parts {

@@ -6,9 +6,14 @@ use siskin::tensor::Tensor;
 
 /// `csr, 4 × 5, 7 stored`
 pub fn shape(t: &Tensor) -> String {
+    shape_storing(t, t.stored())
+}
+
+/// The same with the number of elements that are stored: positions may hold none.
+pub fn shape_storing(t: &Tensor, stored: usize) -> String {
     let dims: Vec<String> = t.dims().iter().map(ToString::to_string).collect();
     let dims = if dims.is_empty() { "scalar".to_string() } else { dims.join(" × ") };
-    format!("{}, {dims}, {} stored", t.layout().name, t.stored())
+    format!("{}, {dims}, {stored} stored", t.layout().name)
 }
 
 /// `1.23 ms`

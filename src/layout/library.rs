@@ -373,9 +373,12 @@ impl LayoutSpec {
     }
 }
 
+/// What diagnostics call a layout that is typed.
+const TYPED: &str = "<layout>";
+
 /// What the user typed, as a text that diagnostics show.
 fn typed(text: &str) -> Source {
-    Source { name: "<layout>".into(), text: text.into(), folder: Some(PathBuf::new()) }
+    Source { name: TYPED.into(), text: text.into(), folder: Some(PathBuf::new()) }
 }
 
 /// The declaration of a level that a text uses: a path, a file beside the text, or a shipped level.
@@ -397,7 +400,9 @@ fn level_source(level: &str, span: &Range<usize>, within: &Source) -> Result<Sou
             });
         }
         let beside = folder.join("levels").join(format!("{level}.toml"));
-        if beside.is_file() {
+        // A name that is typed means what it means in any folder: `./levels/NAME` is the file.
+        let typed = within.name == TYPED && shipped_level_file(level).is_some();
+        if beside.is_file() && !typed {
             return read(&beside);
         }
     }

@@ -9,6 +9,7 @@
 
 use std::ops::Range;
 
+use super::choosing::verify_by;
 use super::equation::{Claim, Others, Side, variable};
 use super::operator::{Case, Gives, Operator, Property};
 use super::proofs::prove;
@@ -67,6 +68,10 @@ pub fn verify<'a>(
         }
         out.push(evidence);
     }
+    if let Some(samples) = verify_by(op, find, &samples)? {
+        let claim = format!("by {}", op.by().unwrap_or_default());
+        out.push(Evidence { claim, samples, proved: vec![], unproved: vec![] });
+    }
     if let Some(samples) = iteration(op)? {
         let claim = format!("iteration {}", op.iteration.as_ref().map_or("", |i| &i.text));
         out.push(Evidence { claim, samples, proved: vec![], unproved: vec![] });
@@ -105,18 +110,24 @@ fn inverse<'a>(
 
 fn claims(op: &Operator, inverse: Option<&Operator>) -> Vec<Claim> {
     let v = Side::Variable;
+    let fixed = op.parameters();
+    // Of two operands; parameters are the variables from `first` on.
+    let call = |a: Side, b: Side, first: usize| {
+        let parameters = (0..fixed).map(|k| v(first + k));
+        Side::Call([a, b].into_iter().chain(parameters).collect())
+    };
     let mut out = Vec::new();
     for (property, place) in &op.properties {
         let (variables, left, right) = match property {
-            Property::Commutative => {
-                (2, Side::Call(vec![v(0), v(1)]), Side::Call(vec![v(1), v(0)]))
+            Property::Commutative => (2 + fixed, call(v(0), v(1), 2), call(v(1), v(0), 2)),
+            Property::Associative => {
+                (3 + fixed, call(call(v(0), v(1), 3), v(2), 3), call(v(0), call(v(1), v(2), 3), 3))
             }
-            Property::Associative => (
-                3,
-                Side::Call(vec![Side::Call(vec![v(0), v(1)]), v(2)]),
-                Side::Call(vec![v(0), Side::Call(vec![v(1), v(2)])]),
-            ),
-            Property::Idempotent => (1, Side::Call(vec![v(0); op.arity()]), v(0)),
+            Property::Idempotent => {
+                let mut all = vec![v(0); op.arity() - fixed];
+                all.extend((0..fixed).map(|k| v(k + 1)));
+                (1 + fixed, Side::Call(all), v(0))
+            }
             Property::Additive(k) => {
                 let used = |at: Side| {
                     let own = |m: usize| if m == *k { at.clone() } else { v(m) };

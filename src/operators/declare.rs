@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use toml::Spanned;
 
+use super::choosing::{Absent, absent, fits};
 use super::definition;
 use super::operator::{
     Argument, Body, Case, CaseKind, Definition, Gives, Iteration, Operator, Points, Property,
@@ -64,6 +65,10 @@ pub(super) fn operator(name: &str, text: &str) -> Result<Operator> {
         bodies,
         properties,
         inverse: declaration.inverse.as_ref().map(|t| (t.get_ref().clone(), t.span())),
+        parameters: declaration.parameters.as_ref().map_or(0, |n| *n.get_ref() as usize),
+        missing: absent(&source, declaration.missing.as_ref(), Absent::Result)?,
+        nothing: absent(&source, declaration.nothing.as_ref(), Absent::Refused)?,
+        by: declaration.by.as_ref().map(|t| (t.get_ref().clone(), t.span())),
         cases: Vec::new(),
         iteration,
         definitions,
@@ -72,6 +77,7 @@ pub(super) fn operator(name: &str, text: &str) -> Result<Operator> {
     for text in declaration.additive.iter().flatten() {
         out.properties.push((Property::Additive(reader.argument(&out, text)?), text.span()));
     }
+    fits(&out, &declaration)?;
     reader.shape(&out, &declaration)?;
     out.cases = reader.cases(&declaration, &out)?;
     Ok(out)
@@ -237,6 +243,8 @@ impl Reader<'_> {
 
     /// What must fit the number of arguments and their types.
     fn shape(&self, op: &Operator, d: &Declaration) -> Result<()> {
+        // Parameters are the same on both sides.
+        let operands = op.arity() - op.parameters;
         let same = op.arguments.windows(2).all(|w| w[0].exact == w[1].exact);
         let closed = same
             && match op.arguments[0].exact {
@@ -248,10 +256,10 @@ impl Reader<'_> {
         for (property, place) in &op.properties {
             let (fits, help) = match property {
                 Property::Commutative => {
-                    (op.arity() == 2 && same, "two arguments of one type can be exchanged")
+                    (operands == 2 && same, "two arguments of one type can be exchanged")
                 }
                 Property::Associative => {
-                    (op.arity() == 2 && closed, "it needs two arguments, of the result's type")
+                    (operands == 2 && closed, "it needs two arguments, of the result's type")
                 }
                 Property::Idempotent => (closed, "the result must have the arguments' type"),
                 Property::Additive(k) => (
@@ -267,7 +275,7 @@ impl Reader<'_> {
             }
         }
         if let Some(variadic) = d.variadic.as_ref().filter(|v| *v.get_ref())
-            && !op.is_associative()
+            && !(op.is_associative() && op.parameters == 0)
         {
             return Err(self
                 .source

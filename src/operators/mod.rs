@@ -24,6 +24,7 @@
 //! has to be evaluated at all ([`algebra`]).
 
 pub mod algebra;
+mod choosing;
 mod claims;
 mod declare;
 mod definition;
@@ -44,6 +45,7 @@ pub mod symbols;
 mod tree;
 mod value;
 
+pub use self::choosing::Absent;
 pub use self::claims::{Evidence, said, samples};
 pub use self::eval::{STEPS, eval};
 pub use self::expr::{Binary, Checked, Method, OpExpr, Shape, Stmt};

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::choosing::Absent;
 use super::eval::eval;
 use super::expr::OpExpr;
 use super::schema::{Number, Source};
@@ -24,6 +25,10 @@ pub struct Operator {
     pub(super) bodies: Vec<Body>,
     pub(super) properties: Vec<(Property, std::ops::Range<usize>)>,
     pub(super) inverse: Option<(String, std::ops::Range<usize>)>,
+    pub(super) parameters: usize,
+    pub(super) missing: Absent,
+    pub(super) nothing: Absent,
+    pub(super) by: Option<(String, std::ops::Range<usize>)>,
     pub(super) cases: Vec<Case>,
     pub(super) iteration: Option<Iteration>,
     pub(super) definitions: Vec<Definition>,

@@ -5,6 +5,8 @@
 //! arguments = ["a", "b", "c: bool"]      result = "same" | "float" | "bool"
 //! variadic  commutative  associative  idempotent = true
 //! inverse = "…"     additive = ["a"]
+//! parameters = 1    by = "…"
+//! missing  nothing = "result" | "skipped" | "chosen" | "refused"
 //! definition = "…" | { TYPES = "…" }
 //! [rust]            TYPES = "…"
 //! [[identity]]      value  arguments
@@ -43,6 +45,10 @@ pub(super) struct Declaration {
     pub associative: Option<Spanned<bool>>,
     pub idempotent: Option<Spanned<bool>>,
     pub inverse: Option<Text>,
+    pub parameters: Option<Spanned<i64>>,
+    pub missing: Option<Text>,
+    pub nothing: Option<Text>,
+    pub by: Option<Text>,
     pub additive: Option<Vec<Text>>,
     pub definition: Option<Spanned<OneOrTable>>,
     pub rust: Spanned<BTreeMap<Text, Text>>,

@@ -63,14 +63,19 @@ impl Given {
         self.arguments.extend([option.to_string(), argument.to_string()]);
     }
 
-    /// The results, by name.
-    pub fn run(&self) -> Result<Vec<(String, Value)>, String> {
+    /// What `run --json` says.
+    pub fn said(&self) -> Result<Value, String> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_siskin"));
         let out = command.args(&self.arguments).current_dir(self.folder.path()).output().unwrap();
         if !out.status.success() {
             return Err(String::from_utf8_lossy(&out.stderr).into_owned());
         }
-        let said: Value = serde_json::from_slice(&out.stdout).unwrap();
+        Ok(serde_json::from_slice(&out.stdout).unwrap())
+    }
+
+    /// The results, by name.
+    pub fn run(&self) -> Result<Vec<(String, Value)>, String> {
+        let said = self.said()?;
         let outputs = said["outputs"].as_array().unwrap();
         let named = |o: &Value| (o["name"].as_str().unwrap().to_string(), o["values"].clone());
         Ok(outputs.iter().map(named).collect())

@@ -154,19 +154,32 @@ fn dimensions() {
 fn values() {
     for (text, message, at) in [
         (
-            "y .= 0\nfor i = _\n y[i] = x[i] + x[~(i + 1)]\nend",
-            "the value may be missing",
-            "x[i] + x[~(i + 1)]",
+            "for i = _\n x[i] = x[~(i + 1)]\nend",
+            "`x` is read and updated in one statement",
+            "x[~(i + 1)]",
+        ),
+        ("for i = _\n z[i] = x[~i]\nend", "the value may be missing", "x[~i]"),
+        (
+            "y .= nothing\ny[] = 1\ns .= 0\ns[] = y[] + 1",
+            "an argument of `add` may be nothing",
+            "y[]",
+        ),
+        (
+            "y .= missing\ny[] = 1\ns .= 0\nif y[] > 0\n s[] = 1\nend",
+            "a condition may be missing",
+            "y[] > 0",
         ),
         (
             "y .= 0\nfor i = _\n if x[~(i + 1)] > x[i]\n y[i] = 1\nend\nend",
             "a condition may be missing",
             "x[~(i + 1)] > x[i]",
         ),
-        ("y .= 0\ny[] = missing", "the value is missing", "missing"),
-        ("y .= 0\ny[] = nothing", "the value is nothing", "nothing"),
+        ("z[1] = missing", "the value is missing", "missing"),
+        ("z[1] = nothing", "the value is nothing", "nothing"),
         ("y .= 0\ny[] = (1, 2)", "the value is a tuple", "(1, 2)"),
-        ("y .= missing\ny[] = 1", "elements are numbers, never `missing` or `nothing`", "missing"),
+        ("y .= 1 + 1\ny[] = 1", "what elements begin with is a number", "1 + 1"),
+        ("y .= 0\ny[] <<choose>>= 2", "`choose` has 1 parameter(s)", "choose"),
+        ("y .= 0\ny[] <<min(2)>>= 2", "`min` has no parameters", "min(2)"),
         (
             "y .= 0\nfor i = _\n if x[i]\n y[i] = 1\nend\nend",
             "a condition is a truth value, not of type i64",
@@ -177,7 +190,6 @@ fn values() {
         ("y .= 0\ny[] <<minby>>= (1, 2)", "`minby` updates tuples", "y[]"),
         ("y .= (0, 0)\ny[] += (1, 2)", "tuples are not updated by this", "+="),
         ("y .= (0, 0)\ny[] = (1, 2, 3)", "a tuple of 3, where elements have 2", "(1, 2, 3)"),
-        ("y .= 0\ny[] <<coalesce>>= 2", "`coalesce` keeps every element", "coalesce"),
         ("y .= 0\ny[] = 1 && x[~7]", "an argument of `and` may be missing", "x[~7]"),
     ] {
         refused(text, Code::Program, message, at);

@@ -120,6 +120,23 @@ fn the_schema_is_checked_with_suggestions() {
 }
 
 #[test]
+fn operators_that_choose_do_so() {
+    let refused = |keys: &str, expression: &str, place: &str, message: &str| {
+        assert_refused(&format!("{keys}\n[rust]\nall = \"{expression}\""), place, message);
+    };
+    let least = "if b < a { b } else { a }";
+    refused("missing = \"gone\"", "a", "\"gone\"", "nothing that becomes of arguments");
+    refused("missing = \"skipped\"", "b", "\"skipped\"", "does not skip its arguments");
+    refused("nothing = \"chosen\"", least, "\"chosen\"", "does not choose by its first argument");
+    refused("parameters = 2", "a", "2", "these are 2 arguments");
+    refused("by = \"gt\"", least, "\"gt\"", "does not choose by `gt`");
+    refused("by = \"add\"", least, "\"add\"", "`add` compares no two numbers");
+    refused("arity = 1\nby = \"lt\"", "a", "\"lt\"", "cannot choose between tuples");
+    let swapped = "arguments = [\"a\", \"b\", \"z\"]\nparameters = 1\nassociative = true";
+    refused(swapped, "if a != z { z } else { b }", "true", "not associative");
+}
+
+#[test]
 fn expressions_are_typed_as_rust_types_them() {
     let float = |text: &str, place: &str, message: &str| {
         assert_refused(&format!("[rust]\nfloat = \"{text}\""), place, message);

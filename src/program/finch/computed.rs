@@ -80,7 +80,7 @@ impl Maker<'_> {
                 };
                 let a = under(&inside, &within.inside)?;
                 let b = under(&outside, &within.outside)?;
-                call("ifelse", vec![inside, a, b])
+                call("select", vec![inside, a, b])
             }
             Expr::Within(within) => {
                 let reach = Reach { indices: &self.indices, tensors: &self.tensors };

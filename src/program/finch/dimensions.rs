@@ -105,6 +105,13 @@ impl Finch {
         out
     }
 
+    /// Where a tensor is first used.
+    pub fn place(&self, tensor: &str) -> Option<Range<usize>> {
+        let mut all = accesses(&self.body).into_iter();
+        let own = all.find(|(access, _)| access.tensor.name().name == tensor);
+        own.map(|(access, _)| access.span.0.clone())
+    }
+
     /// The tensors that the program declares anywhere.
     pub fn declared(&self) -> Vec<Name> {
         let mut out = Vec::new();

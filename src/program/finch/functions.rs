@@ -8,7 +8,7 @@ use crate::operators::{Operator, Operators};
 use crate::program::ir::Span;
 
 /// Names and symbols whose operator has another name.
-const SPELLINGS: [(&str, &str); 23] = [
+const SPELLINGS: [(&str, &str); 22] = [
     ("+", "add"),
     ("-", "sub"),
     ("*", "mul"),
@@ -32,18 +32,7 @@ const SPELLINGS: [(&str, &str); 23] = [
     // By name, where Julia's is another operator's here.
     ("div", "quot"),
     ("xor", "bxor"),
-    ("ifelse", "select"),
 ];
-
-/// Whether a function of `missing` is `missing`, whatever its other arguments are.
-pub(super) fn passes_missing(op: &Operator) -> bool {
-    !matches!(op.name(), "and" | "or" | "band" | "bor" | "select" | "choose")
-}
-
-/// Whether an operator is the first of two values that is not the third.
-pub(super) fn is_choice(op: &Operator) -> bool {
-    op.name() == "choose"
-}
 
 /// The operator that a function or symbol is.
 pub(super) fn operator(name: &str, operators: &Operators, span: &Span) -> Result<Arc<Operator>> {

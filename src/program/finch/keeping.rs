@@ -7,7 +7,6 @@
 
 use std::sync::Arc;
 
-use super::functions::is_choice;
 use super::operations::reads;
 use crate::operators::Operator;
 use crate::program::ir::{Access, Apply, Assign, AssignOp, Expr, Stmt};
@@ -38,7 +37,7 @@ pub(super) fn kept(stmt: &Stmt) -> Option<Kept<'_>> {
             let Expr::Apply(Apply { op, args, .. }) = &l.value else { return None };
             match args.as_slice() {
                 [Expr::Access(old), value, unless]
-                    if is_choice(op) && old == output && *name == l.name =>
+                    if op.is_first_unlike() && old == output && *name == l.name =>
                 {
                     let apart = !reads(value, &output.tensor) && !reads(unless, &output.tensor);
                     apart.then_some(Kept::First { output, value, unless })

@@ -14,25 +14,24 @@
 //! is computed gets a name in front of its statement, as `let` would give it.
 
 use indexmap::IndexMap;
+use rustc_hash::FxHashSet;
 
-use super::context::{Lowered, Lowering, Place};
+use super::context::{Flag, Lowered, Lowering, Part};
 use super::dimensions::dimensions;
-use super::functions::operator;
 use super::host::Host;
 use super::life_cycle;
 use super::linear::{conjuncts, formula};
+use super::needs::{Needs, Why};
 use super::refusal::wrong;
 use super::scope::{Scoped, scoped};
-use super::syntax::{self, Branch, Declare, Expr, Finch, Ident, Literal, Stmt, Update};
+use super::syntax::{Branch, Declare, Expr, Finch, Ident, Literal, Stmt};
 use super::types::types;
-use super::value::{apply, literal, within};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Formula, Name};
 use crate::program::bind::Binder;
-use crate::program::ir::{
-    self, Access, Assign, AssignOp, Block, Fill, If, Let, Loop, Order, Span, When,
-};
+use crate::program::ir::{self, Block, Fill, If, Let, Loop, Order, Span, When};
 use crate::program::{Extents, Program, Types, independence};
+use crate::tensor::ValueType;
 
 /// A program as a tree, with what its names are outside.
 #[derive(Clone, Debug)]
@@ -51,6 +50,25 @@ pub struct Tree {
     pub searched: Vec<Name>,
     /// What the program returns.
     pub returned: Vec<Returned>,
+    /// The numbers of the host that it uses.
+    pub numbers: Vec<Name>,
+}
+
+/// What a tensor of the tree holds of one that a program returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Numbers.
+    Number,
+    /// Whether the numbers of the tensor before are there, or missing where it is not so.
+    Missing {
+        /// Whether it is true where they are there.
+        there: bool,
+    },
+    /// Likewise; they are nothing where they are not there.
+    Nothing {
+        /// Whether it is true where they are there.
+        there: bool,
+    },
 }
 
 /// A tensor that a program returns.
@@ -58,8 +76,10 @@ pub struct Tree {
 pub struct Returned {
     /// What the host calls it.
     pub name: Name,
-    /// The tensor of the tree; several, if its elements are tuples.
+    /// The tensor of the tree; several, if its elements are tuples, or may be missing.
     pub parts: Vec<Name>,
+    /// What each of these holds.
+    pub kinds: Vec<Kind>,
     /// Its dimensions.
     pub dims: Vec<usize>,
     /// What its elements begin with, if it is declared: as many as parts.
@@ -84,21 +104,30 @@ impl Finch {
     fn lowered(&self, scoped: &Scoped, host: &Host<'_>) -> Result<Tree> {
         life_cycle::verify(scoped, host.operators, &self.text)?;
         let known = dimensions(scoped, host)?;
-        let mut lowering = Lowering {
-            host,
-            scoped,
-            known: &known,
-            text: &self.text,
-            name: &self.name,
-            values: IndexMap::new(),
-            before: Vec::new(),
-            parts: IndexMap::new(),
-            fills: IndexMap::new(),
-            taken: scoped.names.keys().cloned().collect(),
-        };
-        let mut block = lowering.kept()?;
-        block.extend(lowering.block(&scoped.body)?);
-        lowering.finish(block)
+        let mut absent: FxHashSet<(String, Why)> = FxHashSet::default();
+        // What is assigned says which elements may be missing, which is then known where they are read.
+        loop {
+            let mut lowering = Lowering {
+                host,
+                scoped,
+                known: &known,
+                text: &self.text,
+                name: &self.name,
+                values: IndexMap::new(),
+                before: Vec::new(),
+                parts: IndexMap::new(),
+                absent: absent.clone(),
+                found: FxHashSet::default(),
+                fills: IndexMap::new(),
+                taken: scoped.names.keys().cloned().collect(),
+            };
+            let mut block = lowering.kept()?;
+            block.extend(lowering.block(&scoped.body)?);
+            if lowering.found.is_empty() {
+                return lowering.finish(block);
+            }
+            absent.extend(lowering.found);
+        }
     }
 }
 
@@ -177,7 +206,7 @@ impl Lowering<'_> {
     }
 
     /// The statements, with what they need bound in front of them since `mark`.
-    fn bound(&mut self, mark: usize, mut block: Block) -> Block {
+    pub fn bound(&mut self, mark: usize, mut block: Block) -> Block {
         for (name, value, span) in self.before.split_off(mark).into_iter().rev() {
             block = vec![ir::Stmt::Let(Let { name, value, body: block, span })];
         }
@@ -253,7 +282,7 @@ impl Lowering<'_> {
                     false => Name::from(ident.name.as_str()),
                 };
                 self.before.push((name.clone(), e, ident.span.clone()));
-                Lowered::Scalar(ir::Expr::Name(name, ident.span.clone()), Vec::new())
+                Lowered::Scalar(ir::Expr::Name(name, ident.span.clone()), Needs::default())
             }
             Lowered::Tuple(parts) => {
                 let parts: Result<Vec<Lowered>> =
@@ -271,12 +300,6 @@ impl Lowering<'_> {
             Expr::Tuple(parts, _) => parts.iter().collect(),
             other => vec![other],
         };
-        let fills: Result<Vec<Fill>> = init.iter().map(|e| fill(e)).collect();
-        let fills = fills?;
-        let names = match fills.len() {
-            1 => vec![Name::from(name.as_str())],
-            n => (1..=n).map(|k| self.fresh(&format!("{name}_{k}"))).collect(),
-        };
         // A tensor that nothing writes is as it is declared.
         let written = super::dimensions::accesses(&self.scoped.body)
             .into_iter()
@@ -285,156 +308,59 @@ impl Lowering<'_> {
             return Err(wrong(format!("`{name}` is declared, but never written"), span)
                 .help("assign to its elements, or leave it out"));
         }
-        self.parts.insert(name.clone(), names.clone());
-        self.fills.insert(name.clone(), fills.clone());
-        let declares = names.into_iter().zip(fills).map(|(tensor, fill)| {
-            ir::Stmt::Declare(ir::Declare { tensor, fill: Some(fill), span: span.clone() })
-        });
-        Ok(declares.collect())
-    }
-
-    fn assign(&mut self, assign: &syntax::Assign) -> Result<Block> {
-        let mark = self.before.len();
-        let place = self.place(&assign.output)?;
-        let value = self.value(&assign.value)?;
-        let outputs: Vec<Access> = self
-            .parts_of(&assign.output.tensor.name().name)
-            .into_iter()
-            .map(|tensor| Access {
-                tensor,
-                subscripts: place.subscripts.clone(),
-                windows: Vec::new(),
-                span: assign.output.span.0.clone(),
-            })
-            .collect();
-        let block = self.update(assign, &outputs, value)?;
-        let block = self.dropped(&place, &outputs, block)?;
-        Ok(self.bound(mark, block))
-    }
-
-    /// A write that may lie outside is dropped there. If a value decides the place, that must be asked.
-    fn dropped(&self, place: &Place, outputs: &[Access], block: Block) -> Result<Block> {
-        let mut by_value = false;
-        for subscript in &place.subscripts {
-            subscript.visit_vars(&mut |v| by_value |= !self.known.indices.contains_key(&**v));
-        }
-        let Some(output) = outputs.first().filter(|_| place.permissive && by_value) else {
-            return Ok(block);
+        let mut parts = Vec::new();
+        let mut fills = Vec::new();
+        let mut out = Block::new();
+        let mut begin = |tensor: &Name, fill: Fill| {
+            fills.push(fill.clone());
+            let (tensor, span) = (tensor.clone(), span.clone());
+            out.push(ir::Stmt::Declare(ir::Declare { tensor, fill: Some(fill), span }));
         };
-        let span = Span(output.span.clone());
-        let [yes, no] = ["true", "false"].map(|text| literal(text, &span));
-        let condition = within(std::slice::from_ref(output), yes, &no, &span);
-        Ok(vec![ir::Stmt::When(When { condition, then: block, otherwise: None, span })])
-    }
-
-    fn update(
-        &mut self,
-        assign: &syntax::Assign,
-        outputs: &[Access],
-        value: Lowered,
-    ) -> Result<Block> {
-        let span = Span(assign.value.span());
-        let place = Span(assign.output.span.0.clone());
-        if outputs.len() > 1 {
-            return self.update_tuple(assign, outputs, value);
-        }
-        if let Update::By(Expr::Name(ident)) = &assign.op
-            && matches!(ident.name.as_str(), "minby" | "maxby")
-        {
-            let message = format!("`{ident}` updates tuples");
-            return Err(wrong(message, &place).help(format!(
-                "declare a tensor of tuples: `{} .= Inf => 0`",
-                assign.output.tensor
-            )));
-        }
-        let value = self.number(value, &span, "the value")?;
-        let output = outputs[0].clone();
-        let store =
-            |value, op| vec![ir::Stmt::Assign(Assign { output: output.clone(), op, value })];
-        let named = |name: &str, at: &Span| {
-            operator(name, self.host.operators, at).and_then(|op| match op.arity() {
-                2 => Ok(AssignOp::Combine(op)),
-                n => Err(wrong(format!("`{name}` has {n} arguments"), at)
-                    .help("what updates an element takes it and a value")),
-            })
-        };
-        match &assign.op {
-            Update::Init(_) | Update::Overwrite(_) => Ok(store(value, AssignOp::Assign)),
-            Update::Symbol(symbol, at) => Ok(store(value, named(symbol, at)?)),
-            Update::By(Expr::Operator(symbol, at)) => Ok(store(value, named(symbol, at)?)),
-            Update::By(Expr::Name(ident)) => match ident.name.as_str() {
-                "overwrite" => Ok(store(value, AssignOp::Assign)),
-                "coalesce" | "something" => {
-                    Err(wrong(format!("`{ident}` keeps every element"), &ident.span)
-                        .note("elements are numbers, never `missing` or `nothing`")
-                        .help("leave the statement out, or use `choose(z)`"))
+        for (k, e) in init.iter().enumerate() {
+            let value = match init.len() {
+                1 => Name::from(name.as_str()),
+                _ => self.fresh(&format!("{name}_{}", k + 1)),
+            };
+            let begins = match e {
+                Expr::Literal(Literal::Missing, _) => Some(Why::Missing),
+                Expr::Literal(Literal::Nothing, _) => Some(Why::Nothing),
+                _ => None,
+            };
+            let written = |text: &str| Fill {
+                negative: false,
+                literal: ir::Literal { text: text.to_string(), span: e.span() },
+            };
+            begin(&value, if begins.is_some() { written("0") } else { fill(e)? });
+            let mut flags = Vec::new();
+            for why in Why::ALL {
+                // All of them begin as false.
+                let there = begins == Some(why);
+                if !there && !self.absent.contains(&(name.clone(), why)) {
+                    continue;
                 }
-                name => Ok(store(value, named(name, &ident.span)?)),
-            },
-            Update::By(Expr::Call(f, args, at)) => match (&**f, args.as_slice()) {
-                (Expr::Name(Ident { name, .. }), [_]) if name == "initwrite" => {
-                    Ok(store(value, AssignOp::Assign))
-                }
-                (Expr::Name(Ident { name, .. }), [z]) if name == "choose" => {
-                    let z_span = Span(z.span());
-                    let z = self.value(z)?;
-                    let z = self.number(z, &z_span, "what is not chosen")?;
-                    let op = operator("choose", self.host.operators, at)?;
-                    let old = ir::Expr::Access(output.clone());
-                    let chosen = apply(op, vec![old, value, z], &span);
-                    let name = self.fresh("new");
-                    let body = store(ir::Expr::Name(name.clone(), span.clone()), AssignOp::Assign);
-                    Ok(vec![ir::Stmt::Let(Let { name, value: chosen, body, span })])
-                }
-                _ => Err(no_update(at)),
-            },
-            Update::By(other) => Err(no_update(&Span(other.span()))),
-        }
-    }
-
-    fn update_tuple(
-        &mut self,
-        assign: &syntax::Assign,
-        outputs: &[Access],
-        value: Lowered,
-    ) -> Result<Block> {
-        let span = Span(assign.value.span());
-        let Lowered::Tuple(parts) = value else {
-            return Err(wrong("the value is no tuple, as the elements are", &span)
-                .help("write a tuple: `(a, b)` or `a => b`"));
-        };
-        if parts.len() != outputs.len() {
-            let message =
-                format!("a tuple of {}, where elements have {}", parts.len(), outputs.len());
-            return Err(wrong(message, &span).help("give it as many parts"));
-        }
-        let by = match &assign.op {
-            Update::Init(_) | Update::Overwrite(_) => None,
-            Update::By(Expr::Name(Ident { name, .. })) if name == "minby" || name == "maxby" => {
-                Some(name)
+                let what = match (why, there) {
+                    (_, true) => "there",
+                    (Why::Missing, _) => "missing",
+                    (Why::Nothing, _) => "nothing",
+                };
+                let tensor = self.fresh(&format!("{value}_{what}"));
+                begin(&tensor, written("false"));
+                flags.push(Flag { tensor, why, there });
             }
-            Update::By(Expr::Name(Ident { name, .. })) if name == "overwrite" => None,
-            Update::Symbol(_, at) => return Err(no_tuple(at)),
-            Update::By(other) => return Err(no_tuple(&Span(other.span()))),
-        };
-        // All parts before any is stored.
-        let mark = self.before.len();
-        let mut stores = Block::new();
-        let mut first = None;
-        for (part, output) in parts.into_iter().zip(outputs) {
-            let value = self.number(part, &span, "a part of the value")?;
-            let name = self.fresh("part");
-            self.before.push((name.clone(), value, span.clone()));
-            let value = ir::Expr::Name(name, span.clone());
-            first.get_or_insert(value.clone());
-            let output = output.clone();
-            stores.push(ir::Stmt::Assign(Assign { output, op: AssignOp::Assign, value }));
+            parts.push(Part { value, flags });
         }
-        let (Some(by), Some(new)) = (by, first) else { return Ok(self.bound(mark, stores)) };
-        let old = Lowered::Scalar(ir::Expr::Access(outputs[0].clone()), Vec::new());
-        let condition = self.replaces(by, &old, &Lowered::Scalar(new, Vec::new()), &span)?;
-        let choice = When { condition, then: stores, otherwise: None, span };
-        Ok(self.bound(mark, vec![ir::Stmt::When(choice)]))
+        self.parts.insert(name.clone(), parts);
+        self.fills.insert(name.clone(), fills);
+        Ok(out)
+    }
+
+    /// The tensor of the program that one of the tree is a part of, and whether it says which elements are there.
+    fn whole(&self, name: &Name) -> Option<(&str, bool)> {
+        self.parts.iter().find_map(|(whole, parts)| {
+            let flags = |p: &Part| p.flags.iter().any(|f| f.tensor == *name);
+            let is_flag = parts.iter().any(flags);
+            (is_flag || parts.iter().any(|p| p.value == *name)).then_some((whole.as_str(), is_flag))
+        })
     }
 
     fn finish(self, block: Block) -> Result<Tree> {
@@ -443,8 +369,7 @@ impl Lowering<'_> {
         let mut given = IndexMap::new();
         let mut tensors = IndexMap::new();
         for name in program.tensors().into_keys() {
-            let whole = self.parts.iter().find(|(_, parts)| parts.contains(&name));
-            let scoped = whole.map_or(&*name, |(whole, _)| whole.as_str());
+            let scoped = self.whole(&name).map_or(&*name, |(whole, _)| whole);
             if let Some(role) = self.scoped.tensor(scoped).filter(|role| role.init.is_none()) {
                 given.insert(name.clone(), role.host.clone());
             }
@@ -460,17 +385,25 @@ impl Lowering<'_> {
         };
         let indices = program.indices().into_iter().map(extent).collect();
         let host = |name: &Name| {
-            let whole = self.parts.iter().find(|(_, parts)| parts.contains(name));
-            let scoped = whole.map_or(&**name, |(whole, _)| whole.as_str());
+            let whole = self.whole(name);
+            if whole.is_some_and(|(_, flag)| flag) {
+                return Some(ValueType::Bool);
+            }
+            let scoped = whole.map_or(&**name, |(whole, _)| whole);
             let role = self.scoped.tensor(scoped)?;
             let given = self.host.tensors.get(&role.host).filter(|_| role.init.is_none());
             given.map(|g| g.ty).or_else(|| {
                 self.host.types.get(&role.host).copied().filter(|_| role.init.is_some())
             })
         };
-        let types = types(&program, &host)?;
+        let without = |name: &Name| {
+            let mut parts = self.parts.values().flatten();
+            parts.any(|part| part.value == *name && part.flags.iter().any(|flag| flag.there))
+        };
+        let types = types(&program, &host, &without)?;
         let is_searched = |name: &&Name| {
-            let whole = self.parts.iter().find(|(_, parts)| parts.contains(*name));
+            let whole =
+                self.parts.iter().find(|(_, parts)| parts.iter().any(|part| part.value == **name));
             let scoped = whole.map_or(&***name, |(whole, _)| whole.as_str());
             let role = self.scoped.tensor(scoped);
             role.is_some_and(|role| self.host.searched.contains(&role.host))
@@ -481,7 +414,18 @@ impl Lowering<'_> {
         Binder::new(&extents, &types).statement(program.root(), &mut Vec::new())?;
         let mut returned = Vec::new();
         for (name, scoped) in &self.scoped.returned {
-            let parts = self.parts_of(scoped);
+            let (mut parts, mut kinds) = (Vec::new(), Vec::new());
+            for part in self.parts_of(scoped) {
+                parts.push(part.value);
+                kinds.push(Kind::Number);
+                for Flag { tensor, why, there } in part.flags {
+                    parts.push(tensor);
+                    kinds.push(match why {
+                        Why::Missing => Kind::Missing { there },
+                        Why::Nothing => Kind::Nothing { there },
+                    });
+                }
+            }
             if let Some(part) = parts.iter().find(|part| !extents.tensors.contains_key(*part)) {
                 return Err(Diagnostic::new(
                     crate::diagnostic::Code::Program,
@@ -492,10 +436,11 @@ impl Lowering<'_> {
             }
             let dims = extents.tensors[&parts[0]].clone();
             let fill = self.fills.get(scoped).cloned();
-            returned.push(Returned { name: name.clone(), parts, dims, fill });
+            returned.push(Returned { name: name.clone(), parts, kinds, dims, fill });
         }
         let name = self.name.to_string();
-        Ok(Tree { name, program, extents, types, given, searched, returned })
+        let numbers = self.scoped.numbers.clone();
+        Ok(Tree { name, program, extents, types, given, searched, returned, numbers })
     }
 }
 
@@ -505,16 +450,6 @@ pub(super) fn located(mut e: Box<Diagnostic>, name: &str, text: &str) -> Box<Dia
         source.name = name.to_string();
     }
     e.within(name, text)
-}
-
-fn no_update(span: &Span) -> Box<Diagnostic> {
-    wrong("this updates no element", span)
-        .help("write `<<op>>=` with a function of two arguments, `choose(z)` or `initwrite(z)`")
-}
-
-fn no_tuple(span: &Span) -> Box<Diagnostic> {
-    wrong("tuples are not updated by this", span)
-        .help("use `=`, `:=`, `<<minby>>=` or `<<maxby>>=`")
 }
 
 /// What the elements of a tensor begin with.
@@ -529,10 +464,6 @@ fn fill(e: &Expr) -> Result<Fill> {
         Expr::Literal(Literal::Bool(value), _) if !negative => value.to_string(),
         Expr::Literal(Literal::Inf, _) => "inf".to_string(),
         Expr::Literal(Literal::Nan, _) => "nan".to_string(),
-        Expr::Literal(Literal::Missing | Literal::Nothing, _) => {
-            return Err(wrong("elements are numbers, never `missing` or `nothing`", &span)
-                .help("begin with a number that stands for it"));
-        }
         _ => {
             return Err(wrong("what elements begin with is a number", &span)
                 .help("write e.g. `y .= 0`, `y .= -Inf` or `y .= Inf => 0`"));

@@ -27,6 +27,8 @@
 //! signs and `! ~` in front, `^`. `a < b <= c` is `a < b && b <= c`. What is not in the grammar is
 //! refused.
 
+mod absent;
+mod assign;
 mod compared;
 mod computed;
 mod context;
@@ -39,6 +41,7 @@ mod linear;
 mod locate;
 mod lower;
 mod mask;
+mod needs;
 mod nest;
 mod notation;
 mod operations;
@@ -60,7 +63,7 @@ mod value;
 
 pub use host::{Given, Host};
 pub use locate::Locate;
-pub use lower::{Returned, Tree};
+pub use lower::{Kind, Returned, Tree};
 pub use notation::{Segment, Statements};
 pub use operations::NOWHERE;
 pub use syntax::Finch;

@@ -61,7 +61,7 @@ pub(super) fn zero(ty: ValueType) -> Result<Expr> {
 pub(super) fn guarded(conditions: &[Expr], value: Expr, otherwise: Expr) -> Result<Expr> {
     match all(conditions)? {
         None => Ok(value),
-        Some(condition) => call("ifelse", vec![condition, value, otherwise]),
+        Some(condition) => call("select", vec![condition, value, otherwise]),
     }
 }
 

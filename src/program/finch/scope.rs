@@ -31,6 +31,8 @@ pub(super) struct Scoped {
     pub written: IndexMap<String, String>,
     /// The tensors that the program returns, by the names that the host knows.
     pub returned: Vec<(Name, String)>,
+    /// The numbers of the host that it uses.
+    pub numbers: Vec<Name>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -93,14 +95,15 @@ pub(super) fn scoped(finch: &Finch, host: &Host<'_>) -> Result<Scoped> {
         written: IndexMap::new(),
         scopes: vec![Scope::default()],
         returned: None,
+        numbers: Vec::new(),
     };
     let body = resolver.block(&finch.body)?;
     let returned = match resolver.returned.take() {
         Some(returned) => returned,
         None => resolver.all_outputs(&body),
     };
-    let Resolver { names, written, .. } = resolver;
-    Ok(Scoped { body, names, written, returned })
+    let Resolver { names, written, numbers, .. } = resolver;
+    Ok(Scoped { body, names, written, returned, numbers })
 }
 
 #[derive(Default)]
@@ -116,6 +119,7 @@ struct Resolver<'a> {
     written: IndexMap<String, String>,
     scopes: Vec<Scope>,
     returned: Option<Vec<(Name, String)>>,
+    numbers: Vec<Name>,
 }
 
 impl Resolver<'_> {
@@ -410,6 +414,10 @@ impl Resolver<'_> {
             return Ok(Expr::Name(Ident { name: name.clone(), span }));
         }
         if let Some(value) = self.host.scalars.get(ident.name.as_str()) {
+            let name = Name::from(ident.name.as_str());
+            if !self.numbers.contains(&name) {
+                self.numbers.push(name);
+            }
             return Ok(number(*value, &span));
         }
         let known = self.scopes.iter().any(|s| s.tensors.contains_key(&ident.name))

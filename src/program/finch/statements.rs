@@ -124,6 +124,8 @@ impl<'a> Maker<'a> {
                     self.types.insert((*tensor).clone(), self.tree.types.of(tensor));
                     self.states.insert((*tensor).clone(), State::Fresh((*fill).clone()));
                 }
+                // No iteration reaches it, nor what it asks.
+                Event::Update(u) if u.loops.iter().any(|l| self.indices[&l.index] == 0) => {}
                 Event::Update(update) => match update.turns {
                     None => self.update(update)?,
                     Some(Turns { group, count }) => {

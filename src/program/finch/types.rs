@@ -15,10 +15,11 @@ use crate::tensor::ValueType;
 /// Types only grow, so that more rounds change nothing.
 const MAX_ROUNDS: usize = 16;
 
-/// The types of all tensors; `host` says those that are given or stated.
+/// The types of all tensors; `host` says those that are given or stated, `without` which begin without a number.
 pub(super) fn types(
     program: &Program,
     host: &impl Fn(&Name) -> Option<ValueType>,
+    without: &impl Fn(&Name) -> bool,
 ) -> Result<Types> {
     let mut types = Types::all(ValueType::F64);
     let mut fills: IndexMap<Name, &Fill> = IndexMap::new();
@@ -40,7 +41,8 @@ pub(super) fn types(
         let before = types.own.clone();
         for (name, fill) in &fills {
             let values = assigned.get(name).map_or(&[][..], Vec::as_slice);
-            types.own.insert(name.clone(), narrowest(fill, values));
+            let all = values.iter().copied().reduce(promote).filter(|_| without(name));
+            types.own.insert(name.clone(), all.unwrap_or_else(|| narrowest(fill, values)));
         }
         if types.own == before {
             break;

@@ -203,7 +203,7 @@ impl Maker<'_> {
         self.put_at(&new, zero(ty)?, None, value, &point)?;
         self.becomes(&tensor, Some(&point.output), |maker, at| {
             let [hit, new] = [&hit, &new].map(|t| Expr::Access(element(t, at)));
-            call("ifelse", vec![hit, new, maker.read(&element(&tensor, at))?])
+            call("select", vec![hit, new, maker.read(&element(&tensor, at))?])
         })?;
         Ok(())
     }
@@ -261,7 +261,7 @@ impl Maker<'_> {
                 None => new,
                 Some(unless) => call("choose", vec![old.clone(), new, unless])?,
             };
-            call("ifelse", vec![there(&at, &ranks[0], indices)?, chosen, old])
+            call("select", vec![there(&at, &ranks[0], indices)?, chosen, old])
         })?;
         Ok(())
     }
@@ -313,7 +313,7 @@ impl Maker<'_> {
                 };
                 let better = applied(op, vec![Expr::Access(element(&best, indices)), before]);
                 let old = maker.read(&element(if is_first { &first } else { &part }, indices))?;
-                call("ifelse", vec![better, Expr::Access(element(&new, indices)), old])
+                call("select", vec![better, Expr::Access(element(&new, indices)), old])
             })?;
         }
         Ok(())
@@ -346,7 +346,7 @@ impl Maker<'_> {
             self.becomes(&part, Some(&point.output), |maker, indices| {
                 let old = maker.read(&element(&part, indices))?;
                 let new = Expr::Access(element(&new, indices));
-                call("ifelse", vec![there(&at, &ranks[0], indices)?, new, old])
+                call("select", vec![there(&at, &ranks[0], indices)?, new, old])
             })?;
         }
         Ok(())

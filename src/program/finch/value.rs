@@ -1,7 +1,6 @@
 //! Lowering expressions: to values of the tree of statements, with what must lie inside for them to exist.
 //!
-//! `missing` is what reads outside of a tensor give, and what every function of it gives but `coalesce`.
-//! Which accesses may lie outside is known, so a value is an expression with the accesses that it needs:
+//! What may be missing is a number with what it needs to be there (`absent.rs`):
 //!
 //! ```text
 //! coalesce(A[~(i+1)] + 1, 0)   ⟼   within(A[i + 1], A[i + 1] + 1, 0)
@@ -10,16 +9,17 @@
 
 use std::sync::Arc;
 
-use super::context::{Lowered, Lowering, Place};
-use super::functions::{operator, passes_missing};
+use super::context::{Lowered, Lowering, Part, Place};
+use super::functions::operator;
 use super::linear::affine;
+use super::needs::{Need, Needs, Why};
 use super::refusal::wrong;
 use super::subscript::Subscript;
 use super::syntax::{self, Expr, Ident, Literal};
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Name};
 use crate::operators::Operator;
-use crate::program::ir::{self, Access, Apply, Span, Within};
+use crate::program::ir::{self, Access, Apply, Span};
 
 pub(super) fn literal(text: impl Into<String>, span: &Span) -> ir::Expr {
     ir::Expr::Literal(ir::Literal { text: text.into(), span: span.0.clone() })
@@ -29,23 +29,10 @@ pub(super) fn apply(op: Arc<Operator>, args: Vec<ir::Expr>, span: &Span) -> ir::
     ir::Expr::Apply(Apply { op, args, span: span.clone() })
 }
 
-/// `value` where all accesses lie inside, else `outside`.
-pub(super) fn within(
-    needs: &[Access],
-    value: ir::Expr,
-    outside: &ir::Expr,
-    span: &Span,
-) -> ir::Expr {
-    needs.iter().rev().fold(value, |inside, access| {
-        let (access, outside) = (access.clone(), outside.clone());
-        ir::Expr::Within(Box::new(Within { access, inside, outside, span: span.clone() }))
-    })
-}
-
 impl Lowering<'_> {
     pub fn value(&mut self, e: &Expr) -> Result<Lowered> {
         let span = Span(e.span());
-        let scalar = |e: ir::Expr| Ok(Lowered::Scalar(e, Vec::new()));
+        let scalar = |e: ir::Expr| Ok(Lowered::Scalar(e, Needs::default()));
         match e {
             Expr::Literal(l, _) => match l {
                 Literal::Integer(text) | Literal::Float(text) => scalar(literal(text, &span)),
@@ -93,30 +80,58 @@ impl Lowering<'_> {
         let low = self.known.indices[&ident.name].low;
         let index = ir::Expr::Index(name, span.clone());
         if low == 0 {
-            return Ok(Lowered::Scalar(index, Vec::new()));
+            return Ok(Lowered::Scalar(index, Needs::default()));
         }
         let op = operator(if low > 0 { "+" } else { "-" }, self.host.operators, span)?;
         let shifted = apply(op, vec![index, literal(low.unsigned_abs().to_string(), span)], span);
-        Ok(Lowered::Scalar(shifted, Vec::new()))
+        Ok(Lowered::Scalar(shifted, Needs::default()))
     }
 
     fn read(&mut self, access: &syntax::Access) -> Result<Lowered> {
         let place = self.place(access)?;
-        let parts: Vec<Lowered> = self
-            .parts_of(&access.tensor.name().name)
-            .into_iter()
-            .map(|tensor| {
-                let subscripts = place.subscripts.clone();
-                let span = access.span.0.clone();
-                let access = Access { tensor, subscripts, windows: Vec::new(), span };
-                let needs = if place.permissive { vec![access.clone()] } else { Vec::new() };
-                Lowered::Scalar(ir::Expr::Access(access), needs)
-            })
-            .collect();
+        let at = |tensor: &Name| Access {
+            tensor: tensor.clone(),
+            subscripts: place.subscripts.clone(),
+            windows: Vec::new(),
+            span: access.span.0.clone(),
+        };
+        let mut parts = Vec::new();
+        for part in self.parts_of(&access.tensor.name().name) {
+            parts.push(self.element(&part, &at, place.permissive, &access.span)?);
+        }
         Ok(match parts.len() {
-            1 => parts.into_iter().next().unwrap_or(Lowered::Nothing),
+            1 => parts.swap_remove(0),
             _ => Lowered::Tuple(parts),
         })
+    }
+
+    /// An element, and whether it is there.
+    pub fn element(
+        &self,
+        part: &Part,
+        at: &dyn Fn(&Name) -> Access,
+        permissive: bool,
+        span: &Span,
+    ) -> Result<Lowered> {
+        let value = at(&part.value);
+        let inside = match permissive {
+            true => vec![Need::Inside(value.clone())],
+            false => Vec::new(),
+        };
+        let mut needs = Needs::of(Why::Missing, inside.clone());
+        for flag in &part.flags {
+            let mut there = ir::Expr::Access(at(&flag.tensor));
+            if !flag.there {
+                let not = operator("!", self.host.operators, span)?;
+                there = apply(not, vec![there], span);
+            }
+            // What lies outside is missing, and not nothing.
+            if flag.why == Why::Nothing {
+                there = self.where_there(&inside, there, &literal("true", span), span)?;
+            }
+            needs.add(&Needs::of(flag.why, vec![Need::Holds(there)]));
+        }
+        Ok(Lowered::Scalar(ir::Expr::Access(value), needs))
     }
 
     /// Where an access goes, counted from 0.
@@ -181,9 +196,25 @@ impl Lowering<'_> {
     pub fn number(&self, value: Lowered, span: &Span, what: &str) -> Result<ir::Expr> {
         match value {
             Lowered::Scalar(e, needs) if needs.is_empty() => Ok(e),
-            Lowered::Scalar(_, needs) => Err(wrong(format!("{what} may be missing"), span)
-                .note(format!("`{}` may lie outside", self.shown(&needs[0])))
-                .help("say what stands for it: `coalesce(…, 0)`")),
+            Lowered::Scalar(_, needs) => {
+                let missing = needs.get(Why::Missing);
+                let (kind, instead) = match missing.is_empty() {
+                    true => ("nothing", "something"),
+                    false => ("missing", "coalesce"),
+                };
+                let out = wrong(format!("{what} may be {kind}"), span);
+                let out = match needs.all().first() {
+                    Some(Need::Inside(access)) => {
+                        out.note(format!("`{}` may lie outside", self.shown(access)))
+                    }
+                    Some(Need::Holds(e)) => match e.accesses().first() {
+                        Some(access) => out.note(format!("`{}` may be {kind}", self.shown(access))),
+                        None => out,
+                    },
+                    None => out,
+                };
+                Err(out.help(format!("say what stands for it: `{instead}(…, 0)`")))
+            }
             Lowered::Missing => {
                 Err(wrong(format!("{what} is missing"), span).help("write `coalesce(…, 0)`"))
             }
@@ -200,49 +231,13 @@ impl Lowering<'_> {
         self.text.get(access.span.clone()).map_or(access.to_string(), ToString::to_string)
     }
 
-    fn applied(&mut self, name: &str, args: &[&Expr], span: &Span) -> Result<Lowered> {
+    pub fn applied(&mut self, name: &str, args: &[&Expr], span: &Span) -> Result<Lowered> {
         let op = operator(name, self.host.operators, span)?;
         let mut values = Vec::new();
         for arg in args {
             values.push((self.value(arg)?, Span(arg.span())));
         }
         self.combined(op, values, span)
-    }
-
-    fn combined(
-        &self,
-        op: Arc<Operator>,
-        values: Vec<(Lowered, Span)>,
-        span: &Span,
-    ) -> Result<Lowered> {
-        op.accepts(values.len()).map_err(|e| {
-            let out = wrong(e.message.clone(), span);
-            out.help(e.help.unwrap_or_default())
-        })?;
-        let (mut args, mut needs) = (Vec::new(), Vec::new());
-        let mut missing = false;
-        for (value, place) in values {
-            match value {
-                Lowered::Scalar(e, accesses) if accesses.is_empty() => args.push(e),
-                Lowered::Scalar(e, accesses) if passes_missing(&op) => {
-                    args.push(e);
-                    for access in accesses {
-                        if !needs.contains(&access) {
-                            needs.push(access);
-                        }
-                    }
-                }
-                Lowered::Missing if passes_missing(&op) => missing = true,
-                other => {
-                    let what = format!("an argument of `{}`", op.name());
-                    args.push(self.number(other, &place, &what)?);
-                }
-            }
-        }
-        if missing {
-            return Ok(Lowered::Missing);
-        }
-        Ok(Lowered::Scalar(apply(op, args, span), needs))
     }
 
     /// `a < b <= c`: each operand is written twice at most.
@@ -289,16 +284,6 @@ impl Lowering<'_> {
                 .help("give each of them"))
         };
         match name {
-            "coalesce" => self.coalesce(args, span),
-            "something" => {
-                for arg in args {
-                    match self.value(arg)? {
-                        Lowered::Nothing => {}
-                        value => return Ok(value),
-                    }
-                }
-                Ok(Lowered::Nothing)
-            }
             "identity" => {
                 count(1)?;
                 self.value(&args[0])
@@ -314,15 +299,6 @@ impl Lowering<'_> {
                     Lowered::Tuple(mut parts) => Ok(parts.pop().unwrap_or(Lowered::Nothing)),
                     other => Ok(other),
                 }
-            }
-            "overwrite" => {
-                count(2)?;
-                self.value(&args[1])
-            }
-            "minby" | "maxby" => {
-                count(2)?;
-                let (a, b) = (self.value(&args[0])?, self.value(&args[1])?);
-                self.least(name, a, b, span)
             }
             "-" if args.len() == 1 => self.applied("neg", &[&args[0]], span),
             "walk" | "gallop" | "follow" | "extrude" | "laminate" => {
@@ -344,67 +320,32 @@ impl Lowering<'_> {
         let Expr::Name(Ident { name, .. }) = f else {
             return Err(wrong("this is no function", span).help("write `choose(0)(a, b)`"));
         };
-        let ([z], [a, b]) = (parameters, args) else {
-            return Err(wrong(format!("`{name}` has one number and two arguments"), span)
-                .help(format!("write `{name}(0)(a, b)`")));
+        let op = self.with_parameters_of(name, parameters.len(), span)?;
+        let mut values = Vec::new();
+        for e in args.iter().chain(parameters) {
+            values.push((self.value(e)?, Span(e.span())));
+        }
+        self.combined(op, values, span)
+    }
+
+    /// The operator that takes so many parameters: `choose(z)` takes one.
+    pub fn with_parameters_of(
+        &self,
+        name: &str,
+        count: usize,
+        span: &Span,
+    ) -> Result<Arc<Operator>> {
+        let op = operator(name, self.host.operators, span)?;
+        if op.parameters() == count {
+            return Ok(op);
+        }
+        let all = self.host.operators.all().filter(|op| op.parameters() > 0);
+        let all: Vec<&str> = all.map(|op| op.name()).collect();
+        let message = match op.parameters() {
+            0 => format!("`{name}` has no parameters"),
+            n => format!("`{name}` has {n} parameter(s), not {count}"),
         };
-        match name.as_str() {
-            "choose" => self.applied("choose", &[a, b, z], span),
-            "filterop" => self.applied("ifelse", &[a, b, z], span),
-            "initwrite" => self.value(b),
-            _ => Err(wrong(format!("there is no function `{name}` with parameters"), span)
-                .help("these are `choose(z)`, `filterop(z)` and `initwrite(z)`")),
-        }
-    }
-
-    fn coalesce(&mut self, args: &[Expr], span: &Span) -> Result<Lowered> {
-        let mut out = Lowered::Missing;
-        for arg in args.iter().rev() {
-            out = match (self.value(arg)?, out) {
-                (Lowered::Missing, rest) => rest,
-                (Lowered::Scalar(e, needs), _) if needs.is_empty() => {
-                    Lowered::Scalar(e, Vec::new())
-                }
-                (value @ Lowered::Scalar(..), Lowered::Missing) => value,
-                (Lowered::Scalar(e, needs), rest) => {
-                    let rest = self.number(rest, span, "what stands for `missing`")?;
-                    Lowered::Scalar(within(&needs, e, &rest, span), Vec::new())
-                }
-                (other, _) => return self.number(other, span, "this").map(|_| Lowered::Nothing),
-            };
-        }
-        Ok(out)
-    }
-
-    /// The tuple whose first part is least or greatest; the first of equal ones.
-    fn least(&self, name: &str, a: Lowered, b: Lowered, span: &Span) -> Result<Lowered> {
-        let (Lowered::Tuple(a), Lowered::Tuple(b)) = (a, b) else {
-            return Err(wrong(format!("`{name}` compares tuples"), span)
-                .help(format!("write `{name}(a => i, b => j)`")));
-        };
-        if a.len() != b.len() {
-            return Err(
-                wrong("tuples of different length", span).help("give them equally many parts")
-            );
-        }
-        let replaces = self.replaces(name, &a[0], &b[0], span)?;
-        let select = operator("ifelse", self.host.operators, span)?;
-        let parts = a.into_iter().zip(b).map(|(a, b)| {
-            let values = vec![
-                (Lowered::Scalar(replaces.clone(), Vec::new()), span.clone()),
-                (b, span.clone()),
-                (a, span.clone()),
-            ];
-            self.combined(select.clone(), values, span)
-        });
-        parts.collect::<Result<Vec<Lowered>>>().map(Lowered::Tuple)
-    }
-
-    /// Whether `b` takes the place of `a`.
-    pub fn replaces(&self, name: &str, a: &Lowered, b: &Lowered, span: &Span) -> Result<ir::Expr> {
-        let op = operator(if name == "minby" { "<" } else { ">" }, self.host.operators, span)?;
-        let values = vec![(b.clone(), span.clone()), (a.clone(), span.clone())];
-        let value = self.combined(op, values, span)?;
-        self.number(value, span, "the first part of a tuple")
+        Err(wrong(message, span)
+            .help(format!("functions with parameters are {}: `choose(0)(a, b)`", all.join(", "))))
     }
 }
