@@ -8,39 +8,13 @@
 //! parameters = 1           choose(0)(a, b) = choose(a, b, 0)
 //! ```
 
+use super::absent::Absent;
 use super::expr::{Binary, OpExpr};
 use super::operator::{Operator, ResultRule};
 use super::schema::{Declaration, Source, Text};
 use super::value::Value;
 use crate::diagnostic::Result;
 use crate::tensor::ValueType;
-
-/// What becomes of an argument that is missing, or nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Absent {
-    /// The result is, too.
-    Result,
-    /// The result is the first argument that is there.
-    Skipped,
-    /// The first argument is there, and says which of the others is the result, there or not.
-    Chosen,
-    /// No argument may be.
-    Refused,
-}
-
-impl Absent {
-    const ALL: [(&'static str, Absent); 4] = [
-        ("result", Absent::Result),
-        ("skipped", Absent::Skipped),
-        ("chosen", Absent::Chosen),
-        ("refused", Absent::Refused),
-    ];
-
-    /// The word of a declaration.
-    pub fn as_str(self) -> &'static str {
-        Absent::ALL.iter().find(|(_, own)| *own == self).map_or("", |(word, _)| word)
-    }
-}
 
 /// What the key of a declaration says.
 pub(super) fn absent(source: &Source, key: Option<&Text>, otherwise: Absent) -> Result<Absent> {

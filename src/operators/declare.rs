@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use toml::Spanned;
 
-use super::choosing::{Absent, absent, fits};
+use super::absent::Absent;
+use super::choosing::{absent, fits};
 use super::definition;
 use super::operator::{
     Argument, Body, Case, CaseKind, Definition, Gives, Iteration, Operator, Points, Property,

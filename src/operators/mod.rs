@@ -23,6 +23,7 @@
 //! From the algebra follow what a use with known arguments is ([`simplify()`]), and where an expression
 //! has to be evaluated at all ([`algebra`]).
 
+mod absent;
 pub mod algebra;
 mod choosing;
 mod claims;
@@ -45,7 +46,7 @@ pub mod symbols;
 mod tree;
 mod value;
 
-pub use self::choosing::Absent;
+pub use self::absent::Absent;
 pub use self::claims::{Evidence, said, samples};
 pub use self::eval::{STEPS, eval};
 pub use self::expr::{Binary, Checked, Method, OpExpr, Shape, Stmt};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::choosing::Absent;
+use super::absent::Absent;
 use super::eval::eval;
 use super::expr::OpExpr;
 use super::schema::{Number, Source};
