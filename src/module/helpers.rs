@@ -190,7 +190,7 @@ fn operator_items(body: &Body) -> String {
     }
     let functions = used.into_values().collect::<Vec<_>>().join("\n");
     format!(
-        "\n#[rustfmt::skip]\n#[allow(clippy::all, unused_parens)]\nmod operators {{\n{functions}}}\n"
+        "\n#[rustfmt::skip]\n#[allow(clippy::all, unused_parens, unused_variables)]\nmod operators {{\n{functions}}}\n"
     )
 }
 
