@@ -128,7 +128,7 @@ fn what_is_no_index_notation_becomes_several_statements() {
         ("for i=_\n x[i] := 1\nend", "x_2[i] = 1"),
         (
             "y .= 0\nfor i=_\n y[p[i]] += x[i]\nend",
-            "at[] min= select(and(p[i] - 1 >= 0, p[i] - 1 < 4), 9223372036854775807, \
+            "at[] min= ifelse(and(p[i] - 1 >= 0, p[i] - 1 < 4), 9223372036854775807, \
              min(p[i] - 1, 9223372036854775806)) | y[k] = select(k == p[i] - 1, x[i], 0.0)",
         ),
     ] {

@@ -56,6 +56,8 @@ pub(super) struct OpenRun {
     /// Where it ends; unset if there is none.
     pub(super) end: VarId,
     pub(super) value: VarId,
+    /// Whether anything is written to it.
+    pub(super) taken: bool,
 }
 
 /// Where updates go.

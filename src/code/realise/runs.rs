@@ -43,7 +43,7 @@ impl Realiser<'_, '_> {
         let value = self.body.variable("run_value", Type::Value(ty));
         out.push(Stmt::Let { var: value, mutable: true, value: begins });
         if let Some(result) = &mut self.assembly {
-            result.open = Some(OpenRun { at, end, value });
+            result.open = Some(OpenRun { at, end, value, taken: false });
         }
         Ok(())
     }
@@ -73,6 +73,9 @@ impl Realiser<'_, '_> {
         else {
             return Vec::new();
         };
+        if let Some(open) = self.assembly.as_mut().and_then(|result| result.open.as_mut()) {
+            open.taken = true;
+        }
         let new = self.body.variable("value", Type::Value(ty));
         let mut out = vec![Stmt::Let { var: new, mutable: false, value }];
         let equal = |a: Expr, b: Expr| Expr::binary(BinaryOp::Eq, a, b);
@@ -117,10 +120,13 @@ impl Realiser<'_, '_> {
         vec![Stmt::If { condition, then, otherwise: Vec::new() }]
     }
 
-    /// The last run is stored. No entry is compared with it.
+    /// The last run is stored, if there is any. No entry is compared with it.
     pub(super) fn end_runs(&mut self, out: &mut Block) {
         let Some(result) = &self.assembly else { return };
         let (Some(open), last) = (result.open.clone(), result.last.clone()) else { return };
+        if !open.taken {
+            return;
+        }
         let mut closed = self.close_run(&open);
         without_assignments(&mut closed, &last);
         out.extend(closed);
