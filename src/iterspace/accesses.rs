@@ -76,25 +76,25 @@ impl<'a> Accesses<'a> {
             true => Role::Temporary,
             false => Role::Output,
         };
-        let k = self.add(role, access)?;
+        let k = self.add(role, access, false)?;
         self.targets.push(k);
         Ok(k)
     }
 
-    /// The number of the operand that an access reads.
+    /// The number of the operand that an access reads; one that is permissive may lie outside of its tensor.
     ///
     /// # Errors
     /// [`Code::Shape`] if its tensor has no layout, or one of another rank; [`Code::Space`] if a temporary
     /// is read in another way than by plain indices.
-    pub fn read(&mut self, access: &Access) -> Result<usize> {
+    pub fn read(&mut self, access: &Access, permissive: bool) -> Result<usize> {
         let role = match self.temporaries.contains(&access.tensor) {
             true => Role::Temporary,
             false => Role::Input,
         };
-        self.add(role, access)
+        self.add(role, access, permissive)
     }
 
-    fn add(&mut self, role: Role, access: &Access) -> Result<usize> {
+    fn add(&mut self, role: Role, access: &Access, permissive: bool) -> Result<usize> {
         let is_plain = |d: usize| access.plain(d).is_some();
         if role == Role::Temporary && !(0..access.rank()).all(is_plain) {
             return Err(Diagnostic::new(
@@ -115,7 +115,9 @@ impl<'a> Accesses<'a> {
             return Err(other_rank(self.program, access, layout));
         }
         let equal = |(k, o): (usize, &Operand)| {
-            let same = o.tensor == access.tensor && o.subscripts == access.subscripts;
+            let same = o.tensor == access.tensor
+                && o.subscripts == access.subscripts
+                && o.permissive == permissive;
             (same && !self.targets.contains(&k)).then_some(k)
         };
         let mut alike = self.operands.iter().enumerate().filter_map(equal);
@@ -158,6 +160,7 @@ impl<'a> Accesses<'a> {
             earlier,
             &mut self.names,
         );
+        operand.permissive = permissive;
         operand.value_type = self.wanted.types.of(&access.tensor);
         operand.fill = self.wanted.fill_of(&access.tensor)?;
         if !operand.fill.same(Value::zero(operand.value_type)) && !stores_coordinates_once(layout) {
@@ -189,28 +192,49 @@ impl<'a> Accesses<'a> {
     /// # Errors
     /// [`Code::LayoutSchema`] if the shipped defaults are malformed.
     pub fn counter(&mut self, of: usize) -> Result<usize> {
-        let counted = self.operands[of].clone();
-        let mut tensor = Name::from(format!("visits_{}", counted.tensor));
-        while self.operands.iter().any(|o| o.tensor == tensor) {
-            tensor = Name::from(format!("{tensor}_"));
-        }
-        let layout = DefaultFor::Output.layout()?;
-        let layout = Arc::new(Layout::named_for_rank(&layout, counted.subscripts.len())?);
-        let mut operand = Operand::new(
-            tensor.clone(),
-            tensor.to_string(),
-            Role::Temporary,
-            layout,
-            counted.subscripts,
-            counted.extents,
-            None,
-            &mut self.names,
-        );
+        let name = format!("visits_{}", self.operands[of].tensor);
+        let mut operand = self.alike(of, name, Role::Temporary)?;
         operand.value_type = ValueType::I64;
         operand.fill = Value::zero(ValueType::I64);
         operand.begins = Some(operand.fill);
         self.operands.push(operand);
         Ok(self.operands.len() - 1)
+    }
+
+    /// The number of the operand that is true where another one, which is permissive, lies inside.
+    ///
+    /// # Errors
+    /// [`Code::LayoutSchema`] if the shipped defaults are malformed.
+    pub fn bounds(&mut self, of: usize) -> Result<usize> {
+        let asked = &self.operands[of];
+        let same = |o: &Operand| {
+            o.role == Role::Bounds && o.subscripts == asked.subscripts && o.extents == asked.extents
+        };
+        if let Some(k) = self.operands.iter().position(same) {
+            return Ok(k);
+        }
+        let name = format!("inside_{}", asked.label);
+        let mut operand = self.alike(of, name, Role::Bounds)?;
+        operand.permissive = true;
+        operand.value_type = ValueType::Bool;
+        operand.fill = Value::zero(ValueType::Bool);
+        self.operands.push(operand);
+        Ok(self.operands.len() - 1)
+    }
+
+    /// A dense operand of the same subscripts and extents as another one, of a tensor of its own.
+    fn alike(&mut self, other: usize, name: String, role: Role) -> Result<Operand> {
+        let other = &self.operands[other];
+        let mut tensor = Name::from(name);
+        let tensors = self.program.tensors();
+        while tensors.contains_key(&tensor) || self.operands.iter().any(|o| o.tensor == tensor) {
+            tensor = Name::from(format!("{tensor}_"));
+        }
+        let layout = DefaultFor::Output.layout()?;
+        let layout = Arc::new(Layout::named_for_rank(&layout, other.subscripts.len())?);
+        let (subscripts, extents) = (other.subscripts.clone(), other.extents.clone());
+        let label = tensor.to_string();
+        Ok(Operand::new(tensor, label, role, layout, subscripts, extents, None, &mut self.names))
     }
 
     /// Makes the output write at the positions of an input.

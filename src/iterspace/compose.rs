@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use super::accesses::Accesses;
 use super::elsewhere::{Elsewhere, Rest, combined_once, rest_of};
 use super::passes::{Pass, passes};
+use super::permissive::{answered, permissive, same};
 use super::region::{Leaves, Value};
 use super::source::Source;
 use super::wanted::Wanted;
@@ -129,11 +130,19 @@ impl Step {
         let op = assignment.op.combines()?;
         combines(&op, ty, tensor, assignment.output.span.clone()).map_err(within)?;
         let mut reads = Vec::new();
+        let asked = permissive(assignment.value).map_err(within)?;
         let value = typed(assignment.value, ty, tensor, &mut |leaf| match leaf {
             Expr::Access(access) => {
-                let k = accesses.read(access)?;
+                let k = accesses.read(access, asked.iter().any(|other| same(other, access)))?;
                 reads.push(k);
                 Ok((Source::Operand(k), wanted.types.of(&access.tensor)))
+            }
+            Expr::Within(question) => {
+                let access = &question.access;
+                let k = accesses.read(access, asked.iter().any(|other| same(other, access)))?;
+                let bounds = accesses.bounds(k)?;
+                reads.push(bounds);
+                Ok((Source::Operand(bounds), ValueType::Bool))
             }
             Expr::Index(index, _) => Ok((Source::Index(index.clone()), ValueType::I64)),
             other => Err(Diagnostic::new(
@@ -229,10 +238,11 @@ impl Step {
             refuse_elsewhere(program, operands, tensor, &parts)?;
         }
         let mut spaces = Vec::new();
-        for pass in parts {
+        for mut pass in parts {
             let is_stored = |k: &usize| is_total(*k) || pass.stored.contains(k);
             let mut stored: Vec<usize> = vec![self.target];
             stored.extend(self.reads.iter().copied().filter(is_stored));
+            pass.value = answered(pass.value, operands, &stored);
             let lookups = pass.lookups(&stored);
             let value = Arc::new(pass.value);
             for pieces in choices(program, operands, &stored)? {
@@ -298,8 +308,8 @@ fn points<'a>(
         inside.push(Constraint::le(Affine::zero(), Affine::var(i.clone())));
         inside.push(Constraint::lt(Affine::var(i.clone()), Affine::var(extent.clone())));
     }
-    // Iterations whose affine subscripts leave the tensor are outside the space.
-    for o in operands {
+    // Iterations whose affine subscripts leave the tensor are outside the space, if nothing asks for that.
+    for o in operands.filter(|o| !o.permissive) {
         for (s, extent) in o.subscripts.iter().zip(&o.extents) {
             // An index alone runs along the dimension, unless that is a window's.
             if s.as_var().is_none_or(|index| extents.get(index) != Some(extent)) {

@@ -27,6 +27,7 @@ mod missing;
 mod names;
 mod operand;
 mod passes;
+mod permissive;
 mod place;
 mod points;
 mod region;

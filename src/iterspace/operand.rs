@@ -19,6 +19,8 @@ pub enum Role {
     Output,
     /// One statement writes it and another reads it; nobody else sees it.
     Temporary,
+    /// True inside the extents of another one, of which a statement asks; it has no arrays.
+    Bounds,
 }
 
 /// A tensor access with every name of its layout made unique: positions `pA0`, arrays `crd_A`,
@@ -29,6 +31,8 @@ pub struct Operand {
     /// Unique per access; the tensor's name unless it is accessed again (`A_2`).
     pub label: String,
     pub role: Role,
+    /// Its subscripts may lie outside: they restrict no index.
+    pub permissive: bool,
     pub layout: Arc<Layout>,
     pub subscripts: Vec<Affine>,
     /// Extent of each logical dimension, a parameter.
@@ -62,7 +66,7 @@ pub struct Operand {
 impl Operand {
     /// Whether the kernel is given its arrays.
     pub fn is_given(&self) -> bool {
-        self.role != Role::Temporary
+        matches!(self.role, Role::Input | Role::Output)
     }
 
     /// What its elements are before anything is written, if `op` writes them first and begins with something.
@@ -82,7 +86,7 @@ impl Operand {
         self.is_direct() && !piece.iter().all(is_bound)
     }
 
-    /// Its extents, each with its value. What counts has none of its own: they are those of what it counts.
+    /// Its extents, each with its value. What counts another one, or bounds it, has none of its own.
     pub fn extents_in<'a>(&'a self, all: &'a Extents) -> impl Iterator<Item = (&'a Name, usize)> {
         let dims = all.tensors.get(&self.tensor).into_iter().flatten();
         self.extents.iter().zip(dims.copied())
@@ -199,6 +203,7 @@ impl Operand {
             tensor,
             label,
             role,
+            permissive: false,
             layout,
             subscripts,
             extents,

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::code::IndexWidth;
 use crate::formula::Name;
-use crate::iterspace::{Operand, Space};
+use crate::iterspace::{Operand, Role, Space};
 use crate::loops::{Assembled, Sequence, Statement};
 use crate::program::Program;
 
@@ -39,7 +39,7 @@ impl KernelSpec {
         let all = self.program.assignments().map_or(1, |all| all.len());
         // What counts is read by a statement of its own.
         let temporaries = self.program.temporaries();
-        let own = |o: &&Operand| !o.is_given() && !temporaries.contains(&o.tensor);
+        let own = |o: &&Operand| o.role == Role::Temporary && !temporaries.contains(&o.tensor);
         let mut counters: Vec<&Name> =
             self.space().operands.iter().filter(own).map(|o| &o.tensor).collect();
         counters.dedup();

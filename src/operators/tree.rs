@@ -137,6 +137,23 @@ impl<L> Tree<L> {
         }
     }
 
+    /// With other expressions, of the same types, in place of leaves. The regions stay.
+    #[must_use]
+    pub fn bind(self, f: &impl Fn(&L) -> Tree<L>) -> Tree<L> {
+        match self {
+            Tree::Leaf(leaf) => f(&leaf),
+            Tree::Number(number) => Tree::Number(number),
+            Tree::Cast(ty, inner) => Tree::Cast(ty, Box::new(inner.bind(f))),
+            Tree::Apply(Apply { op, args }) => {
+                Tree::apply(&op, args.into_iter().map(|arg| arg.bind(f)).collect())
+            }
+            Tree::If(choice) => {
+                let If { region, then, otherwise } = *choice;
+                Tree::If(Box::new(If { region, then: then.bind(f), otherwise }))
+            }
+        }
+    }
+
     /// The type of the value, given those of leaves.
     ///
     /// # Errors

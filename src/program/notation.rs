@@ -191,15 +191,6 @@ fn assignment_of<'a>(declared: Option<&'a Declare>, stmt: &'a Stmt) -> Result<As
         Some(_) => AssignOp::Assign,
     };
     let (output, value) = (&assign.output, &assign.value);
-    let mut within = None;
-    value.visit(&mut |e| {
-        if let Expr::Within(w) = e {
-            within.get_or_insert(w.span.0.clone());
-        }
-    });
-    if let Some(place) = within {
-        return Err(not_compiled("`within`", place));
-    }
     let mentioned = indices(output, value);
     let mut unmentioned = None;
     stmt.visit(&mut |s| match s {

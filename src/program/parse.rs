@@ -335,7 +335,7 @@ impl<'a> Parser<'a> {
             }
             Token::Name(name) => {
                 let called = self.tokens[self.at + 1].0 == Token::Sym("(");
-                if name == "within" && called && self.is_tree() {
+                if name == "within" && called {
                     return self.within();
                 }
                 match (self.operators.named(&name), self.bound(&name)) {
