@@ -41,6 +41,7 @@ pub struct ByRegions {
 #[derive(Clone, Debug)]
 struct Part {
     operand: usize,
+    piece: usize,
     /// Where it holds nothing, something may be computed all the same.
     optional: bool,
     looplet: Looplet,
@@ -64,7 +65,8 @@ pub(super) fn by_looplets(
     }
     let mut parts = Vec::new();
     for &k in space.stored.iter().filter(|&&k| !space.writes(k)) {
-        parts.push(Part::new(k, false, in_order(derive_operand(space, k, order, prover)?, order)?));
+        let looplet = in_order(derive_operand(space, k, order, prover)?, order)?;
+        parts.push(Part::new((k, 0), false, looplet));
     }
     for &k in &space.lookups {
         let pieces = space.operands[k].pieces.len();
@@ -72,7 +74,7 @@ pub(super) fn by_looplets(
         for piece in 0..pieces {
             let own = space.of_lookup(k, piece, space.constraints.clone());
             let derived = in_order(derive_operand(&own, k, order, prover)?, order)?;
-            parts.push(Part::new(k, optional, derived));
+            parts.push(Part::new((k, piece), optional, derived));
         }
     }
     let regions = ByRegions { order: order.to_vec(), parts, tests: demanded(space) };
@@ -102,8 +104,8 @@ impl ByRegions {
 }
 
 impl Part {
-    fn new(operand: usize, optional: bool, looplet: Looplet) -> Part {
-        Part { operand, optional, looplet, walks: Vec::new(), before: Vec::new() }
+    fn new((operand, piece): (usize, usize), optional: bool, looplet: Looplet) -> Part {
+        Part { operand, piece, optional, looplet, walks: Vec::new(), before: Vec::new() }
     }
 
     /// Its walk along an index, and what stands around all that follows. What can only be computed where it holds
@@ -133,15 +135,27 @@ impl Part {
         if upper.is_empty() {
             upper.extend(all.upper.iter().cloned());
         }
+        // A region says by itself where it is: what is computed before it stands in it.
+        let mut known: Vec<(Name, Affine)> = Vec::new();
         for before in std::mem::take(&mut self.before) {
             match before {
-                Around::If(own) => tests.extend(own),
-                Around::Let(..) => {
-                    return Err(not_lowered(
-                        "its regions depend on what is read where it is stored",
-                    ));
+                Around::If(own) => {
+                    tests.extend(own.iter().map(|test| test.substitute(&|n| value_of(&known, n))));
+                }
+                Around::Let(var, value) => {
+                    let value = value.substitute(&|n| value_of(&known, n));
+                    known.push((var.clone(), value.clone()));
+                    self.before.push(Around::Let(var, value));
                 }
             }
+        }
+        let Regions { range, tests: own, region, .. } = &mut regions;
+        let ends = [&mut range.lower, &mut range.upper, &mut region.lower, &mut region.upper];
+        for e in ends.into_iter().flatten() {
+            *e = e.substitute(&|n| value_of(&known, n));
+        }
+        for test in own {
+            *test = test.substitute(&|n| value_of(&known, n));
         }
         regions.within = self.walks.clone();
         Ok((Held { walk: Some((regions, tests)), ..Held::default() }, around))
@@ -164,12 +178,15 @@ impl Part {
 
     /// One region, that of a walk of a single position.
     fn once(&self, space: &Space) -> Regions {
-        let label = &space.operands[self.operand].label;
+        let number = if self.piece == 0 { String::new() } else { self.piece.to_string() };
+        let wish = format!("once{number}_{}", space.operands[self.operand].label);
         let mut names = space.names.clone();
-        let taken = self.walks.len();
-        let var = (0..=taken).map(|_| names.fresh(&format!("once_{label}"))).last();
+        let mut var = names.fresh(&wish);
+        while self.walks.contains(&var) {
+            var = names.fresh(&wish);
+        }
         Regions {
-            var: var.expect("there is one"),
+            var,
             end: None,
             range: Range { lower: vec![Affine::zero()], upper: vec![Affine::constant(1)] },
             tests: Vec::new(),
@@ -177,6 +194,10 @@ impl Part {
             region: Range { lower: Vec::new(), upper: Vec::new() },
         }
     }
+}
+
+fn value_of(known: &[(Name, Affine)], name: &Name) -> Option<Affine> {
+    known.iter().find(|(var, _)| var == name).map(|(_, value)| value.clone())
 }
 
 /// What holds at the points of a space, but for what the operands and the extents of its indices say.
