@@ -95,6 +95,9 @@ pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Re
         if is_searched(&name, rank, tensors)? {
             host.searched.push(name.clone());
         }
+        if tensors.format(&name)?.is_some() {
+            host.stated.push(name.clone());
+        }
         let found = given(&name, rank, tensors, options, &stated).map_err(|e| {
             // Where the program says something else of it.
             match finch.place(&name) {
@@ -192,6 +195,12 @@ pub fn of_tree(
         }
     }
     let count = made.segments.len();
+    let writes: IndexMap<Name, usize> = made
+        .types
+        .keys()
+        .map(|name| (name.clone(), made.segments.iter().map(|s| is_written(&s.text, name)).sum()))
+        .collect();
+    let writes = |name: &Name| writes.get(name).copied().unwrap_or(0);
     let mut parts = Vec::new();
     for (k, segment) in made.segments.into_iter().enumerate() {
         let program = Program::parse(&segment.text)?;
@@ -201,6 +210,35 @@ pub fn of_tree(
         let input = |name: &str| -> Option<Name> {
             let (own, _) = tree.given.iter().find(|(_, host)| ***host == *name)?;
             used.contains_key(own).then(|| own.clone())
+        };
+        // The loops around a workspace are the outermost of its levels.
+        let layered = |texts: &[String]| -> Vec<String> {
+            let mut out = Vec::new();
+            for (own, host) in tree.stated.iter().filter(|(own, _)| !results.contains_key(*own)) {
+                let (Some(rank), Some(inner)) = (used.get(own), tree.extents.tensors.get(own))
+                else {
+                    continue;
+                };
+                let named = |text: &&String| {
+                    text.split_once('=').is_some_and(|(name, _)| *name.trim() == **host)
+                };
+                let stated = texts.iter().rev().find(named);
+                let Some(layout) = stated.and_then(|text| Some(text.split_once('=')?.1.trim()))
+                else {
+                    continue;
+                };
+                let around = rank - inner.len();
+                // Nothing is left out of a scalar, nor is what several statements write assembled.
+                let is_scalar = inner.is_empty() && around > 0;
+                let in_place = Layout::named_for_rank(layout, inner.len());
+                let in_place = in_place.is_ok_and(|layout| is_written_in_place(&layout));
+                if tree.given.contains_key(own) || is_scalar || (writes(own) > 1 && !in_place) {
+                    continue;
+                }
+                let (before, after) = ("Dense(".repeat(around), ")".repeat(around));
+                out.push(format!("{own}={before}{layout}{after}"));
+            }
+            out
         };
         let renamed = |texts: &[String], own: &dyn Fn(&str) -> Option<Name>| -> Vec<String> {
             let one = |text: &String| {
@@ -212,20 +250,16 @@ pub fn of_tree(
         let mut own = tensors.clone();
         own.tensors = renamed(&tensors.tensors, &input);
         own.formats = renamed(&tensors.formats, &|name| {
-            let is_given = tree.given.values().any(|host| **host == *name);
             let result = results
                 .get(name)
                 .filter(|own| !layouts.contains_key(*own) && segment.kept.contains(*own));
-            let rank = tree.extents.tensors.get(name).map(Vec::len);
-            let workspace = used.get_key_value(name).filter(|(own, used)| {
-                rank == Some(**used) && !results.values().any(|r| r == *own) && !is_given
-            });
             match result {
                 Some(own) => Some(own.clone()),
                 None if results.contains_key(name) => None,
-                None => input(name).or(workspace.map(|(own, _)| own.clone())),
+                None => input(name),
             }
         });
+        own.formats.extend(layered(&tensors.formats));
         let mut chosen = options.clone();
         chosen.value_type = used
             .keys()

@@ -216,6 +216,9 @@ impl<'a> Accesses<'a> {
         let name = format!("inside_{}", asked.label);
         let mut operand = self.alike(of, name, Role::Bounds)?;
         operand.permissive = true;
+        // One element for all places: which it is depends on no index.
+        operand.value_index.clear();
+        operand.value_shape.clear();
         operand.value_type = ValueType::Bool;
         operand.fill = Value::zero(ValueType::Bool);
         self.operands.push(operand);

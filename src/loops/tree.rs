@@ -364,6 +364,24 @@ impl Place {
 }
 
 impl Node {
+    /// Whether it does and finds the same for all values of an index, and changes nothing but what it binds.
+    pub fn is_fixed(&self, index: &Name) -> bool {
+        let all = |block: &Block| block.iter().all(|node| node.is_fixed(index));
+        match self {
+            Node::Let { value, .. } => !value.mentions(index),
+            Node::If { tests, restrictions, body } => {
+                let free = |names: Vec<Name>| !names.contains(index);
+                !tests.iter().any(|test| test.affine.mentions(index))
+                    && restrictions.iter().all(|r| free(r.free_vars().into_iter().collect()))
+                    && all(body)
+            }
+            Node::Lookup(lookup) => all(&lookup.body),
+            Node::Take(take) => !take.place.depends_on(&|name| name == index),
+            Node::Held { body, .. } | Node::Piece(body) => all(body),
+            _ => false,
+        }
+    }
+
     /// The blocks inside, in the order in which they run.
     pub fn blocks(&self) -> Vec<&Block> {
         match self {

@@ -8,6 +8,7 @@ use super::{Realiser, guarded};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Atom, Constraint, Formula, Name};
 use crate::loops::{self, Among, Loop, Node, Place, Skip, Threads, Update, begun, updates};
+use crate::operators::Region;
 use crate::scan::Range;
 
 /// A lookup has its own name.
@@ -44,7 +45,7 @@ impl Realiser<'_, '_> {
         result
     }
 
-    fn node(&mut self, node: &Node, out: &mut Block) -> Result<()> {
+    pub(super) fn node(&mut self, node: &Node, out: &mut Block) -> Result<()> {
         match node {
             Node::Let { var, value } => {
                 let (v, value) = self.bind_let(var, value);
@@ -90,10 +91,7 @@ impl Realiser<'_, '_> {
                 out.extend(held);
             }
             Node::When { region, body } => {
-                let condition = match self.holds_anyway(region) {
-                    true => Expr::Bool(true),
-                    false => self.region(region, itself),
-                };
+                let condition = self.asked_for(region);
                 if condition != Expr::Bool(false) {
                     let inner = self.block(body)?;
                     out.extend(guarded(vec![condition], inner));
@@ -108,6 +106,14 @@ impl Realiser<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether lookups have found something.
+    pub(super) fn asked_for(&mut self, region: &Region<Name>) -> Expr {
+        match self.holds_anyway(region) {
+            true => Expr::Bool(true),
+            false => self.region(region, itself),
+        }
     }
 
     /// A variable with one value, and what follows from that.
@@ -215,8 +221,8 @@ impl Realiser<'_, '_> {
     /// parallel region.
     pub(super) fn for_loop(&mut self, l: &Loop, chunk: Option<(VarId, VarId)>) -> Result<Block> {
         let mut out = Vec::new();
-        if let (None, Some(update)) = (chunk, self.repeated(l)) {
-            self.repeat(l, update, &mut out)?;
+        if let (None, Some(again)) = (chunk, self.repeated(l)) {
+            self.apart(|this| this.repeat(l, &again, &mut out))?;
             return Ok(out);
         }
         let inside = updates(&l.body);

@@ -18,7 +18,15 @@ use super::{Realiser, guarded};
 use crate::diagnostic::Result;
 use crate::formula::Name;
 use crate::loops::{Gather, Loop, Node, Place, Term, Update};
+use crate::operators::Region;
 use crate::tensor::ValueType;
+
+/// A loop whose iterations do the same.
+pub(super) struct Repeated<'l> {
+    before: &'l [Node],
+    region: Option<&'l Region<Name>>,
+    update: &'l Update,
+}
 
 impl Realiser<'_, '_> {
     /// What an element becomes when it is updated, so many times if that is said.
@@ -64,9 +72,21 @@ impl Realiser<'_, '_> {
         Ok(())
     }
 
-    /// The only update of a loop, if each iteration makes the same one, and all of them can be made at once.
-    pub(super) fn repeated<'l>(&self, l: &'l Loop) -> Option<&'l Update> {
-        let (update, entry) = match l.body.as_slice() {
+    /// The only update of a loop, if each iteration makes the same one, and all of them can be made at once; with
+    /// what each finds before it, and what must have been found.
+    pub(super) fn repeated<'l>(&self, l: &'l Loop) -> Option<Repeated<'l>> {
+        let fixed = l.body.iter().take_while(|node| node.is_fixed(&l.var)).count();
+        let (before, rest) = l.body.split_at(fixed);
+        let (region, inner) = match rest {
+            [Node::When { region, body }] => (Some(region), body.as_slice()),
+            rest => (None, rest),
+        };
+        Some(Repeated { before, region, update: self.same_update(l, inner)? })
+    }
+
+    /// The only update of the body of a loop, if all iterations can be made at once.
+    fn same_update<'l>(&self, l: &Loop, body: &'l [Node]) -> Option<&'l Update> {
+        let (update, entry) = match body {
             [Node::Update(update)] => (update, false),
             // An entry for each iteration, of which there is nothing to gather.
             [Node::Assemble(a)] if a.gather == Gather::Nothing => match a.body.as_slice() {
@@ -106,7 +126,21 @@ impl Realiser<'_, '_> {
     }
 
     /// The update of a loop that makes it again and again.
-    pub(super) fn repeat(&mut self, l: &Loop, update: &Update, out: &mut Block) -> Result<()> {
+    pub(super) fn repeat(&mut self, l: &Loop, again: &Repeated<'_>, out: &mut Block) -> Result<()> {
+        for node in again.before {
+            self.node(node, out)?;
+        }
+        let Some(region) = again.region else { return self.times(l, again.update, out) };
+        let condition = self.asked_for(region);
+        if condition != Expr::Bool(false) {
+            let mut inner = Vec::new();
+            self.times(l, again.update, &mut inner)?;
+            out.extend(guarded(vec![condition], inner));
+        }
+        Ok(())
+    }
+
+    fn times(&mut self, l: &Loop, update: &Update, out: &mut Block) -> Result<()> {
         let (lo, hi) = self.range(&l.range, false);
         let mut end = |name: &str, value| {
             let var = self.body.variable(name, Type::Unsigned);

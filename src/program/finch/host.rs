@@ -28,6 +28,8 @@ pub struct Host<'a> {
     pub scalars: IndexMap<Name, Value>,
     /// Tensors of which not every element has a place that its subscripts say: these are searched for, or assembled.
     pub searched: Vec<Name>,
+    /// Tensors whose layout is stated.
+    pub stated: Vec<Name>,
     /// By name and by symbol.
     pub operators: &'a Operators,
 }
@@ -41,6 +43,7 @@ impl<'a> Host<'a> {
             sizes: IndexMap::new(),
             scalars: IndexMap::new(),
             searched: Vec::new(),
+            stated: Vec::new(),
             operators,
         }
     }

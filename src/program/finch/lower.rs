@@ -48,6 +48,8 @@ pub struct Tree {
     pub given: IndexMap<Name, Name>,
     /// Its tensors of which elements are searched for, or assembled.
     pub searched: Vec<Name>,
+    /// Its tensors whose layout is stated, and how the host calls them.
+    pub stated: IndexMap<Name, Name>,
     /// What the program returns.
     pub returned: Vec<Returned>,
     /// The numbers of the host that it uses.
@@ -401,14 +403,17 @@ impl Lowering<'_> {
             parts.any(|part| part.value == *name && part.flags.iter().any(|flag| flag.there))
         };
         let types = types(&program, &host, &without)?;
-        let is_searched = |name: &&Name| {
+        let called = |name: &Name| {
             let whole =
-                self.parts.iter().find(|(_, parts)| parts.iter().any(|part| part.value == **name));
-            let scoped = whole.map_or(&***name, |(whole, _)| whole.as_str());
-            let role = self.scoped.tensor(scoped);
-            role.is_some_and(|role| self.host.searched.contains(&role.host))
+                self.parts.iter().find(|(_, parts)| parts.iter().any(|part| part.value == *name));
+            let scoped = whole.map_or(&**name, |(whole, _)| whole.as_str());
+            self.scoped.tensor(scoped).map(|role| role.host.clone())
         };
+        let is_searched =
+            |name: &&Name| called(name).is_some_and(|host| self.host.searched.contains(&host));
         let searched = tensors.keys().filter(is_searched).cloned().collect();
+        let stated = tensors.keys().filter_map(|name| Some((name.clone(), called(name)?)));
+        let stated = stated.filter(|(_, host)| self.host.stated.contains(host)).collect();
         let extents = Extents { indices, tensors };
         // Whether all types fit together.
         Binder::new(&extents, &types).statement(program.root(), &mut Vec::new())?;
@@ -440,7 +445,7 @@ impl Lowering<'_> {
         }
         let name = self.name.to_string();
         let numbers = self.scoped.numbers.clone();
-        Ok(Tree { name, program, extents, types, given, searched, returned, numbers })
+        Ok(Tree { name, program, extents, types, given, searched, stated, returned, numbers })
     }
 }
 

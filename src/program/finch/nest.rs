@@ -81,9 +81,14 @@ pub(super) enum Kind {
     Best { op: Arc<Operator>, others: Vec<(Access, Expr)> },
 }
 
-/// The updates of a program.
-pub(super) fn events(root: &Stmt) -> Result<Vec<Event<'_>>> {
-    let mut nests = Nests { out: Vec::new(), around: IndexMap::new(), ordered: Vec::new() };
+/// The updates of a program. The loops around workspaces are their first dimensions, but the last ones of those of
+/// which that `is_layered`, from the inside out.
+pub(super) fn events<'a>(
+    root: &'a Stmt,
+    is_layered: &'a dyn Fn(&Name) -> bool,
+) -> Result<Vec<Event<'a>>> {
+    let around = IndexMap::new();
+    let mut nests = Nests { out: Vec::new(), around, is_layered, ordered: Vec::new() };
     nests.walk(root, &Around::default())?;
     nests.verify_order()?;
     Ok(nests.out)
@@ -93,6 +98,7 @@ struct Nests<'a> {
     out: Vec<Event<'a>>,
     /// The indices around each workspace.
     around: IndexMap<Name, Vec<Name>>,
+    is_layered: &'a dyn Fn(&Name) -> bool,
     /// The order of a loop decides what becomes of a tensor.
     ordered: Vec<(&'a Loop, Name)>,
 }
@@ -200,7 +206,11 @@ impl<'a> Nests<'a> {
     fn expanded(&self, access: &Access) -> Access {
         let mut out = access.clone();
         let around = self.around.get(&access.tensor).into_iter().flatten();
-        out.subscripts.splice(0..0, around.map(|i| Affine::var(i.clone())));
+        let around = around.map(|i| Affine::var(i.clone()));
+        match (self.is_layered)(&access.tensor) {
+            true => out.subscripts.extend(around.rev()),
+            false => drop(out.subscripts.splice(0..0, around)),
+        }
         out
     }
 

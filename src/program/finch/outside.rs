@@ -30,6 +30,18 @@ pub(super) struct Reach<'a> {
 type Piece<T> = (T, Vec<Formula>);
 
 impl Reach<'_> {
+    /// Whether index notation may ask the same itself: where an index alone is a subscript, it runs along the whole
+    /// dimension.
+    pub fn fits(&self, e: &Expr) -> bool {
+        let extent = |access: &Access, d: usize| Some(*self.tensors.get(&access.tensor)?.get(d)?);
+        e.accesses().into_iter().all(|access| {
+            (0..access.rank()).all(|d| match access.plain(d) {
+                Some(index) => self.indices.get(index).copied() == extent(access, d),
+                None => access.windows.is_empty(),
+            })
+        })
+    }
+
     /// An expression without such questions, in each of its regions.
     pub fn regions(&self, e: &Expr, around: &[Formula]) -> Result<Vec<Piece<Expr>>> {
         let mut found = self.pieces(e, around)?;

@@ -110,7 +110,12 @@ impl<'a> Maker<'a> {
 
     /// All statements of the program, and under which name each part of what it returns is computed.
     pub fn made(&mut self) -> Result<()> {
-        let events = events(self.tree.program.root())?;
+        let tree = self.tree;
+        // Loops around what has levels are outer levels: in the language these are the last dimensions.
+        let is_layered = |tensor: &Name| {
+            tree.stated.contains_key(tensor) && !tree.extents.tensors[tensor].is_empty()
+        };
+        let events = events(tree.program.root(), &is_layered)?;
         let mut turns: IndexMap<usize, Vec<&Update<'_>>> = IndexMap::new();
         for event in &events {
             self.ones.clear();
@@ -118,8 +123,12 @@ impl<'a> Maker<'a> {
                 // What is given is there.
                 Event::Begin { fill: None, .. } => {}
                 Event::Begin { tensor, around, fill: Some(fill) } => {
-                    let mut dims: Vec<usize> = around.iter().map(|i| self.indices[i]).collect();
-                    dims.extend(&self.tree.extents.tensors[*tensor]);
+                    let own = tree.extents.tensors[*tensor].iter().copied();
+                    let around = around.iter().map(|i| self.indices[i]);
+                    let dims: Vec<usize> = match is_layered(tensor) {
+                        true => own.chain(around.rev()).collect(),
+                        false => around.chain(own).collect(),
+                    };
                     self.tensors.insert((*tensor).clone(), dims);
                     self.types.insert((*tensor).clone(), self.tree.types.of(tensor));
                     self.states.insert((*tensor).clone(), State::Fresh((*fill).clone()));
@@ -210,6 +219,7 @@ impl<'a> Maker<'a> {
 
     /// The statements for it: one for each region.
     pub fn put(&mut self, put: &Put) -> Result<()> {
+        let tree = self.tree;
         let reach = Reach { indices: &self.indices, tensors: &self.tensors };
         // What lies outside is not written; that is said.
         let inside = reach.inside(&put.output);
@@ -217,7 +227,11 @@ impl<'a> Maker<'a> {
             true => put.formulas.clone(),
             false => put.formulas.iter().cloned().chain([inside]).collect(),
         };
-        let regions = reach.regions(&put.value, &formulas)?;
+        // What is assembled is written by one statement.
+        let regions = match tree.searched.contains(&put.output.tensor) && reach.fits(&put.value) {
+            true => vec![(put.value.clone(), formulas)],
+            false => reach.regions(&put.value, &formulas)?,
+        };
         let ty = self.types[&put.output.tensor];
         if regions.is_empty() && put.op.is_none() {
             let nothing = zero(ty)?;
