@@ -19,7 +19,9 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::iterspace::{Space, Union, Wanted, compose_by};
 use crate::layout::Layout;
-use crate::loops::{Assembled, Gather, Loops, Sequence, Statement, build, orders_of_walks};
+use crate::loops::{
+    Assembled, Gather, Loops, Sequence, Statement, build, makes_runs, orders_of_walks,
+};
 use crate::module::{KernelSpec, Module, render};
 use crate::operators::Value;
 use crate::program::{Program, Types};
@@ -156,6 +158,15 @@ fn plan_united(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
         None | Some(Union::Merge) => plan_by(request, Union::Distribute, prover),
         Some(union) => return plan_by(request, union, prover),
     };
+    // Runs are found as such by looplets: otherwise the result would be made element by element.
+    let is_open = union.is_none() && request.leaves_loops_open() && request.threads <= 1;
+    if is_open && first.as_ref().is_ok_and(|p| p.appends_runs() && !p.makes_runs()) {
+        let wish = Request { coiterate: Coiterate::Looplets, ..request.clone() };
+        let by_looplets = plan_looplets(&wish, prover).ok();
+        if let Some(planned) = by_looplets.filter(|p| p.appends_runs() && p.makes_runs()) {
+            return Ok(planned);
+        }
+    }
     let is = |what: fn(&Planned) -> bool| first.as_ref().is_ok_and(what);
     if is(Planned::merges_terms) || !(asked || is(Planned::assembles_by_passes)) {
         return first;
@@ -436,6 +447,18 @@ impl Planned {
     fn appends(&self) -> bool {
         let gather = self.assembled().map(|how| &how.assembling.gather);
         matches!(gather, Some(Gather::Nothing | Gather::Element))
+    }
+
+    /// Whether the result stores runs, and gets its entries in their order.
+    fn appends_runs(&self) -> bool {
+        let levels = self.assembled().map(|how| how.appending.levels.as_slice());
+        let has_runs = levels.and_then(|levels| levels.last()).is_some_and(|l| l.run.is_some());
+        has_runs && self.appends()
+    }
+
+    /// Whether whole runs of the result come at once.
+    fn makes_runs(&self) -> bool {
+        makes_runs(&self.loops().body)
     }
 
     /// Whether operands are walked at once.

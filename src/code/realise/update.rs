@@ -17,16 +17,8 @@ use super::super::ir::{Assign, BinaryOp, Block, Expr, Stmt, Type, VarId};
 use super::{Realiser, guarded};
 use crate::diagnostic::Result;
 use crate::formula::Name;
-use crate::loops::{Gather, Loop, Node, Place, Term, Update};
-use crate::operators::Region;
+use crate::loops::{self, Loop, Repeated, Update};
 use crate::tensor::ValueType;
-
-/// A loop whose iterations do the same.
-pub(super) struct Repeated<'l> {
-    before: &'l [Node],
-    region: Option<&'l Region<Name>>,
-    update: &'l Update,
-}
 
 impl Realiser<'_, '_> {
     /// What an element becomes when it is updated, so many times if that is said.
@@ -72,46 +64,20 @@ impl Realiser<'_, '_> {
         Ok(())
     }
 
-    /// The only update of a loop, if each iteration makes the same one, and all of them can be made at once; with
-    /// what each finds before it, and what must have been found.
+    /// The body of a loop, if each iteration does the same, and all of them can be made at once.
     pub(super) fn repeated<'l>(&self, l: &'l Loop) -> Option<Repeated<'l>> {
-        let fixed = l.body.iter().take_while(|node| node.is_fixed(&l.var)).count();
-        let (before, rest) = l.body.split_at(fixed);
-        let (region, inner) = match rest {
-            [Node::When { region, body }] => (Some(region), body.as_slice()),
-            rest => (None, rest),
-        };
-        Some(Repeated { before, region, update: self.same_update(l, inner)? })
-    }
-
-    /// The only update of the body of a loop, if all iterations can be made at once.
-    fn same_update<'l>(&self, l: &Loop, body: &'l [Node]) -> Option<&'l Update> {
-        let (update, entry) = match body {
-            [Node::Update(update)] => (update, false),
-            // An entry for each iteration, of which there is nothing to gather.
-            [Node::Assemble(a)] if a.gather == Gather::Nothing => match a.body.as_slice() {
-                [Node::Update(update)] => (update, true),
-                _ => return None,
-            },
-            _ => return None,
-        };
+        let again = loops::repeated(&l.var, &l.body)?;
+        let update = again.update;
         let plain = l.parallel.is_none() && l.setup.is_empty() && l.skip.is_none();
-        let depends = |place: &Place| place.depends_on(&|n| *n == l.var);
-        let same = !update.elements().any(depends)
-            && !update
-                .value
-                .leaves()
-                .iter()
-                .any(|term| matches!(term, Term::Index(index) if *index == l.var));
         let at_once = || match &update.op {
             None => true,
             Some(op) => op.is_idempotent() || self.is_counted(update),
         };
         let all = match self.assembles(&update.target) {
-            true => entry && self.takes_run(&update.target, &l.var),
-            false => !depends(&update.target) && at_once(),
+            true => again.is_entry && self.takes_run(&update.target, &l.var),
+            false => !update.target.depends_on(&|name| *name == l.var) && at_once(),
         };
-        (plain && same && all).then_some(update)
+        (plain && all).then_some(again)
     }
 
     /// Whether a sum of equal values is their number times the value.
