@@ -388,6 +388,11 @@ impl Parser<'_> {
         match (e, ty) {
             (Expr::Int { value, .. }, Type::Signed) => Expr::integer(value, true),
             (Expr::Bool(b), Type::Value(ValueType::Bool)) => Expr::Number(Value::Bool(b)),
+            (Expr::Choose { condition, then, otherwise }, ty) => Expr::Choose {
+                condition,
+                then: Box::new(self.as_type(*then, ty)),
+                otherwise: Box::new(self.as_type(*otherwise, ty)),
+            },
             (e, _) => e,
         }
     }

@@ -48,6 +48,8 @@ pub fn chunks_of(
 fn outermost<'a>(block: &'a [Node], var: &Name) -> Option<&'a Loop> {
     block.iter().find_map(|node| match node {
         Node::For(l) => (l.var == *var).then_some(&**l),
+        // What is walked at once is walked by one thread.
+        Node::Merge(_) => None,
         node => node.blocks().into_iter().find_map(|inner| outermost(inner, var)),
     })
 }

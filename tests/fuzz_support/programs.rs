@@ -297,7 +297,18 @@ impl Maker<'_> {
         } else {
             format!("[{}]", texts.join(","))
         };
-        (tensor.clone(), format!("{tensor}{brackets}"))
+        let access = format!("{tensor}{brackets}");
+        // What may lie outside may be asked for.
+        let is_affine = texts.iter().any(|text| text.contains([' ', '*']));
+        if is_affine && self.random.chance(40) {
+            let outside = match self.random.below(3) {
+                0 => self.index(),
+                1 => "0".to_string(),
+                _ => "2".to_string(),
+            };
+            return (tensor, format!("within({access}, {access}, {outside})"));
+        }
+        (tensor, access)
     }
 
     /// A window with `n` places, and the extent of a dimension that has it.

@@ -7,7 +7,7 @@ use super::{Found, Realiser};
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Name};
 use crate::loops::{Lookup, Place, Take, Term};
-use crate::operators::{Apply, OpExpr, Operator, Region, Tree};
+use crate::operators::{Apply, Given, OpExpr, Operator, Region, Simplified, Tree, simplify};
 use crate::tensor::ValueType;
 
 impl Realiser<'_, '_> {
@@ -57,6 +57,9 @@ impl Realiser<'_, '_> {
                 }
             }
             Tree::Apply(Apply { op, args }) => {
+                if let Some(decided) = self.decided(op, args)? {
+                    return Ok(decided);
+                }
                 let args =
                     args.iter().map(|arg| self.computed(arg)).collect::<Result<Vec<Expr>>>()?;
                 let types = args.iter().map(|arg| self.value_type(arg)).collect::<Vec<_>>();
@@ -67,6 +70,47 @@ impl Realiser<'_, '_> {
                 args.fold(first, |all, next| applied(op, generic, vec![all, next]))
             }
         })
+    }
+
+    /// A use of an operator that one of two numbers decides, by which of them it is:
+    /// `select(if(A, true, false), x, y)` is `if A { x } else { y }`.
+    fn decided(&mut self, op: &Operator, args: &[Tree<Term>]) -> Result<Option<Expr>> {
+        let asks = |arg: &Tree<Term>| match arg {
+            Tree::If(choice) => match choice.then {
+                Tree::Number(then) => Some((then, choice.otherwise, choice.region.clone())),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some((at, (then, otherwise, region))) =
+            args.iter().enumerate().find_map(|(k, arg)| Some((k, asks(arg)?)))
+        else {
+            return Ok(None);
+        };
+        let values: Vec<Expr> = args.iter().map(|arg| self.computed(arg)).collect::<Result<_>>()?;
+        let types: Vec<ValueType> = values.iter().map(|value| self.value_type(value)).collect();
+        let Ok(signature) = op.signature(&types) else { return Ok(None) };
+        let with = |number| {
+            let given = (0..args.len()).map(|k| match k == at {
+                true => Given::Known(number),
+                false => Given::Unknown(k),
+            });
+            let given: Vec<Given> = given.collect();
+            match simplify(op, &types, &given, false) {
+                Simplified::Constant(number) => Some(Expr::Number(number)),
+                Simplified::Argument(k) if types[k] == signature.result => Some(values[k].clone()),
+                Simplified::Argument(_) | Simplified::Nothing => None,
+            }
+        };
+        let (Some(then), Some(otherwise)) = (with(then), with(otherwise)) else { return Ok(None) };
+        Ok(Some(match self.region(&region, Term::lookup) {
+            Expr::Bool(true) => then,
+            condition => Expr::Choose {
+                condition: Box::new(condition),
+                then: Box::new(then),
+                otherwise: Box::new(otherwise),
+            },
+        }))
     }
 
     /// The type of what is computed.
