@@ -41,7 +41,8 @@ def eroded(group, name, image):
     group.program(f"erosion, bytes, {name}", Program("erosion", {"input": f"{place}:{BYTES}"},
                                                      {"output": BYTES}), ["output"], peers, False)
     group.program(f"erosion, runs, {name}", Program("erosion", {"input": f"{place}:{RUNS}"},
-                                                    {"output": RUNS}), ["output"], peers, False)
+                                                    {"output": RUNS, "tmp": "SparseRunList(Element(false))"}),
+                  ["output"], peers, False)
     # Pixels in a word, the leftmost in the lowest bit.
     for program, long in (("erosion_bits", 8), ("erosion_words", 32)):
         def packed(bits):

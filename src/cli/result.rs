@@ -81,20 +81,22 @@ pub struct Summary {
     /// What elements are that are not stored, unless it is zero.
     fill: Option<Number>,
     stored: usize,
-    nonzero: usize,
-    sum: f64,
-    norm: f64,
+    /// How many elements are not zero, their sum and norm, of those that are stored: a run counts as often as it is
+    /// long. Of very many, these are not computed.
+    elements: Option<(usize, f64, f64)>,
 }
+
+/// If values stand for several elements, sums are of at most so many.
+const MOST_SUMMED: usize = 1 << 24;
 
 impl Summary {
     pub fn of(t: &Tensor, fill: Option<Number>) -> Result<Summary> {
-        let (nonzero, sum, squares) = match t.values() {
-            Values::F64(v) => sums(v, |x| x),
-            Values::F32(v) => sums(v, f64::from),
-            Values::I64(v) => sums(v, |x| x as f64),
-            Values::I32(v) => sums(v, f64::from),
-            Values::U8(v) => sums(v, f64::from),
-            Values::Bool(v) => sums(v, f64::from),
+        let n = t.dims().iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
+        // What there is room for, and is no element, is not zero if the fill is not.
+        let elements = match has_one_coordinate(t.layout()) && fill.is_none() {
+            true => Some(sums_of(t.values())),
+            false if n.is_some_and(|n| n <= MOST_SUMMED) => Some(sums_of(t.entries()?.values())),
+            false => None,
         };
         let stored = stored(t)?;
         Ok(Summary {
@@ -103,9 +105,7 @@ impl Summary {
             dims: t.dims().to_vec(),
             fill,
             stored,
-            nonzero,
-            sum,
-            norm: squares.sqrt(),
+            elements: elements.map(|(nonzero, sum, squares)| (nonzero, sum, squares.sqrt())),
         })
     }
 
@@ -116,9 +116,9 @@ impl Summary {
             "dims": self.dims,
             "stored": self.stored,
             "fill": self.fill.map_or("0".to_string(), |fill| fill.to_string()),
-            "nonzero": self.nonzero,
-            "sum": self.sum,
-            "norm": self.norm,
+            "nonzero": self.elements.map(|(nonzero, ..)| nonzero),
+            "sum": self.elements.map(|(_, sum, _)| sum),
+            "norm": self.elements.map(|(.., norm)| norm),
             "file": file,
         })
     }
@@ -126,10 +126,10 @@ impl Summary {
     /// A line, and the elements or where they are.
     pub fn text(&self, name: &str, shown: &str) -> String {
         let fill = self.fill.map_or(String::new(), |fill| format!(", else {fill}"));
-        format!(
-            "{name}: {}{fill}, {} nonzero, sum {}, norm {}\n{shown}",
-            self.shape, self.nonzero, self.sum, self.norm
-        )
+        let sums = self.elements.map_or(String::new(), |(nonzero, sum, norm)| {
+            format!(", {nonzero} nonzero, sum {sum}, norm {norm}")
+        });
+        format!("{name}: {}{fill}{sums}\n{shown}", self.shape)
     }
 }
 
@@ -139,6 +139,17 @@ pub fn stored(result: &Tensor) -> Result<usize> {
     match !layout.arrays.is_empty() && has_one_coordinate(layout) {
         true => Ok(result.entries()?.len()),
         false => Ok(result.stored()),
+    }
+}
+
+fn sums_of(values: &Values) -> (usize, f64, f64) {
+    match values {
+        Values::F64(v) => sums(v, |x| x),
+        Values::F32(v) => sums(v, f64::from),
+        Values::I64(v) => sums(v, |x| x as f64),
+        Values::I32(v) => sums(v, f64::from),
+        Values::U8(v) => sums(v, f64::from),
+        Values::Bool(v) => sums(v, f64::from),
     }
 }
 
