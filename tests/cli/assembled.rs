@@ -208,3 +208,38 @@ fn what_is_not_stored_is_shown_as_what_it_is() {
         assert!(out.contains("  inf inf\n  3.0 5.0\n"), "{layout}: {out}");
     }
 }
+
+#[test]
+fn sums_of_a_result_of_runs_are_over_its_elements() {
+    let sandbox = Sandbox::new();
+    let header = "%%MatrixMarket matrix coordinate real general";
+    sandbox.file("x.mtx", &format!("{header}\n6 1 4\n1 1 2\n2 1 2\n3 1 2\n6 1 4\n"));
+    let arguments = ["run", "y[i] = x[i]", "-t", "x=x.mtx:run-length", "--json", "-o"];
+    for (layout, stored) in [("SparseRunList(Element(0.0))", 2), ("sparse", 4)] {
+        let said = sandbox.json(&[&arguments[..], &[&format!("y.npz:{layout}")]].concat());
+        let result = &said["output"];
+        let about = ["stored", "nonzero", "sum"].map(|key| result[key].as_f64());
+        assert_eq!(about, [Some(f64::from(stored)), Some(4.0), Some(10.0)], "{layout}: {said}");
+    }
+}
+
+#[test]
+fn what_may_lie_outside_is_asked_for_where_it_is_read() {
+    let sandbox = Sandbox::new();
+    let header = "%%MatrixMarket matrix coordinate real general";
+    sandbox.file("x.mtx", &format!("{header}\n3 1 2\n1 1 2\n3 1 4\n"));
+    let said = sandbox.json(&[
+        "run",
+        "y[i] = x[i] - within(x[i+1], x[i+1], 1)",
+        "-t",
+        "x=x.mtx:sparse",
+        "--json",
+    ]);
+    assert_eq!(said["output"]["sum"], 1.0, "{said}");
+    let e = sandbox
+        .refused("S0302", &["run", "y[i] = within(x[i+1], x[i-1], 1)", "-t", "x=x.mtx:sparse"]);
+    assert!(
+        e.contains("`x[i - 1]` may lie outside of its tensor here") && e.contains("ask for it"),
+        "{e}"
+    );
+}

@@ -273,3 +273,43 @@ fn names_that_a_program_does_not_have_are_refused() {
         assert!(said.contains(message), "{said}");
     }
 }
+
+/// Of every combination, the result is that of pixels; images are smaller than what they are asked for, too.
+#[test]
+fn workspaces_of_loops_have_the_formats_that_are_stated() {
+    let program = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/examples/finch/erosion.finch"
+    ));
+    let runs =
+        ["SparseRunList(Element(false))", "RunList(Element(false))", "Dense(Element(false))"];
+    for (width, height, entries) in [
+        (6, 4, "1 1\n2 1\n3 1\n1 2\n2 2\n3 2\n4 2\n1 3\n2 3\n4 3\n6 4\n6 3\n6 2"),
+        (1, 1, "1 1"),
+        (3, 2, ""),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.file("erosion.finch", program.as_deref().unwrap());
+        let count = entries.lines().count();
+        let entries = entries.lines().map(|l| format!("{l}\n")).collect::<String>();
+        let header = "%%MatrixMarket matrix coordinate pattern general";
+        sandbox.file("in.mtx", &format!("{header}\n{width} {height} {count}\n{entries}"));
+        let pixels = "Dense(Dense(Element(false)))";
+        let eroded = |input: &str, output: &str, tmp: Option<&str>| {
+            let mut arguments =
+                ["run", "--program", "erosion.finch", "--type", "input=bool"].to_vec();
+            let (input, output) = (format!("input=in.mtx:{input}"), format!("output={output}"));
+            arguments.extend(["-t", &input, "-f", &output, "--json"]);
+            let tmp = tmp.map(|tmp| format!("tmp={tmp}"));
+            arguments.extend(tmp.iter().flat_map(|tmp| ["-f", tmp.as_str()]));
+            sandbox.json(&arguments)["outputs"][0]["values"].clone()
+        };
+        let expected = eroded(pixels, pixels, None);
+        for tmp in runs {
+            for own in runs {
+                let layout = format!("Dense({own})");
+                assert_eq!(eroded(&layout, &layout, Some(tmp)), expected, "{own} {tmp}");
+            }
+        }
+    }
+}
