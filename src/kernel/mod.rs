@@ -42,6 +42,8 @@ mod leaves;
 mod measure;
 mod places;
 mod plan;
+mod planned;
+mod reorder;
 mod repacked;
 mod request;
 mod run;
@@ -53,7 +55,7 @@ pub use coiterate::Coiterate;
 pub use compile::CompiledKernel;
 pub use measure::index_width;
 pub use places::{places, places_code, places_layout};
-pub use plan::Planned;
+pub use planned::Planned;
 pub use request::Request;
 pub use run::{Call, fill_initially};
 

@@ -1,0 +1,231 @@
+//! A planned kernel: what all stages up to the choice have made of a request.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::repacked::Repacked;
+use crate::code::IndexWidth;
+use crate::diagnostic::Result;
+use crate::formula::Name;
+use crate::iterspace::{Wanted, compose_by};
+use crate::layout::Layout;
+use crate::loops::{Assembled, Gather, Loops, Sequence, Statement, build};
+use crate::module::{KernelSpec, Module, render};
+use crate::operators::Value;
+use crate::program::{Program, Types};
+use crate::prover::{Prover, Z3Prover};
+use crate::tensor::ValueType;
+
+/// A planned kernel: every stage's result. What is proved of it is proved of these values together, so
+/// that they are only read.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    pub(super) program: Rc<Program>,
+    pub(super) output: Name,
+    pub(super) layouts: IndexMap<Name, Arc<Layout>>,
+    /// The layouts that spaces are composed of: an assembled result is not stored anywhere yet.
+    pub(super) composed: IndexMap<Name, Arc<Layout>>,
+    pub(super) statements: Vec<Statement>,
+    pub(super) sequence: Rc<Sequence>,
+    pub(super) assembled: Option<Rc<Assembled>>,
+    pub(super) wanted: Wanted,
+    pub(super) index_width: IndexWidth,
+    /// What is wanted is packed from what the kernel makes.
+    pub(super) repacked: Option<Repacked>,
+}
+
+/// The pieces of the last of several statements, which writes the output.
+pub(super) fn last(statements: &[Statement]) -> &[Statement] {
+    let mut steps = statements.chunk_by(|a, b| a.space.step == b.space.step);
+    steps.next_back().unwrap_or_default()
+}
+
+impl Planned {
+    /// The statement that is computed.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The tensor that is computed.
+    pub fn output(&self) -> &Name {
+        &self.output
+    }
+
+    /// The layout of every tensor, the output's first.
+    pub fn layouts(&self) -> &IndexMap<Name, Arc<Layout>> {
+        &self.layouts
+    }
+
+    /// One for each choice of relation pieces.
+    pub fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    /// The tree of the loops of all statements.
+    pub fn loops(&self) -> Loops {
+        build(&self.statements, self.assembled().map(|a| &a.assembling), &self.sequence)
+    }
+
+    /// How several statements follow each other.
+    pub fn sequence(&self) -> &Sequence {
+        &self.sequence
+    }
+
+    /// How the result is made, if its structure is not known before.
+    pub fn assembled(&self) -> Option<&Assembled> {
+        self.assembled.as_deref()
+    }
+
+    /// Whether the result is assembled from terms that are walked at once.
+    pub(super) fn merges_terms(&self) -> bool {
+        self.assembled().is_some_and(|how| how.assembling.gather == Gather::Merge)
+    }
+
+    /// Whether the result is assembled from several passes, of which each looks others up.
+    pub(super) fn assembles_by_passes(&self) -> bool {
+        let last = last(&self.statements);
+        let looks_up = |s: &Statement| !s.lookups.is_empty();
+        self.assembled().is_some() && last.len() > 1 && last.iter().any(looks_up)
+    }
+
+    /// Whether entries of the result come one by one, in their order.
+    pub(super) fn appends(&self) -> bool {
+        let gather = self.assembled().map(|how| &how.assembling.gather);
+        matches!(gather, Some(Gather::Nothing | Gather::Element))
+    }
+
+    /// Whether operands are walked at once.
+    pub(super) fn walks_at_once(&self) -> bool {
+        self.statements.iter().any(|s| s.merged.is_some())
+    }
+
+    /// The index, of extent 1, along which the kernel makes a scalar that may be stored or not.
+    pub fn place(&self) -> Option<&Name> {
+        self.repacked.as_ref().and_then(|repacked| repacked.place.as_ref())
+    }
+
+    /// The layout that the result is packed into when the kernel has run, if it is another than the kernel's.
+    pub fn packed_as(&self) -> Option<&Arc<Layout>> {
+        let wanted = &self.layouts[&self.output];
+        match (&self.repacked, &self.assembled) {
+            (Some(repacked), _) => Some(&repacked.layout),
+            (None, Some(made)) if !made.layout.same_as(wanted) => Some(wanted),
+            _ => None,
+        }
+    }
+
+    /// The types of the tensors.
+    pub fn types(&self) -> &Types {
+        &self.wanted.types
+    }
+
+    /// What a tensor holds where it stores nothing.
+    ///
+    /// # Errors
+    /// None that planning did not refuse.
+    pub fn fill_of(&self, tensor: &Name) -> Result<Value> {
+        self.wanted.fill_of(tensor)
+    }
+
+    /// What an element of the result is that it does not store: what it began with. Where all are stored, and
+    /// where arrays that were given say which are wanted, it is zero.
+    pub fn result_fill(&self) -> Value {
+        let ty = self.types().of(&self.output);
+        if let Some(repacked) = &self.repacked {
+            return repacked.fill().map_or(Value::zero(ty), |fill| fill.cast(ty));
+        }
+        // The last statement writes it.
+        let last = self.statements.last().map(|s| &s.space);
+        let begins = last.and_then(|space| {
+            let output = &space.operands[0];
+            let stored = output.shares.is_none() && !output.leaves_out();
+            match self.assembled().is_some() || !stored {
+                true => output.beginning(&space.op),
+                false => output.begins,
+            }
+        });
+        begins.unwrap_or(Value::zero(ty))
+    }
+
+    /// The width of the index arrays.
+    pub fn index_width(&self) -> IndexWidth {
+        self.index_width
+    }
+
+    /// The same plan with all values of another type and with index arrays of another width: finds are
+    /// proved for integers of any width, accesses when the module is rendered. `None` if there is
+    /// something else to visit for that type: `max(a - 2, 0)` is 254 where an `u8` is missing.
+    ///
+    /// # Errors
+    /// Those of composition, for that type.
+    pub fn with_types(
+        mut self,
+        value_type: ValueType,
+        index_width: IndexWidth,
+    ) -> Result<Option<Planned>> {
+        let compose = |wanted: &Wanted| compose_by(&self.program, &self.composed, wanted);
+        let before = compose(&self.wanted)?;
+        self.wanted.types = Types::all(value_type);
+        let after = compose(&self.wanted)?;
+        if before.len() != after.len() || before.iter().zip(&after).any(|(a, b)| !a.same_points(b))
+        {
+            return Ok(None);
+        }
+        let mut pairs = before.iter().zip(after);
+        for statement in &mut self.statements {
+            let own = &mut statement.space;
+            let Some((_, new)) =
+                pairs.find(|(old, _)| old.same_points(own) && old.value == own.value)
+            else {
+                return Ok(None);
+            };
+            for (operand, new) in own.operands.iter_mut().zip(&new.operands) {
+                operand.value_type = new.value_type;
+                operand.fill = new.fill;
+                operand.begins = new.begins;
+            }
+            own.value = new.value;
+            own.op = new.op;
+        }
+        self.index_width = index_width;
+        Ok(Some(self))
+    }
+
+    /// The same plan with another template for find number `find` of a statement. `None` if there is no
+    /// such find, or the template is not proved for it.
+    #[must_use]
+    pub fn with_template(
+        mut self,
+        statement: usize,
+        find: usize,
+        template: &str,
+    ) -> Option<Planned> {
+        let proved = self.statements.get_mut(statement)?.choose(find, template);
+        proved.then_some(self)
+    }
+
+    /// Renders the module.
+    ///
+    /// # Errors
+    /// What is wrong with a find template, and what the value type cannot express.
+    pub fn render(&self) -> Result<Module> {
+        self.render_with(&mut Z3Prover::new().with_any_model())
+    }
+
+    /// [`Planned::render`] with a prover of the caller's choice for the bounds of accesses.
+    ///
+    /// # Errors
+    /// Those of [`Planned::render`].
+    pub fn render_with(&self, prover: &mut dyn Prover) -> Result<Module> {
+        let spec = KernelSpec {
+            program: self.program.clone(),
+            statements: self.statements.clone(),
+            index_width: self.index_width,
+            sequence: self.sequence.clone(),
+            assembled: self.assembled.clone(),
+        };
+        render(&spec, prover)
+    }
+}
