@@ -133,11 +133,7 @@ pub fn cost(plan: &Plan, find: &Find, nest: &Nest, sizes: &Sizes) -> Result<f64>
         .map(|n| values(n, nest, &visits, sizes))
         .product::<f64>()
         .min(queries.max(1.0));
-    // Where a key may be there again, it is: how often differs from one to the next.
-    let others = match plan.many {
-        true => visits.get(position).copied().unwrap_or(1.0).max(1.0),
-        false => 0.0,
-    };
+    let others = if plan.many { visits.get(position).copied().unwrap_or(0.0) } else { 0.0 };
     let sizes =
         [("queries", queries), ("length", length), ("repeats", 1.0 + others), ("states", states)];
     price(&plan.template.name, &plan.template.cost, &sizes)
