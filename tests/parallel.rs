@@ -313,11 +313,16 @@ fn fibers(out: &str) {
 #[test]
 fn what_comes_in_order_only_at_the_end_is_assembled_on_one_thread() {
     let kernel = Kernel::new("C[i,j] += A[k,i] * B[k,j]").layout("A", "csr").layout("B", "csr");
-    let planned = kernel.layout("C", "csr").threads(2).plan().unwrap();
+    let kernel = kernel.layout("C", "csr").threads(2);
+    let planned = kernel.clone().order(&["k", "i", "j"]).plan().unwrap();
     let why = match &planned.assembled().unwrap().assembling.threads {
         Some(Err(why)) => why,
         other => panic!("{other:?}"),
     };
     assert_eq!(why, "entries come in order only when all loops have run");
     assert!(!planned.render().unwrap().text().contains("threads"));
+    // Another order is ours to choose: the entries of A are searched as one list.
+    let chosen = kernel.plan().unwrap();
+    assert!(chosen.assembled().unwrap().assembling.threads.as_ref().unwrap().is_ok());
+    assert_eq!(chosen.statements()[0].space().fused.len(), 1);
 }

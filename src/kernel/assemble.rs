@@ -10,7 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::iterspace::Union;
 use crate::layout::{DefaultFor, Layout};
-use crate::loops::{Assembled, Gather, Statement, assembling, chunks_of, joined};
+use crate::loops::{Assembled, Assembling, Gather, Statement, assembling, chunks_of, joined};
 use crate::packing::{Appending, Plan};
 use crate::prover::Prover;
 use crate::synth::{Gathered, WorkspaceTemplate, cheapest_workspace, workspace_named, workspaces};
@@ -136,6 +136,19 @@ fn forced_workspace(request: &Request) -> Result<Option<&'static WorkspaceTempla
     }
 }
 
+/// What it is expected to cost to gather the elements of the result, in nanoseconds.
+pub(super) fn gathering(
+    request: &Request,
+    statements: &[Statement],
+    how: &Assembled,
+) -> Result<f64> {
+    let Assembling { gather, around, prefix, order, .. } = &how.assembling;
+    let Gather::Workspace { template, .. } = gather else { return Ok(0.0) };
+    let Some(workspace) = workspace_named(template)? else { return Ok(0.0) };
+    let extents = order[*prefix..].iter().map(|d| &how.extents[*d]);
+    workspace.cost(&gathered(request, statements, around, extents))
+}
+
 /// What the workspace would gather between two iterations of the loops `around` it.
 fn gathered<'a>(
     request: &Request,
@@ -148,7 +161,7 @@ fn gathered<'a>(
     let (mut updates, mut drains): (f64, f64) = (0.0, 1.0);
     for s in statements {
         let trips = s.trips(sizes);
-        updates += trips.values().product::<f64>();
+        updates += s.updates(sizes);
         let outer = trips.iter().filter(|(n, _)| around.contains(n));
         drains = drains.max(outer.map(|(_, trip)| trip).product());
     }

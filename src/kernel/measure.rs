@@ -37,7 +37,9 @@ impl Kernel {
         let mut sizes = Sizes::default();
         for space in &spaces {
             for (index, name) in &space.extents {
-                sizes.params.insert(name.clone(), extents.indices[index] as f64);
+                let extent = extents.indices[index] as f64;
+                sizes.params.insert(name.clone(), extent);
+                sizes.indices.insert(index.clone(), extent);
             }
             for o in &space.operands {
                 for (name, n) in o.extents_in(&extents) {

@@ -43,6 +43,7 @@ mod measure;
 mod places;
 mod plan;
 mod planned;
+mod reorder;
 mod repacked;
 mod request;
 mod run;

@@ -9,6 +9,7 @@ use super::fitting::fit;
 use super::layouts::{Layouts, layouts};
 use super::leaves::{other_fill, says_fill};
 use super::planned::{Planned, last};
+use super::reorder::cheapest_order;
 use super::repacked::{Repacked, in_one_place, whole};
 use super::request::{Request, names};
 use super::sequence::{refuse_sequence, refuse_unbegun, refuse_waste, sequence};
@@ -193,8 +194,15 @@ fn plan_looplets(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
     plan_by(request, Union::Distribute, prover).or(at_once)
 }
 
-/// The plan that visits the points of sums in one way.
+/// The plan that visits the points of sums in one way, in the order that is asked for, or that is best.
 fn plan_by(request: &Request, union: Union, prover: &mut dyn Prover) -> Result<Planned> {
+    let first = plan_in_order(request, union, prover);
+    let plan = |request: &Request, prover: &mut dyn Prover| plan_in_order(request, union, prover);
+    cheapest_order(request, union, first, plan, prover)
+}
+
+/// The same in the order that is asked for, or the default one.
+fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Result<Planned> {
     let program = request.program()?;
     let request = &request.with_leaves(&program)?;
     let output = program.output()?.tensor.clone();

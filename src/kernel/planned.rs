@@ -1,4 +1,4 @@
-//! A planned kernel: what is known of it.
+//! A planned kernel: what all stages up to the choice have made of a request.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -34,6 +34,12 @@ pub struct Planned {
     pub(super) index_width: IndexWidth,
     /// What is wanted is packed from what the kernel makes.
     pub(super) repacked: Option<Repacked>,
+}
+
+/// The pieces of the last of several statements, which writes the output.
+pub(super) fn last(statements: &[Statement]) -> &[Statement] {
+    let mut steps = statements.chunk_by(|a, b| a.space.step == b.space.step);
+    steps.next_back().unwrap_or_default()
 }
 
 impl Planned {
@@ -234,10 +240,4 @@ impl Planned {
         };
         render(&spec, prover)
     }
-}
-
-/// The pieces of the last of several statements, which writes the output.
-pub(super) fn last(statements: &[Statement]) -> &[Statement] {
-    let mut steps = statements.chunk_by(|a, b| a.space.step == b.space.step);
-    steps.next_back().unwrap_or_default()
 }

@@ -172,17 +172,34 @@ impl Statement {
     /// How often each level is expected to be visited, each time that the levels around it are. Walks at once
     /// are one level, of the first index that they come to.
     pub fn trips(&self, sizes: &Sizes) -> IndexMap<Name, f64> {
-        let mut trips = sizes.trips(&self.nest);
+        let mut trips = sizes.visits(&self.nest);
         if let Some(merged) = &self.merged {
             trips.truncate(merged.depth);
             let own = |walk: &Walk| -> f64 {
-                let inside = sizes.trips(&walk.nest).into_iter().skip(merged.depth);
+                let inside = sizes.visits(&walk.nest).into_iter().skip(merged.depth);
                 inside.map(|(_, trip)| trip).product()
             };
             let first = self.nest.levels[merged.depth].var.clone();
             trips.insert(first, merged.walks.iter().map(own).sum());
         }
         trips
+    }
+
+    /// How often the output is expected to be updated.
+    pub fn updates(&self, sizes: &Sizes) -> f64 {
+        self.trips(sizes).values().product()
+    }
+
+    /// What the loops, searches and updates are expected to cost, in nanoseconds.
+    ///
+    /// # Errors
+    /// If the formula of a template is none.
+    pub fn price(&self, sizes: &Sizes) -> Result<f64> {
+        let mut price = sizes.iterations(&self.nest) + self.updates(sizes);
+        for (k, (find, plan)) in self.finds.iter().zip(&self.chosen).enumerate() {
+            price += synth::cost(plan, find, self.nest_of(k), sizes)?;
+        }
+        Ok(price)
     }
 
     /// The nest that a find is a level of: that of the statement, or of a lookup with the levels around it.

@@ -31,6 +31,7 @@
 //!
 //! The pieces of a union have a schedule each: the rows of one may be the columns of another.
 
+mod alternatives;
 mod drive;
 mod order;
 mod parse;
@@ -38,5 +39,6 @@ mod sought;
 mod ties;
 mod tree;
 
+pub use alternatives::{Alternative, alternatives};
 pub use drive::schedule;
 pub use tree::{Access, Assign, How, Protocol, Read, Schedule};

@@ -147,7 +147,7 @@ fn determined_order(space: &Space, o: &Operand) -> Vec<Name> {
 }
 
 /// [`determined_order`], each index with the position that decides it.
-fn determined_at(space: &Space, o: &Operand) -> Vec<(Name, Name)> {
+pub(super) fn determined_at(space: &Space, o: &Operand) -> Vec<(Name, Name)> {
     let mut out: Vec<(Name, Name)> = Vec::new();
     for (k, p) in o.positions.iter().enumerate() {
         let later = &o.positions[k + 1..];

@@ -2,16 +2,18 @@
 
 use indexmap::IndexMap;
 
-use super::{Find, Plan, Proved, Template};
+use super::{Find, Plan, Proved};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Affine, Atom, Name};
-use crate::scan::{Bind, Nest};
+use crate::formula::{Affine, Atom, Constraint, Name, Relop};
+use crate::scan::{Bind, Level, Nest};
 
 /// Known or assumed sizes.
 #[derive(Clone, Debug, Default)]
 pub struct Sizes {
     /// Values of extents and size parameters.
     pub params: IndexMap<Name, f64>,
+    /// The extents of indices.
+    pub indices: IndexMap<Name, f64>,
     /// Mean difference of consecutive elements of an index array: the length of a segment.
     pub steps: IndexMap<Name, f64>,
     /// Number of maximal ranges of equal elements of an index array: how often a state that belongs
@@ -62,7 +64,7 @@ impl Sizes {
         total
     }
 
-    /// Estimated number of iterations of each loop variable of `nest`.
+    /// Estimated number of iterations of each loop variable of `nest`; of a find, the length of its range.
     pub fn trips(&self, nest: &Nest) -> IndexMap<Name, f64> {
         let mut out: IndexMap<Name, f64> = IndexMap::new();
         for level in &nest.levels {
@@ -79,20 +81,62 @@ impl Sizes {
         }
         out
     }
+
+    /// How often each level of `nest` is expected to be visited, each time that the levels around it are: of a
+    /// find, the number of its matches.
+    pub fn visits(&self, nest: &Nest) -> IndexMap<Name, f64> {
+        let mut out = self.trips(nest);
+        for level in nest.levels.iter().filter(|level| level.is_find()) {
+            let length = out[&level.var];
+            out.insert(level.var.clone(), length / self.choices(level, length));
+        }
+        out
+    }
+
+    /// How many iterations the loops of `nest` are expected to have, those of finds aside.
+    pub fn iterations(&self, nest: &Nest) -> f64 {
+        let visits = self.visits(nest);
+        let (mut around, mut all) = (1.0, 0.0);
+        for level in nest.levels.iter().filter(|level| level.is_loop()) {
+            around *= visits[&level.var];
+            all += if level.is_find() { 0.0 } else { around };
+        }
+        all
+    }
+
+    /// One of so many positions of a range is expected to match: where an index array is compared with an index,
+    /// one for each value of that; where positions are bounded, one in all.
+    fn choices(&self, level: &Level, length: f64) -> f64 {
+        let values = |c: &Constraint| {
+            let mut indices = c.affine.terms().iter().filter_map(|(atom, _)| match atom {
+                Atom::Var(n) if *n != level.var => Some(n),
+                _ => None,
+            });
+            let extent = |n: &Name| self.indices.get(n).copied().unwrap_or(ASSUMED_EXTENT);
+            indices.next().map_or(length, extent).max(1.0)
+        };
+        let equal = |c: &&Constraint| c.relop == Relop::Eq;
+        let mut compared = level.conditions.iter().filter(equal).map(values).peekable();
+        if compared.peek().is_some() { compared.product() } else { length }
+    }
 }
 
 /// Estimated time of a plan in nanoseconds.
 pub fn cost(plan: &Plan, find: &Find, nest: &Nest, sizes: &Sizes) -> Result<f64> {
-    let trips = sizes.trips(nest);
-    let queries: f64 = find.problem.loops.iter().map(|l| trips[l]).product();
-    let length = trips.get(&find.problem.position).copied().unwrap_or(1.0);
+    let visits = sizes.visits(nest);
+    let position = &find.problem.position;
+    let queries: f64 = find.problem.loops.iter().map(|l| visits[l]).product();
+    let length = sizes.trips(nest).get(position).copied().unwrap_or(1.0);
     let states: f64 = plan
         .state
         .iter()
-        .map(|n| values(n, nest, &trips, sizes))
+        .map(|n| values(n, nest, &visits, sizes))
         .product::<f64>()
         .min(queries.max(1.0));
-    evaluate(&plan.template, queries, length, states)
+    let others = if plan.many { visits.get(position).copied().unwrap_or(0.0) } else { 0.0 };
+    let sizes =
+        [("queries", queries), ("length", length), ("repeats", 1.0 + others), ("states", states)];
+    price(&plan.template.name, &plan.template.cost, &sizes)
 }
 
 /// How many values a state index takes: the iterations of a loop, or the runs of an index array.
@@ -108,11 +152,6 @@ fn values(index: &Name, nest: &Nest, trips: &IndexMap<Name, f64>, sizes: &Sizes)
         most = most.max(runs.min(reads));
     });
     most
-}
-
-fn evaluate(template: &Template, queries: f64, length: f64, states: f64) -> Result<f64> {
-    let sizes = [("queries", queries), ("length", length), ("states", states)];
-    price(&template.name, &template.cost, &sizes)
 }
 
 /// The value of a formula of template `name` over some sizes.

@@ -180,6 +180,9 @@ impl Session<'_> {
         if template.closed_form {
             return inapplicable("the position is not a function of the outer indices");
         }
+        if template.several && unique {
+            return inapplicable("at most one position matches");
+        }
         let key = if template.key {
             match find_key(&self.problem.conditions, &self.problem.position) {
                 Some(key) => key,

@@ -28,6 +28,8 @@ pub struct Template {
     pub closed_form: bool,
     /// The searched index array must have properties of these kinds.
     pub properties: Vec<PropertyKind>,
+    /// Only where several positions may match one query.
+    pub several: bool,
     /// Keeps state between queries, per value of its state indices.
     pub state: bool,
     /// Queries only read the state, so threads may share it.
@@ -39,7 +41,7 @@ pub struct Template {
     /// Where that state may live: `prefix`, `reset`, `array`.
     pub placements: Vec<String>,
     pub obligations: Vec<Obligation>,
-    /// Expression over `queries`, `length`, `states`; in nanoseconds.
+    /// Expression over `queries`, `length`, `repeats`, `states`; in nanoseconds.
     pub cost: String,
     /// The minijinja source of its code.
     pub code: Rc<str>,
@@ -133,7 +135,7 @@ impl Template {
                 state,
             });
         }
-        const NEEDS: [&str; 4] = ["ordering", "key", "closed-form", "state"];
+        const NEEDS: [&str; 5] = ["ordering", "key", "closed-form", "several", "state"];
         let properties: Vec<PropertyKind> =
             file.needs.iter().filter_map(|n| PropertyKind::named(n)).collect();
         let known = |n: &str| NEEDS.contains(&n) || PropertyKind::named(n).is_some();
@@ -151,6 +153,7 @@ impl Template {
             ordering: needs("ordering"),
             key: needs("key"),
             closed_form: needs("closed-form"),
+            several: needs("several"),
             state: needs("state"),
             name: file.name,
             summary: file.summary,

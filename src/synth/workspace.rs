@@ -50,7 +50,7 @@ pub struct Gathered {
     pub drains: f64,
 }
 
-/// A workspace that needs more bytes is the last choice.
+/// A workspace that needs more bytes is the last choice; of several such, the smallest is the first.
 const MOST_MEMORY: f64 = 2e9;
 
 impl WorkspaceTemplate {
@@ -131,8 +131,9 @@ fn read() -> Result<Vec<WorkspaceTemplate>> {
 pub fn cheapest_workspace(gathered: &Gathered) -> Result<&'static WorkspaceTemplate> {
     let mut best: Option<((bool, f64), &WorkspaceTemplate)> = None;
     for template in workspaces()? {
-        let large = template.memory(gathered)? > MOST_MEMORY;
-        let rank = (large, template.cost(gathered)?);
+        let memory = template.memory(gathered)?;
+        let large = memory > MOST_MEMORY;
+        let rank = (large, if large { memory } else { template.cost(gathered)? });
         if best.as_ref().is_none_or(|(least, _)| rank < *least) {
             best = Some((rank, template));
         }
