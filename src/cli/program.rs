@@ -201,6 +201,7 @@ pub fn of_tree(
         .map(|name| (name.clone(), made.segments.iter().map(|s| is_written(&s.text, name)).sum()))
         .collect();
     let writes = |name: &Name| writes.get(name).copied().unwrap_or(0);
+    let is_result = |name: &Name| returned.iter().any(|(_, parts, _)| parts.contains(name));
     let mut parts = Vec::new();
     for (k, segment) in made.segments.into_iter().enumerate() {
         let program = Program::parse(&segment.text)?;
@@ -210,35 +211,6 @@ pub fn of_tree(
         let input = |name: &str| -> Option<Name> {
             let (own, _) = tree.given.iter().find(|(_, host)| ***host == *name)?;
             used.contains_key(own).then(|| own.clone())
-        };
-        // The loops around a workspace are the outermost of its levels.
-        let layered = |texts: &[String]| -> Vec<String> {
-            let mut out = Vec::new();
-            for (own, host) in tree.stated.iter().filter(|(own, _)| !results.contains_key(*own)) {
-                let (Some(rank), Some(inner)) = (used.get(own), tree.extents.tensors.get(own))
-                else {
-                    continue;
-                };
-                let named = |text: &&String| {
-                    text.split_once('=').is_some_and(|(name, _)| *name.trim() == **host)
-                };
-                let stated = texts.iter().rev().find(named);
-                let Some(layout) = stated.and_then(|text| Some(text.split_once('=')?.1.trim()))
-                else {
-                    continue;
-                };
-                let around = rank - inner.len();
-                // Nothing is left out of a scalar, nor is what several statements write assembled.
-                let is_scalar = inner.is_empty() && around > 0;
-                let in_place = Layout::named_for_rank(layout, inner.len());
-                let in_place = in_place.is_ok_and(|layout| is_written_in_place(&layout));
-                if tree.given.contains_key(own) || is_scalar || (writes(own) > 1 && !in_place) {
-                    continue;
-                }
-                let (before, after) = ("Dense(".repeat(around), ")".repeat(around));
-                out.push(format!("{own}={before}{layout}{after}"));
-            }
-            out
         };
         let renamed = |texts: &[String], own: &dyn Fn(&str) -> Option<Name>| -> Vec<String> {
             let one = |text: &String| {
@@ -259,7 +231,11 @@ pub fn of_tree(
                 None => input(name),
             }
         });
-        own.formats.extend(layered(&tensors.formats));
+        let workspaces = tree.stated.keys().filter(|name| !is_result(name));
+        for name in workspaces.filter(|name| used.contains_key(*name)) {
+            let layout = workspace_layout(tree, name, used[name], writes(name), &tensors.formats)?;
+            own.formats.extend(layout.map(|layout| format!("{name}={layout}")));
+        }
         let mut chosen = options.clone();
         chosen.value_type = used
             .keys()
@@ -294,6 +270,43 @@ pub fn of_tree(
     }
     let (name, text) = (tree.name.clone(), tree.program.text.clone());
     Ok(Translated { parts, returned, layouts, name, text })
+}
+
+/// The layout of a workspace that has `rank` dimensions: the loops around it are levels around the format that is
+/// stated. `None` if it has none of its own: nothing is left out of scalars, nor is assembled what several statements
+/// write.
+fn workspace_layout(
+    tree: &Tree,
+    name: &Name,
+    rank: usize,
+    writes: usize,
+    formats: &[String],
+) -> Result<Option<String>> {
+    let host = &tree.stated[name];
+    let is_named = |(own, _): &(&str, &str)| *own.trim() == **host;
+    let stated = formats.iter().rev().filter_map(|text| text.split_once('=')).find(is_named);
+    let (Some((_, layout)), Some(dims)) = (stated, tree.extents.tensors.get(name)) else {
+        return Ok(None);
+    };
+    let (layout, around) = (layout.trim(), rank - dims.len());
+    if tree.given.contains_key(name) || dims.is_empty() && around > 0 {
+        return Ok(None);
+    }
+    let own = Layout::named_for_rank(layout, dims.len())?;
+    if writes > 1 && !is_written_in_place(&own) {
+        return Ok(None);
+    }
+    let levels = format!("{}{layout}{}", "Dense(".repeat(around), ")".repeat(around));
+    match Layout::named_for_rank(&levels, rank) {
+        Ok(_) => Ok(Some(levels)),
+        Err(_) => Err(Diagnostic::new(
+            Code::LayoutSchema,
+            format!("`{host}` begins anew in loops, for which its format gets levels, but is no composition of levels"),
+        )
+        .at(0..layout.len(), "this format")
+        .within("-f", layout)
+        .help("write it as levels, as in `SparseList(Element(0.0))`, or leave it out")),
+    }
 }
 
 /// Refuses a format whose fill is not what the program lets the result begin with.

@@ -313,3 +313,19 @@ fn workspaces_of_loops_have_the_formats_that_are_stated() {
         }
     }
 }
+
+#[test]
+fn a_workspace_of_loops_has_levels() {
+    let sandbox = sandbox();
+    let program = "y .= 0\nfor j = _\n    t .= 0\n    for i = _\n        t[i] = A[i, j] * x[i]\n    end\n    for i = _\n        y[i] += t[i]\n    end\nend\nreturn y\n";
+    sandbox.file("columns.finch", program);
+    let arguments =
+        ["run", "--program", "columns.finch", "-t", "A=a.mtx:csc", "-t", "x=x.mtx:dense"];
+    for t in [SPARSE, "SparseRunList(Element(0.0))", "Dense(Element(0.0))"] {
+        let t = format!("t={t}");
+        let said = sandbox.json(&[&arguments[..], &["--json", "-f", &t]].concat());
+        assert_eq!(said["outputs"][0]["values"], json!([3.0, 6.0, 0.0, 20.0]), "{t}");
+    }
+    let e = sandbox.refused("S0103", &[&arguments[..], &["-f", "t=sparse"]].concat());
+    assert!(e.contains("no composition of levels") && e.contains("leave it out"), "{e}");
+}
