@@ -94,6 +94,7 @@ impl Doc {
                 Some(operator.clone() + &inside.layout_without_chain(shape)?)
             }
             Doc::Try(inside) => Some(inside.layout_without_chain(shape.before(1)?)? + "?"),
+            Doc::Cast { inside, .. } if matches!(**inside, Doc::Call { .. }) => self.layout(shape),
             Doc::Cast { inside, to } => {
                 let text = inside.layout_without_chain(shape)?;
                 let fits = last_width(&text) + width(to) + 4 <= shape.width;
@@ -508,6 +509,23 @@ mod tests {
         let got = got.render(Shape::line(4, 1));
         assert!(got.starts_with("f(\n        argument_0 as usize,\n"), "{got}");
         assert!(got.ends_with("argument_5 as usize,\n    )"), "{got}");
+    }
+
+    #[test]
+    fn a_converted_call_may_overflow_from_a_chain() {
+        let at = |array: &str, k: &str| {
+            Doc::call("at", vec![Doc::text(array), Doc::text(k)]).cast("usize")
+        };
+        let lo = Doc::Parentheses(Box::new(at("right1_A", "pA1_4 - 1")));
+        let lo = lo.method("max", vec![at("right1_B", "pB1_4 - 1")]);
+        let range = Doc::Range { lo: Box::new(lo), dots: "..", hi: Box::new(Doc::text("x")) };
+        let line = |indent: usize| Shape::line(indent, 0).after(4).unwrap();
+        let got = assignment("i in", &range, line(32));
+        assert!(got.starts_with("i in\n"), "{got}");
+        let got = assignment("i in", &range, line(36));
+        assert!(got.contains(".max(at(\n"), "{got}");
+        let got = assignment("i in", &range, line(28));
+        assert!(got.ends_with("as usize)\n                                ..x"), "{got}");
     }
 
     #[test]
