@@ -148,6 +148,7 @@ fn modules_of_every_template_run_as_programs() {
         ("csc", "sparse", "i,j", 1),
         ("bcsr(2,3)", "sparse", "", 1),
         ("dia", "dense", "i", 1),
+        ("coo", "dense", "j,i", 1),
     ] {
         let order: Vec<&str> = order.split(',').filter(|n| !n.is_empty()).collect();
         let kernel = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", a).layout("x", x);
