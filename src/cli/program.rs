@@ -161,10 +161,16 @@ pub fn of_tree(
 ) -> Result<Translated> {
     refuse_other_outputs(tree, output)?;
     let made = tree.statements()?;
-    let is_written = |text: &str, name: &Name| {
-        let mut own = text.split("; ").filter(|s| s.starts_with(&format!("{name}[")));
-        own.by_ref().count()
-    };
+    // How many statements write a tensor.
+    let mut writes: IndexMap<Name, usize> = IndexMap::new();
+    for segment in &made.segments {
+        for statement in segment.text.split("; ") {
+            if let Some((name, _)) = statement.split_once('[') {
+                *writes.entry(Name::from(name)).or_default() += 1;
+            }
+        }
+    }
+    let writes = |name: &Name| writes.get(name).copied().unwrap_or(0);
     let mut layouts = IndexMap::new();
     let mut returned = Vec::new();
     let mut results: IndexMap<Name, Name> = IndexMap::new();
@@ -176,14 +182,13 @@ pub fn of_tree(
             }
             begins_as_stated(host, tensors)?;
             // What is assembled is written by one statement.
-            let writes: usize = made.segments.iter().map(|s| is_written(&s.text, part)).sum();
             let Some(layout) = tensors.format(&host.name)? else { continue };
             // Elements that have a place of their own are updated there.
             let rank = tree.extents.tensors.get(&host.name).map_or(0, Vec::len);
             let in_place = || -> Result<bool> {
                 Ok(is_written_in_place(&Layout::named_for_rank(layout, rank)?))
             };
-            if own.len() > 1 || (writes > 1 && !in_place()?) {
+            if own.len() > 1 || (writes(part) > 1 && !in_place()?) {
                 let fill = host.fill.as_ref().and_then(|fills| fills.get(k));
                 let ty = made.types.get(part).copied().unwrap_or(siskin::tensor::ValueType::F64);
                 let fill = match fill {
@@ -195,12 +200,6 @@ pub fn of_tree(
         }
     }
     let count = made.segments.len();
-    let writes: IndexMap<Name, usize> = made
-        .types
-        .keys()
-        .map(|name| (name.clone(), made.segments.iter().map(|s| is_written(&s.text, name)).sum()))
-        .collect();
-    let writes = |name: &Name| writes.get(name).copied().unwrap_or(0);
     let is_result = |name: &Name| returned.iter().any(|(_, parts, _)| parts.contains(name));
     let mut parts = Vec::new();
     for (k, segment) in made.segments.into_iter().enumerate() {
@@ -233,7 +232,7 @@ pub fn of_tree(
         });
         let workspaces = tree.stated.keys().filter(|name| !is_result(name));
         for name in workspaces.filter(|name| used.contains_key(*name)) {
-            let layout = workspace_layout(tree, name, used[name], writes(name), &tensors.formats)?;
+            let layout = workspace_layout(tree, name, used[name], writes(name), tensors)?;
             own.formats.extend(layout.map(|layout| format!("{name}={layout}")));
         }
         let mut chosen = options.clone();
@@ -280,15 +279,13 @@ fn workspace_layout(
     name: &Name,
     rank: usize,
     writes: usize,
-    formats: &[String],
+    tensors: &TensorOptions,
 ) -> Result<Option<String>> {
     let host = &tree.stated[name];
-    let is_named = |(own, _): &(&str, &str)| *own.trim() == **host;
-    let stated = formats.iter().rev().filter_map(|text| text.split_once('=')).find(is_named);
-    let (Some((_, layout)), Some(dims)) = (stated, tree.extents.tensors.get(name)) else {
+    let (Some(layout), Some(dims)) = (tensors.format(host)?, tree.extents.tensors.get(name)) else {
         return Ok(None);
     };
-    let (layout, around) = (layout.trim(), rank - dims.len());
+    let around = rank - dims.len();
     if tree.given.contains_key(name) || dims.is_empty() && around > 0 {
         return Ok(None);
     }

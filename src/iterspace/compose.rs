@@ -16,7 +16,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name, Relop};
 use crate::layout::{Layout, Property};
 use crate::operators::{Operator, Region};
-use crate::program::{AssignOp, Assignment, Expr, Program, combines, typed};
+use crate::program::{Access, AssignOp, Assignment, Expr, Program, combines, typed};
 use crate::tensor::ValueType;
 use crate::theory::Theory;
 
@@ -131,15 +131,16 @@ impl Step {
         combines(&op, ty, tensor, assignment.output.span.clone()).map_err(within)?;
         let mut reads = Vec::new();
         let asked = permissive(assignment.value).map_err(within)?;
+        let is_asked = |access: &Access| asked.iter().any(|other| same(other, access));
         let value = typed(assignment.value, ty, tensor, &mut |leaf| match leaf {
             Expr::Access(access) => {
-                let k = accesses.read(access, asked.iter().any(|other| same(other, access)))?;
+                let k = accesses.read(access, is_asked(access))?;
                 reads.push(k);
                 Ok((Source::Operand(k), wanted.types.of(&access.tensor)))
             }
             Expr::Within(question) => {
                 let access = &question.access;
-                let k = accesses.read(access, asked.iter().any(|other| same(other, access)))?;
+                let k = accesses.read(access, is_asked(access))?;
                 let bounds = accesses.bounds(k)?;
                 reads.push(bounds);
                 Ok((Source::Operand(bounds), ValueType::Bool))

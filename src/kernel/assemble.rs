@@ -76,8 +76,7 @@ pub(super) fn assembled(
     let order = &appending.order;
     let mut assembling = assembling(&loops, statements, order, may_merge, workspace, prover)?;
     if request.threads > 1 {
-        let runs = appending.levels.iter().any(|level| level.run.is_some());
-        assembling.threads = Some(match runs {
+        assembling.threads = Some(match appending.run().is_some() {
             true => Err("runs of equal values go on from one chunk to the next".to_string()),
             false => chunks_of(&loops, &assembling, space, prover),
         });

@@ -177,7 +177,7 @@ fn runs_from_runs(request: &Request) -> Result<bool> {
     let request = &request.with_leaves(&program)?;
     let Layouts { composed, result } = layouts(request, &program)?;
     let appended = result.and_then(|layout| Appending::of(&layout));
-    let has_runs = appended.is_some_and(|a| a.levels.last().is_some_and(|l| l.run.is_some()));
+    let has_runs = appended.is_some_and(|appending| appending.run().is_some());
     Ok(has_runs && composed.values().skip(1).any(|layout| !has_one_coordinate(layout)))
 }
 

@@ -98,9 +98,7 @@ impl Planned {
 
     /// Whether the result stores runs, and gets its entries in their order.
     pub(super) fn appends_runs(&self) -> bool {
-        let levels = self.assembled().map(|how| how.appending.levels.as_slice());
-        let has_runs = levels.and_then(|levels| levels.last()).is_some_and(|l| l.run.is_some());
-        has_runs && self.appends()
+        self.assembled().is_some_and(|how| how.appending.run().is_some()) && self.appends()
     }
 
     /// Whether whole runs of the result come at once.

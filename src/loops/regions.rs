@@ -139,9 +139,7 @@ impl Part {
         let mut known: Vec<(Name, Affine)> = Vec::new();
         for before in std::mem::take(&mut self.before) {
             match before {
-                Around::If(own) => {
-                    tests.extend(own.iter().map(|test| test.substitute(&|n| value_of(&known, n))));
-                }
+                Around::If(own) => tests.extend(own),
                 Around::Let(var, value) => {
                     let value = value.substitute(&|n| value_of(&known, n));
                     known.push((var.clone(), value.clone()));
@@ -149,14 +147,12 @@ impl Part {
                 }
             }
         }
+        let known = |name: &Name| value_of(&known, name);
         let Regions { range, tests: own, region, .. } = &mut regions;
         let ends = [&mut range.lower, &mut range.upper, &mut region.lower, &mut region.upper];
-        for e in ends.into_iter().flatten() {
-            *e = e.substitute(&|n| value_of(&known, n));
-        }
-        for test in own {
-            *test = test.substitute(&|n| value_of(&known, n));
-        }
+        ends.into_iter().flatten().for_each(|e| *e = e.substitute(&known));
+        own.iter_mut().for_each(|test| *test = test.substitute(&known));
+        tests.iter_mut().for_each(|test| *test = test.substitute(&known));
         regions.within = self.walks.clone();
         Ok((Held { walk: Some((regions, tests)), ..Held::default() }, around))
     }

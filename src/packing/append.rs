@@ -67,6 +67,11 @@ pub enum Group {
 }
 
 impl Appending {
+    /// The runs of the last level, if it stores runs.
+    pub fn run(&self) -> Option<&Run> {
+        self.levels.last()?.run.as_ref()
+    }
+
     /// How entries that come in order are appended in `layout`; `None` if they are not.
     pub fn of(layout: &Layout) -> Option<Appending> {
         let plan = Plan::of(layout).ok()?;

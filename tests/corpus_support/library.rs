@@ -1,6 +1,7 @@
 //! All kernels of a case as modules of one library.
 
 use std::fmt::Write;
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -17,8 +18,10 @@ pub struct RawArray {
 type Refusal = unsafe extern "C" fn(*mut *const u8, *mut usize) -> usize;
 type Dispatch = unsafe extern "C" fn(usize, *const usize, *const RawArray) -> i32;
 
+/// Compiled modules. Their code stays in memory for good, as `siskin::exec::Library` says: the
+/// destructors of their thread-local values run when the calling thread ends.
 pub struct Library {
-    library: libloading::Library,
+    library: ManuallyDrop<libloading::Library>,
     _folder: tempfile::TempDir,
 }
 
@@ -97,7 +100,7 @@ impl Library {
             return Err(format!("rustc refuses\n{}\n{}", lines.join("\n"), places.join("\n")));
         }
         let library = unsafe { libloading::Library::new(&built) }.map_err(|e| e.to_string())?;
-        Ok(Library { library, _folder: folder })
+        Ok(Library { library: ManuallyDrop::new(library), _folder: folder })
     }
 
     /// Runs a kernel; an error is a failed assertion or a refusal.
