@@ -432,7 +432,7 @@ impl Printer<'_> {
             let numbers = Doc::text(format!("{table}::<1>::SIGNED"));
             return spelled(numbers.method("contains", vec![number]), level::POSTFIX);
         }
-        let most = Doc::text(format!("{table}::<1>::EMPTY")).cast("u64");
+        let most = Doc::text(format!("{table}::<1>::LARGEST")).cast("u64");
         spelled(value.cast("u64").binary("<=", most), level::COMPARISON)
     }
 }

@@ -245,6 +245,12 @@ impl Step {
             stored.extend(self.reads.iter().copied().filter(is_stored));
             pass.value = answered(pass.value, operands, &stored);
             let lookups = pass.lookups(&stored);
+            let mut extents = scope.extents.clone();
+            // Those of indices that it does not have, but whose extents its value names.
+            let named =
+                |extent: &Name| pass.value.leaves().contains(&&Source::Index(extent.clone()));
+            let others = accesses.extents.iter().filter(|(_, extent)| named(extent));
+            extents.extend(others.map(|(index, extent)| (index.clone(), extent.clone())));
             let value = Arc::new(pass.value);
             for pieces in choices(program, operands, &stored)? {
                 let join = |stored: &[usize]| {
@@ -263,7 +269,7 @@ impl Step {
                 };
                 spaces.push(Space {
                     indices: self.indices.clone(),
-                    extents: scope.extents.clone(),
+                    extents: extents.clone(),
                     operands: operands.clone(),
                     step: number,
                     target: self.target,

@@ -26,7 +26,7 @@ pub struct Tile {
 pub struct Space {
     /// Logical indices, in order of first occurrence.
     pub indices: Vec<Name>,
-    /// Extent parameter of each index.
+    /// Extent parameter of each index, and of others whose extents the value names.
     pub extents: IndexMap<Name, Name>,
     /// What the kernel writes first, then what else is accessed, each access once.
     pub operands: Vec<Operand>,

@@ -9,7 +9,7 @@ use super::repacked::Repacked;
 use crate::code::IndexWidth;
 use crate::diagnostic::Result;
 use crate::formula::Name;
-use crate::iterspace::{Wanted, compose_by};
+use crate::iterspace::{Role, Wanted, compose_by};
 use crate::layout::Layout;
 use crate::loops::{Assembled, Gather, Loops, Sequence, Statement, build, makes_runs};
 use crate::module::{KernelSpec, Module, render};
@@ -166,7 +166,8 @@ impl Planned {
 
     /// The same plan with all values of another type and with index arrays of another width: finds are
     /// proved for integers of any width, accesses when the module is rendered. `None` if there is
-    /// something else to visit for that type: `max(a - 2, 0)` is 254 where an `u8` is missing.
+    /// something else to visit for that type: `max(a - 2, 0)` is 254 where an `u8` is missing. Nor if it has
+    /// temporaries of the type.
     ///
     /// # Errors
     /// Those of composition, for that type.
@@ -192,6 +193,10 @@ impl Planned {
                 return Ok(None);
             };
             for (operand, new) in own.operands.iter_mut().zip(&new.operands) {
+                // How statements follow each other was laid out for their temporaries as they were.
+                if operand.role == Role::Temporary && operand.value_type != new.value_type {
+                    return Ok(None);
+                }
                 operand.value_type = new.value_type;
                 operand.fill = new.fill;
                 operand.begins = new.begins;

@@ -336,8 +336,10 @@ impl Deriver<'_> {
                 Stored { shape, tests: Vec::new(), facts, loops: vec![index.clone()] }
             }
             Shape::Point { at, here } if rises => {
-                let stop = Stop::Least(vec![at + Affine::constant(1)]);
-                stored(stepper(steps(p, range, own, Some(stop), spike(here))))
+                let stop = vec![at + Affine::constant(1)];
+                let rises = own.is_empty() && self.stops_rise(p, range, (&[], &stop), around);
+                let steps = steps(p, range, own, Some(Stop::Least(stop)), spike(here));
+                stored(stepper(Stepper { rises, ..steps }))
             }
             Shape::Within { range: region, inside } if rises => {
                 let stop = Stop::Least(region.upper.clone());
@@ -347,7 +349,10 @@ impl Deriver<'_> {
                     true => (Some(begins), inside),
                     false => (None, sequence([(begins, run_of_fill()), (stop.clone(), inside)])),
                 };
-                stored(stepper(Stepper { begin, ..steps(p, range, own, Some(stop), body) }))
+                let rises = own.is_empty()
+                    && self.stops_rise(p, range, (&region.lower, &region.upper), around);
+                let steps = steps(p, range, own, Some(stop), body);
+                stored(stepper(Stepper { begin, rises, ..steps }))
             }
             Shape::Upto { regions, .. } if rises => {
                 stored(stepper(steps(p, range, own, None, regions)))
@@ -398,9 +403,10 @@ impl Deriver<'_> {
         let here = self.rest(&levels, &within)?;
         let at = at.rename(&|n| (n == p).then(|| first.clone()));
         let here = knowing(index.var.clone(), &at, here);
-        let stop = Stop::Least(vec![at + Affine::constant(1)]);
-        let groups = steps(&first, range, Vec::new(), Some(stop), spike(here));
-        let shape = stepper(Stepper { end: Some(end), ..groups });
+        let stop = vec![at + Affine::constant(1)];
+        let rises = self.stops_rise(&first, range, (&[], &stop), around);
+        let groups = steps(&first, range, Vec::new(), Some(Stop::Least(stop)), spike(here));
+        let shape = stepper(Stepper { end: Some(end), rises, ..groups });
         let mut facts = formulas(&range.of(&Affine::var(p.clone())));
         facts.extend(values(lets));
         Ok(Stored { shape, tests: Vec::new(), facts, loops: vec![p.clone()] })
@@ -421,6 +427,31 @@ impl Deriver<'_> {
         first.extend(range.of(from));
         self.proves_at_most(&later, &region.lower, &ends_before)
             && self.proves_at_most(&first, &starts, &[Affine::zero()])
+    }
+
+    /// Whether no stop is less than the one of the position before; `begins` are those of its region.
+    fn stops_rise(
+        &mut self,
+        p: &Name,
+        range: &Range,
+        (begins, stops): (&[Affine], &[Affine]),
+        around: &Around,
+    ) -> bool {
+        let here = Affine::var(p.clone());
+        let next = here.clone() + Affine::constant(1);
+        let mut known = around.known.clone();
+        known.extend(range.of(&here));
+        known.extend(range.of(&next));
+        let next = |n: &Name| (n == p).then(|| next.clone());
+        let pairs = |ends: &[Affine]| -> Vec<Constraint> {
+            ends.iter().map(|e| Constraint::le(e.clone(), e.substitute(&next))).collect()
+        };
+        // What is known of a stop may be known by where its region begins.
+        let sights = formulas(&pairs(begins));
+        let mut all = Known::new(&self.space.theory, self.prover);
+        all.enter_formulas(&formulas(&known), &sights);
+        // The least of several does not fall if none of them does.
+        all.proves_all(&pairs(stops))
     }
 
     /// Whether each of some forms is proved to be at most each of others.

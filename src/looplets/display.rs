@@ -62,7 +62,7 @@ fn print(looplet: &Looplet, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Re
                 write!(f, " from {begin}")?;
             }
             match &s.stop {
-                Some(stop) => writeln!(f, " until {stop}")?,
+                Some(stop) => writeln!(f, " until {stop}{}", if s.rises { " rising" } else { "" })?,
                 None => writeln!(f)?,
             }
             print(&s.body, depth + 1, f)

@@ -55,7 +55,7 @@ pub(super) fn steps(
     body: Looplet,
 ) -> Stepper {
     let (var, range) = (p.clone(), range.clone());
-    Stepper { var, end: None, range, tests, begin: None, stop, body }
+    Stepper { var, end: None, range, tests, begin: None, stop, rises: false, body }
 }
 
 pub(super) fn stepper(steps: Stepper) -> Shape {

@@ -15,10 +15,11 @@
 //!          | 'sequence' phase…                   one region after the other
 //!          | 'thunk' v '=' e looplet             a value that is computed before
 //!          | 'switch' 'if' tests looplet 'else' looplet
-//!          | 'stepper' p ['to' q] 'in' range ['where' tests] ['from' stop] ['until' stop] looplet
+//!          | 'stepper' p ['to' q] 'in' range ['where' tests] ['from' stop] ['until' stop ['rising']] looplet
 //!                                                for each position that passes the coordinates up to its stop, or
 //!                                                to the last one inside; for positions p..q of one coordinate.
-//!                                                `from`: where it begins, if there is no gap
+//!                                                `from`: where it begins, if there is no gap;
+//!                                                `rising`: stops do not fall, a position is sought by its coordinate
 //!          | 'search' p 'in' range 'where' tests looplet
 //!                                                the position that passes, or fill
 //! phase   := 'phase' 'until' stop looplet        from where the last one ended, or the beginning
@@ -34,7 +35,7 @@
 //!                                               along j in 0..J
 //! for pA1 in pos_A(i)..pos_A(i + 1)               sequence
 //!   let j = crd_A(pA1)                      ⟼       phase until last crd_A(pA1) + 1 of pA1 in pos_A(i)..pos_A(i + 1)
-//!     S                                               stepper pA1 in pos_A(i)..pos_A(i + 1) until crd_A(pA1) + 1
+//!     S                                               stepper pA1 in pos_A(i)..pos_A(i + 1) until crd_A(pA1) + 1 rising
 //!                                                       spike
 //!                                                         fill
 //!                                                         element val_A[pA1]

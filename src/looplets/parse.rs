@@ -83,6 +83,10 @@ fn looplet<'t, I: Iterator<Item = &'t str>>(
             Looplet::Switch { tests, then: inner()?, otherwise: inner()? }
         }
         "stepper" => {
+            let (rest, rises) = match rest.strip_suffix(" rising") {
+                Some(rest) => (rest, true),
+                None => (rest, false),
+            };
             let (rest, until) = match rest.split_once(" until ") {
                 Some((rest, until)) => (rest, Some(stop(until)?)),
                 None => (rest, None),
@@ -101,7 +105,8 @@ fn looplet<'t, I: Iterator<Item = &'t str>>(
                 None => (var, None),
             };
             let (range, body) = (range?, *inner()?);
-            Looplet::Stepper(Box::new(Stepper { var, end, range, tests, begin, stop: until, body }))
+            let stop = until;
+            Looplet::Stepper(Box::new(Stepper { var, end, range, tests, begin, stop, rises, body }))
         }
         "search" => {
             let (position, passes) = rest.split_once(" where ").ok_or_else(strange)?;

@@ -58,8 +58,7 @@ pub enum Stop {
     },
 }
 
-/// For each position a region that ends at its stop; behind the last one, fill. Stops rise: a position is sought by
-/// its coordinate with any search that needs an order.
+/// For each position a region that ends at its stop; behind the last one, fill.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stepper {
     pub var: Name,
@@ -72,6 +71,9 @@ pub struct Stepper {
     pub begin: Option<Stop>,
     /// Without one, a region ends where the last one inside of it does.
     pub stop: Option<Stop>,
+    /// Stops are proved not to fall from any position to the next, so that the first one behind a coordinate may be
+    /// sought by halving (a jumper of Finch).
+    pub rises: bool,
     pub body: Looplet,
 }
 

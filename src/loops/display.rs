@@ -184,7 +184,7 @@ impl fmt::Display for Regions {
             let within: Vec<&str> = self.within.iter().map(|walk| &**walk).collect();
             write!(f, " within {}", within.join(", "))?;
         }
-        write!(f, " : {}", self.region)
+        write!(f, " : {}{}", self.region, if self.is_sought { " sought" } else { "" })
     }
 }
 

@@ -97,7 +97,7 @@ pub(super) fn held_in(
 
 /// How a stepper is walked, and what it holds in the region of a position.
 fn steps(stepper: &Stepper, held: &mut Held) -> Result<Looplet> {
-    let Stepper { var, end, range, tests, begin, stop, body } = stepper;
+    let Stepper { var, end, range, tests, begin, stop, rises, body } = stepper;
     let Some(Stop::Least(stop)) = stop else {
         return Err(not_lowered("its steps have no ends of their own"));
     };
@@ -116,7 +116,8 @@ fn steps(stepper: &Stepper, held: &mut Held) -> Result<Looplet> {
     };
     let region = Range { lower, upper: stop.clone() };
     let (var, end, range) = (var.clone(), end.clone(), range.clone());
-    let regions = Regions { var, end, range, tests: Vec::new(), within: Vec::new(), region };
+    let (tests_of, within, is_sought) = (Vec::new(), Vec::new(), *rises);
+    let regions = Regions { var, end, range, tests: tests_of, within, region, is_sought };
     held.walk = Some((regions, tests.clone()));
     Ok(here)
 }

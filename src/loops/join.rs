@@ -366,6 +366,7 @@ fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) ->
                     tests: constraints(&w.tests),
                     within: w.within.iter().map(&name).collect(),
                     region: range(&w.region),
+                    is_sought: w.is_sought,
                 };
                 Node::Step(Box::new(Step {
                     index: name(&s.index),

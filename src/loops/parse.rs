@@ -317,9 +317,13 @@ fn skip(rest: &str) -> Result<Option<Skip>> {
     Ok(Some(Skip { var: var.into(), range, conditions, continues }))
 }
 
-/// `p to q in range where tests within r : region`
+/// `p to q in range where tests within r : region sought`
 fn regions(text: &str) -> Result<Option<Regions>> {
     let Some((position, region)) = text.split_once(" : ") else { return Ok(None) };
+    let (region, is_sought) = match region.strip_suffix(" sought") {
+        Some(region) => (region, true),
+        None => (region, false),
+    };
     let (position, within) = match position.split_once(" within ") {
         Some((position, within)) => (position, within.split(", ").map(Name::from).collect()),
         None => (position, Vec::new()),
@@ -335,7 +339,7 @@ fn regions(text: &str) -> Result<Option<Regions>> {
         Some((var, end)) => (Name::from(var), Some(Name::from(end))),
         None => (var, None),
     };
-    Ok(Some(Regions { var, end, range, tests, within, region }))
+    Ok(Some(Regions { var, end, range, tests, within, region, is_sought }))
 }
 
 /// A conjunction of constraints, as it is printed.

@@ -98,7 +98,7 @@ impl ByRegions {
     }
 
     fn lower(&self, space: &Space) -> Result<Block> {
-        let mut lowering = Lowering { space, tests: &self.tests };
+        let mut lowering = Lowering { space, tests: &self.tests, around: Vec::new() };
         lowering.nodes(&self.order, self.parts.clone())
     }
 }
@@ -124,6 +124,10 @@ impl Part {
         let around = self.keep(around, space);
         if held.is_whole() {
             return Ok((held, around));
+        }
+        let own = &mut held.walk;
+        if let Some((walk, _)) = own {
+            walk.is_sought &= !held.upper.iter().any(|end| end.mentions(&walk.var));
         }
         let (mut regions, mut tests) = held.walk.unwrap_or_else(|| (self.once(space), Vec::new()));
         extend(&mut regions.region.lower, held.lower);
@@ -188,6 +192,7 @@ impl Part {
             tests: Vec::new(),
             within: Vec::new(),
             region: Range { lower: Vec::new(), upper: Vec::new() },
+            is_sought: false,
         }
     }
 }
@@ -219,6 +224,8 @@ fn is_needed<K: Clone + Ord>(region: &Region<K>, name: &K) -> bool {
 struct Lowering<'a> {
     space: &'a Space,
     tests: &'a [Formula],
+    /// What the loop around binds: its index, the positions there, and what is computed from them.
+    around: Vec<Name>,
 }
 
 impl Lowering<'_> {
@@ -234,6 +241,13 @@ impl Lowering<'_> {
         }
         if parts.iter().any(|part| !part.optional && part.looplet == Looplet::Fill) {
             return Ok(Vec::new());
+        }
+        for own in &around {
+            if let Around::Let(var, value) = own
+                && self.around.iter().any(|name| value.mentions(name))
+            {
+                self.around.push(var.clone());
+            }
         }
         let inner = match order.split_first() {
             None => tested(self.leaf(&parts)?, self.tests),
@@ -290,7 +304,11 @@ impl Lowering<'_> {
                 part.walks.push(var);
             }
         }
+        let here = walks.iter().map(|(walk, _)| walk.var.clone());
+        let here = [index.clone()].into_iter().chain(here).collect();
+        let around_here = std::mem::replace(&mut self.around, here);
         let body = self.nodes(rest, parts)?;
+        self.around = around_here;
         let whole = range.lower.len() == 1 && range.upper.len() == 1;
         let block = match walks.as_slice() {
             [] => vec![each(index.clone(), range, body)],
@@ -312,11 +330,25 @@ impl Lowering<'_> {
             _ => {
                 let walks = walks.into_iter().map(|(walk, tests)| tested_walk(walk, tests));
                 let walks = walks.collect::<Result<_>>()?;
-                let step = Step { index: index.clone(), range, walks, counts, body };
+                let mut step = Step { index: index.clone(), range, walks, counts, body };
+                let is_overlap = step.is_overlap();
+                for walk in &mut step.walks {
+                    walk.is_sought &= is_overlap && self.begins_anew(walk);
+                }
                 vec![Node::Step(Box::new(step))]
             }
         };
         Ok(wrapped(around, block))
+    }
+
+    /// Whether a walk comes to the same positions again and again, from the first one on: it is longer than what each
+    /// of its rounds needs of it.
+    fn begins_anew(&self, walk: &Regions) -> bool {
+        let ends = || walk.range.lower.iter().chain(&walk.range.upper);
+        let is_bare = walk.tests.is_empty() && walk.within.is_empty();
+        is_bare
+            && !self.around.is_empty()
+            && !ends().any(|e| self.around.iter().any(|n| e.mentions(n)))
     }
 
     /// Where anything counts, by the walks along an index that hold it. What holds nothing there may hold something

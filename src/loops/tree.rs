@@ -213,6 +213,8 @@ pub struct Regions {
     pub within: Vec<Name>,
     /// That of a position.
     pub region: Range,
+    /// Stops do not fall from one position to the next: the first behind an index is sought by halving.
+    pub is_sought: bool,
 }
 
 /// `name` becomes an element, or more by it.

@@ -456,6 +456,9 @@ impl<'a> Functions<'a> {
                 return tensor.field(&field.field).method("len", Vec::new());
             }
         }
+        // The extent of an index of a statement that visits nothing.
+        let is_used = self.body.used().variables.iter().any(|v| self.body.var(*v).name == *name);
+        assert!(!is_used, "nothing gives the size `{name}`");
         Doc::text("0")
     }
 

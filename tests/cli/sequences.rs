@@ -66,3 +66,21 @@ fn what_is_wrong_with_a_statement_is_said_of_it() {
         assert!(said.contains(why), "{said}");
     }
 }
+
+#[test]
+fn a_product_over_points_of_which_none_is_visited_knows_their_number() {
+    let sandbox = sandbox();
+    for (name, text) in [
+        ("b.tns", "1 1 1 1.0\n4 4 4 2.0\n"),
+        ("c.tns", "1 1 2.0\n4 4 3.0\n"),
+        ("x.tns", "1 1.0\n4 2.0\n"),
+    ] {
+        sandbox.file(name, text);
+    }
+    // At c = 0 and b = 0, nothing is inside: every product is 0. No tensor has the extent of `b`.
+    let program = "t[s] *= within(x[c-2], x[c-2], 0) * within(B[3-b,c,1-c], B[3-b,c,1-c], 0) * x[s]; \
+                   y[s] += (2 + t[s]) * C[b,s]";
+    let data = ["-t", "B=b.tns:dense", "-t", "C=c.tns:dense", "-t", "x=x.tns:dense"];
+    let json = sandbox.json(&[&["run", program, "--dims", "b=4", "--json"], &data[..]].concat());
+    assert_eq!(json["output"]["sum"], 10.0);
+}

@@ -232,6 +232,9 @@ impl Walk<'_> {
                 Some(walk.with(&s.var, p, |walk| walk.stop(stop, from)))
             };
             let stop = stop_at(self, p);
+            if s.rises && p + 1 < upper {
+                assert!(stop <= stop_at(self, p + 1), "stops fall behind {p}");
+            }
             let end = s.end.clone();
             if end.is_some() {
                 while next < upper && stop_at(self, next) == stop {

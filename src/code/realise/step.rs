@@ -12,7 +12,8 @@
 //!                                                   pA += (stop == first_stop); px += (stop_2 == first_stop);
 //!                                               }
 //! ```
-//! Points need no ends: all of them and the regions meet at the least, or nowhere.
+//! Points need no ends: all of them and the regions meet at the least, or nowhere. What is sought goes on at the
+//! first region that does not lie before all that the others hold.
 //! Regions of one operand lie apart, in order: the one that ends first meets nothing that the others hold later.
 
 use super::super::ir::{Assign, BinaryOp, Block, Expr, Stmt, Type, VarId};
@@ -102,7 +103,7 @@ impl Realiser<'_, '_> {
             }
             _ => None,
         };
-        for (at, here) in ats.iter().zip(&heres) {
+        for (k, (at, here)) in ats.iter().zip(&heres).enumerate() {
             let is_least = |a: VarId, least: Option<VarId>| {
                 let other = least.filter(|b| *b != a)?;
                 Some(Expr::binary(BinaryOp::Eq, Expr::Var(a), Expr::Var(other)))
@@ -116,7 +117,7 @@ impl Realiser<'_, '_> {
                     Expr::and([first.negated()].into_iter().chain(is_least(stop, first_stop)))
                 }
             };
-            out.push(match (here.next, ends) {
+            let step = match (here.next, ends) {
                 (None, Expr::Bool(true)) => at.advance(Expr::int(1)),
                 (None, ends) => at.advance(Expr::FromBool(Box::new(ends))),
                 (Some(next), ends) => {
@@ -129,10 +130,104 @@ impl Realiser<'_, '_> {
                         }
                     }
                 }
-            });
+            };
+            let others = heres.iter().enumerate().filter(|(other, _)| *other != k);
+            let others: Vec<VarId> = others.map(|(_, other)| other.begin).collect();
+            match s.walks[k].is_sought && !others.is_empty() {
+                true => self.seek((&s.walks[k], at, here), others, step, &mut out),
+                false => out.push(step),
+            }
         }
         out.extend(self.early_exit(&s.body));
         Ok(out)
+    }
+
+    /// The next position: if all of its region lies before that of another operand, the first one that does not,
+    /// which is sought at growing distances and then by halving.
+    fn seek(
+        &mut self,
+        (w, at, here): (&Regions, &At, &Here),
+        others: Vec<VarId>,
+        step: Stmt,
+        out: &mut Block,
+    ) {
+        let max = |a, b| Expr::binary(BinaryOp::Max, a, b);
+        let goal = match others.as_slice() {
+            [other] => *other,
+            _ => {
+                let goal = self.body.variable("goal", Type::Unsigned);
+                let value = others.into_iter().map(Expr::Var).reduce(max);
+                let value = value.expect("there are others");
+                out.push(Stmt::Let { var: goal, mutable: false, value });
+                goal
+            }
+        };
+        let (position, end) = (at.position, at.end);
+        let one = || Expr::int(1);
+        let set = |var, value| Stmt::Assign { var, op: Assign::Set, value };
+        let add = |var, value| Stmt::Assign { var, op: Assign::Add, value };
+        let after = |var| Expr::binary(BinaryOp::Add, Expr::Var(var), one());
+        let begins = |var| Expr::binary(BinaryOp::Le, at.lo.clone(), Expr::Var(var));
+        let far = self.body.variable(&format!("{}_far", w.var), Type::Unsigned);
+        let stride = self.body.variable("stride", Type::Unsigned);
+        let middle = self.body.variable("middle", Type::Unsigned);
+        let mut then = vec![
+            set(position, here.next.map_or_else(|| after(position), Expr::Var)),
+            Stmt::Let { var: far, mutable: true, value: Expr::Var(position) },
+            Stmt::Let { var: stride, mutable: true, value: one() },
+        ];
+        let within = Expr::binary(BinaryOp::Lt, Expr::Var(far), Expr::Var(end));
+        let is_before = self.lies_before(w, far, here, goal);
+        then.push(Stmt::While {
+            condition: Expr::and([within, is_before]),
+            invariants: vec![begins(position), begins(far)],
+            body: vec![
+                set(position, after(far)),
+                add(far, Expr::Var(stride)),
+                add(stride, Expr::Var(stride)),
+            ],
+        });
+        then.push(set(far, Expr::binary(BinaryOp::Min, Expr::Var(far), Expr::Var(end))));
+        let distance = Expr::binary(BinaryOp::Sub, Expr::Var(far), Expr::Var(position));
+        let half = Expr::binary(BinaryOp::Div, distance, Expr::int(2));
+        let value = Expr::binary(BinaryOp::Add, Expr::Var(position), half);
+        let is_before = self.lies_before(w, middle, here, goal);
+        then.push(Stmt::While {
+            condition: Expr::binary(BinaryOp::Lt, Expr::Var(position), Expr::Var(far)),
+            invariants: vec![
+                begins(position),
+                Expr::binary(BinaryOp::Le, Expr::Var(far), Expr::Var(end)),
+            ],
+            body: vec![
+                Stmt::Let { var: middle, mutable: false, value },
+                Stmt::If {
+                    condition: is_before,
+                    then: vec![set(position, after(middle))],
+                    otherwise: vec![set(far, Expr::Var(middle))],
+                },
+            ],
+        });
+        let condition = match here.stop {
+            Some(stop) => Expr::binary(BinaryOp::Le, Expr::Var(stop), Expr::Var(goal)),
+            None => Expr::binary(BinaryOp::Lt, Expr::Var(here.begin), Expr::Var(goal)),
+        };
+        out.push(Stmt::If { condition, then, otherwise: vec![step] });
+    }
+
+    /// Whether the region of a position lies before an index; the position is one of the walk.
+    fn lies_before(&mut self, w: &Regions, position: VarId, here: &Here, goal: VarId) -> Expr {
+        let before = self.env.insert(w.var.clone(), position);
+        let facts = self.range_facts(&w.range, position);
+        self.enter(&facts);
+        let (lower, upper) = self.range(&w.region, false);
+        self.path.leave();
+        if let Some(before) = before {
+            self.env.insert(w.var.clone(), before);
+        }
+        match here.stop {
+            Some(_) => Expr::binary(BinaryOp::Le, upper, Expr::Var(goal)),
+            None => Expr::binary(BinaryOp::Lt, lower, Expr::Var(goal)),
+        }
     }
 
     /// The least of some variables, if there are any.
