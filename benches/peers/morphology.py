@@ -44,7 +44,7 @@ def eroded(group, name, image):
                                                     {"output": RUNS, "tmp": "SparseRunList(Element(false))"}),
                   ["output"], peers, False)
     # Pixels in a word, the leftmost in the lowest bit.
-    for program, long in (("erosion_bits", 8), ("erosion_words", 32)):
+    for program, long in (("erosion_bits", 8), ("erosion_words", 64)):
         def packed(bits):
             return np.packbits(bits, axis=1, bitorder="little").view(f"u{long // 8}").astype(np.int64).T.copy()
 

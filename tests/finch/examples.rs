@@ -148,7 +148,7 @@ fn rounds_of_bellman_and_ford() {
 
 #[test]
 fn erosion_of_pixels_and_of_words_of_pixels() {
-    let (words, height) = (12, 6);
+    let (words, height) = (16, 6);
     let width = 8 * words;
     let image: Vec<bool> = entries(width * height, 10).iter().map(|x| *x >= 0.0).collect();
     // `image[x * height + y]`
@@ -186,8 +186,8 @@ fn erosion_of_pixels_and_of_words_of_pixels() {
     assert_eq!(inputs.run(&program("erosion_bits")), [Values::I64(packed(&eroded))]);
     inputs.reads_back(&program("erosion_bits"));
 
-    let inputs = Inputs::default().integers("input", &[width / 32, height], &words_of(&image, 32));
-    assert_eq!(inputs.run(&program("erosion_words")), [Values::I64(words_of(&eroded, 32))]);
+    let inputs = Inputs::default().integers("input", &[width / 64, height], &words_of(&image, 64));
+    assert_eq!(inputs.run(&program("erosion_words")), [Values::I64(words_of(&eroded, 64))]);
     inputs.reads_back(&program("erosion_words"));
 }
 
