@@ -43,6 +43,10 @@ pub struct KernelOptions {
     /// hold something are (looplets) [default: auto]
     #[arg(long, value_name = "find|merge|looplets|auto")]
     pub coiterate: Option<String>,
+    /// A tensor whose regions looplets seek at growing distances, rather than step from one to the next; what is
+    /// walked anew in each round of a loop is sought in any case
+    #[arg(long, value_name = "TENSOR")]
+    pub gallop: Vec<String>,
     /// Where a result of unknown structure is gathered before its entries are appended in order: dense,
     /// hash or sort [default: the cheapest]
     #[arg(long, value_name = "NAME")]
@@ -194,6 +198,9 @@ impl KernelOptions {
                     .help(format!("the schemes are {known}")));
             };
             kernel = kernel.coiterate(scheme);
+        }
+        for tensor in &self.gallop {
+            kernel = kernel.gallop(tensor.trim());
         }
         if self.fast_math {
             kernel = kernel.fast_math();

@@ -87,7 +87,7 @@ pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Re
     });
     host.scalars = scalars(&options.parameters)?;
     let declared = finch.declared();
-    refuse_unknown(&finch.tensors(), tensors)?;
+    refuse_unknown(&finch.tensors(), tensors, &options.gallop)?;
     let types = options.types()?;
     host.types = types.own.clone();
     let mut stated = stated(&options.dims)?;
@@ -242,6 +242,9 @@ pub fn of_tree(
             .collect();
         chosen.parameters = Vec::new();
         chosen.fill = renamed(&options.fill, &input);
+        let wished = options.gallop.iter().filter_map(|name| input(name));
+        let gallops = wished.chain(tree.gallops.iter().cloned()).filter(|n| used.contains_key(n));
+        chosen.gallop = gallops.map(|name| name.to_string()).collect();
         chosen.dims = renamed(&options.dims, &input);
         chosen.dims.extend(segment.extents.iter().map(|(index, n)| format!("{index}={n}")));
         if !is_last {
@@ -330,23 +333,29 @@ fn begins_as_stated(host: &Returned, tensors: &TensorOptions) -> Result<()> {
     .help("let the program declare what the format says is not stored, or the other way round"))
 }
 
-/// Refuses `-t` and `-f` for tensors that the program does not mention.
-fn refuse_unknown(known: &IndexMap<Name, usize>, tensors: &TensorOptions) -> Result<()> {
+/// Refuses `-t`, `-f` and `--gallop` for tensors that the program does not mention.
+fn refuse_unknown(
+    known: &IndexMap<Name, usize>,
+    tensors: &TensorOptions,
+    gallop: &[String],
+) -> Result<()> {
     let options = [("-t", &tensors.tensors), ("-f", &tensors.formats)];
+    if let Some(name) = gallop.iter().find(|name| !known.contains_key(name.trim())) {
+        return Err(unknown(known, name.trim()).at(0..name.len(), "").within("--gallop", name));
+    }
     for (option, text) in options.iter().flat_map(|(o, texts)| texts.iter().map(move |t| (o, t))) {
         let name = text.split_once('=').map_or("", |(name, _)| name.trim());
         if !name.is_empty() && !known.contains_key(name) {
-            let names: Vec<&str> = known.keys().map(|name| &**name).collect();
-            return Err(Diagnostic::new(
-                Code::Usage,
-                format!("the program has no tensor `{name}`"),
-            )
-            .at(0..name.len(), "")
-            .within(*option, text)
-            .help(format!("its tensors are {}", names.join(", "))));
+            return Err(unknown(known, name).at(0..name.len(), "").within(*option, text));
         }
     }
     Ok(())
+}
+
+fn unknown(known: &IndexMap<Name, usize>, name: &str) -> Box<Diagnostic> {
+    let names: Vec<&str> = known.keys().map(|name| &**name).collect();
+    Diagnostic::new(Code::Usage, format!("the program has no tensor `{name}`"))
+        .help(format!("its tensors are {}", names.join(", ")))
 }
 
 /// Refuses `-o NAME=FILE` for what is no result.

@@ -115,6 +115,7 @@ fn steps(all: &Wish) -> Result<Vec<Step>> {
         own.tensors.formats = only(&all.tensors.formats);
         own.options.dims = only(&all.options.dims);
         own.options.fill = only(&all.options.fill);
+        own.options.gallop.retain(|name| mine(name.trim()) || !others(name.trim()));
         let types = all.options.value_type.iter().flat_map(|text| text.split(','));
         own.options.value_type = only(&types.map(str::to_string).collect::<Vec<_>>());
         // A file without a name is the last result's.

@@ -161,6 +161,7 @@ impl<'a> Accesses<'a> {
             &mut self.names,
         );
         operand.permissive = permissive;
+        operand.gallops = self.wanted.gallops.contains(&access.tensor);
         operand.value_type = self.wanted.types.of(&access.tensor);
         operand.fill = self.wanted.fill_of(&access.tensor)?;
         if !operand.fill.same(Value::zero(operand.value_type)) && !stores_coordinates_once(layout) {

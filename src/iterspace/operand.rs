@@ -33,6 +33,8 @@ pub struct Operand {
     pub role: Role,
     /// Its subscripts may lie outside: they restrict no index.
     pub permissive: bool,
+    /// Walks of it seek, if its positions come in order.
+    pub gallops: bool,
     pub layout: Arc<Layout>,
     pub subscripts: Vec<Affine>,
     /// Extent of each logical dimension, a parameter.
@@ -204,6 +206,7 @@ impl Operand {
             label,
             role,
             permissive: false,
+            gallops: false,
             layout,
             subscripts,
             extents,

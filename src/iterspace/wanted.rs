@@ -26,6 +26,8 @@ pub struct Wanted {
     pub types: Types,
     /// What tensors hold where they store nothing, unless it is zero; of any type that holds it.
     pub fills: IndexMap<Name, Value>,
+    /// Tensors whose walks seek.
+    pub gallops: Vec<Name>,
 }
 
 impl Default for Wanted {
@@ -38,6 +40,7 @@ impl Default for Wanted {
             assembles: false,
             types: Types::all(ValueType::F64),
             fills: IndexMap::new(),
+            gallops: Vec::new(),
         }
     }
 }

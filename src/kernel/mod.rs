@@ -217,6 +217,13 @@ impl Kernel {
         self
     }
 
+    /// Looplets seek the regions of a tensor, rather than step from one to the next, where they come in order.
+    #[must_use]
+    pub fn gallop(mut self, tensor: &str) -> Kernel {
+        self.request.gallops.push(tensor.into());
+        self
+    }
+
     /// Whether it was said how operands are brought together.
     pub fn states_coiteration(&self) -> bool {
         self.request.coiterate != Coiterate::Auto || self.request.union.is_some()

@@ -32,6 +32,7 @@ fn refuse_unknown(request: &Request, program: &Program) -> Result<()> {
     let tensors = program.tensors();
     let stated = request.types.own.keys().map(|n| ("type", n));
     let stated = stated.chain(request.fills.keys().map(|n| ("fill", n)));
+    let stated = stated.chain(request.gallops.iter().map(|n| ("way to walk", n)));
     for (what, tensor) in stated {
         if !tensors.contains_key(tensor) {
             return Err(Diagnostic::new(

@@ -46,6 +46,8 @@ pub struct Request {
     pub union: Option<Union>,
     /// How operands are brought together.
     pub coiterate: Coiterate,
+    /// Tensors whose regions are sought.
+    pub gallops: Vec<Name>,
     /// Where a result of unknown structure is gathered.
     pub workspace: Option<String>,
     /// A result that would be mostly fill is assembled.
@@ -76,6 +78,7 @@ impl Request {
             threads: 1,
             union: None,
             coiterate: Coiterate::Auto,
+            gallops: Vec::new(),
             workspace: None,
             sparse_result: false,
             fast_math: false,
@@ -107,6 +110,7 @@ impl Request {
             assembles: false,
             types: self.types.clone(),
             fills: self.fills.clone(),
+            gallops: self.gallops.clone(),
         })
     }
 
@@ -143,6 +147,9 @@ impl Request {
         }
         if self.coiterate != Coiterate::Auto {
             out.push_str(&format!(" --coiterate {}", self.coiterate.word()));
+        }
+        for tensor in &self.gallops {
+            out.push_str(&format!(" --gallop '{tensor}'"));
         }
         if let Some(workspace) = &self.workspace {
             out.push_str(&format!(" --workspace {workspace}"));

@@ -262,6 +262,7 @@ impl Lowering<'_> {
         let mut range = all.clone();
         let mut walks: Vec<(Regions, Vec<Formula>)> = Vec::new();
         let mut around = Vec::new();
+        let mut gallops = Vec::new();
         // Where each part holds the index.
         let mut holds = Vec::new();
         for part in &mut parts {
@@ -285,6 +286,9 @@ impl Lowering<'_> {
                 (_, None) => Region::All,
                 (_, Some(walk)) => {
                     let var = walk.0.var.clone();
+                    if self.space.operands[part.operand].gallops {
+                        gallops.push(var.clone());
+                    }
                     if walks.iter().any(|(other, _)| other.var == var) {
                         return Err(not_lowered("two of its walks have one name"));
                     }
@@ -333,7 +337,8 @@ impl Lowering<'_> {
                 let mut step = Step { index: index.clone(), range, walks, counts, body };
                 let is_overlap = step.is_overlap();
                 for walk in &mut step.walks {
-                    walk.is_sought &= is_overlap && self.begins_anew(walk);
+                    let asked = gallops.contains(&walk.var);
+                    walk.is_sought &= is_overlap && (asked || self.begins_anew(walk));
                 }
                 vec![Node::Step(Box::new(step))]
             }
@@ -345,10 +350,7 @@ impl Lowering<'_> {
     /// of its rounds needs of it.
     fn begins_anew(&self, walk: &Regions) -> bool {
         let ends = || walk.range.lower.iter().chain(&walk.range.upper);
-        let is_bare = walk.tests.is_empty() && walk.within.is_empty();
-        is_bare
-            && !self.around.is_empty()
-            && !ends().any(|e| self.around.iter().any(|n| e.mentions(n)))
+        !self.around.is_empty() && !ends().any(|e| self.around.iter().any(|n| e.mentions(n)))
     }
 
     /// Where anything counts, by the walks along an index that hold it. What holds nothing there may hold something

@@ -48,6 +48,32 @@ fn proofs_name_every_template_its_verdict_and_the_counterexample() {
 }
 
 #[test]
+fn regions_are_sought_where_they_are_walked_anew_or_that_is_asked_for() {
+    let sandbox = Sandbox::new();
+    let emit = |statement: &str, more: &[&str]| {
+        let stated = ["emit", statement, "-f", "x=sparse", "--coiterate", "looplets"];
+        sandbox.done(&[&stated[..], more].concat()).contains("stride")
+    };
+    assert!(emit(SPMSPV, &["-f", "A=csr"]), "each row walks `x` anew");
+    let product = "s[] += x[i] * z[i]";
+    assert!(!emit(product, &["-f", "z=run-length"]), "both are walked once");
+    assert!(emit(product, &["-f", "z=run-length", "--gallop", "z"]));
+    let unknown = ["emit", product, "-f", "x=sparse", "--gallop", "q"];
+    assert!(sandbox.refused("S0202", &unknown).contains("for `q`"));
+    let program = "s .= 0\nfor i = _\n    s[] += x[walk(i)] * z[gallop(i)]\nend\nreturn s\n";
+    sandbox.file("dot.finch", program);
+    let data = ["-f", "x=sparse", "-f", "z=vbl", "--dims", "x=9", "--dims", "z=9"];
+    let dot = ["emit", "--program", "dot.finch", "--coiterate", "looplets"];
+    assert!(sandbox.done(&[&dot[..], &data].concat()).contains("stride"));
+    sandbox.file("dot.finch", &program.replace("gallop", "walk"));
+    assert!(!sandbox.done(&[&dot[..], &data].concat()).contains("stride"));
+    let asked = sandbox.done(&[&dot[..], &data, &["--gallop", "x"]].concat());
+    assert!(asked.contains("stride"));
+    let unknown = [&dot[..], &data, &["--gallop", "q"]].concat();
+    assert!(sandbox.refused("S0002", &unknown).contains("no tensor `q`"));
+}
+
+#[test]
 fn queries_are_written_as_smt_lib() {
     let sandbox = Sandbox::new();
     sandbox.done(&explain(&["--stage", "proofs", "--smt", "queries"]));

@@ -256,7 +256,12 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
             match how {
                 "" => {}
                 "merge" | "merge if possible" => kernel = kernel.union(Union::Merge),
-                "looplets if possible" => kernel = kernel.coiterate(Coiterate::Looplets),
+                "looplets if possible" => {
+                    kernel = kernel.coiterate(Coiterate::Looplets);
+                    for tensor in case.layouts.keys().step_by(2) {
+                        kernel = kernel.gallop(tensor);
+                    }
+                }
                 workspace => kernel = kernel.workspace(workspace),
             }
             if case.passes {

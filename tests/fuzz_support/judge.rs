@@ -208,7 +208,10 @@ fn go(
     }
     let mut plan = |wishes: &Wishes| {
         let by_looplets = case.looplets.then(|| {
-            let kernel = kernel.clone().union(Union::Merge).coiterate(Coiterate::Looplets);
+            let mut kernel = kernel.clone().union(Union::Merge).coiterate(Coiterate::Looplets);
+            for (tensor, _) in case.layouts.iter().step_by(2) {
+                kernel = kernel.gallop(tensor);
+            }
             wishes.of(kernel).plan_with(&mut Remembering::new(memory))
         });
         let planned = match by_looplets {

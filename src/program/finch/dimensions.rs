@@ -18,7 +18,7 @@ use super::linear::affine;
 use super::mask;
 use super::refusal::wrong;
 use super::scope::{Scoped, blocks, visit};
-use super::subscript::{Subscript, subscript};
+use super::subscript::{Subscript, is_protocol, subscript};
 use super::syntax::{Access, Expr, Extent, Finch, Ident, Stmt, Tensor};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Name};
@@ -100,6 +100,19 @@ impl Finch {
             let name = access.tensor.name().name.as_str();
             if !(matches!(access.tensor, Tensor::Mask(..)) || mask::is_plain(name)) {
                 out.entry(Name::from(name)).or_insert(access.subscripts.len());
+            }
+        }
+        out
+    }
+
+    /// The tensors that are read by galloping along a dimension.
+    pub(super) fn gallops(&self) -> Vec<Name> {
+        let mut out = Vec::new();
+        for (access, _) in accesses(&self.body) {
+            let name = Name::from(access.tensor.name().name.as_str());
+            let gallops = access.subscripts.iter().any(|e| is_protocol(e, "gallop"));
+            if gallops && !out.contains(&name) {
+                out.push(name);
             }
         }
         out

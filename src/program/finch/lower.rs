@@ -48,6 +48,8 @@ pub struct Tree {
     pub given: IndexMap<Name, Name>,
     /// Its tensors of which elements are searched for, or assembled.
     pub searched: Vec<Name>,
+    /// Its tensors that are read by galloping.
+    pub gallops: Vec<Name>,
     /// Its tensors whose layout is stated, and how the host calls them.
     pub stated: IndexMap<Name, Name>,
     /// What the program returns.
@@ -113,6 +115,7 @@ impl Finch {
                 host,
                 scoped,
                 known: &known,
+                gallops: self.gallops(),
                 text: &self.text,
                 name: &self.name,
                 values: IndexMap::new(),
@@ -412,6 +415,8 @@ impl Lowering<'_> {
         let is_searched =
             |name: &&Name| called(name).is_some_and(|host| self.host.searched.contains(&host));
         let searched = tensors.keys().filter(is_searched).cloned().collect();
+        let gallops = |name: &&Name| called(name).is_some_and(|host| self.gallops.contains(&host));
+        let gallops = tensors.keys().filter(gallops).cloned().collect();
         let stated = tensors.keys().filter_map(|name| Some((name.clone(), called(name)?)));
         let stated = stated.filter(|(_, host)| self.host.stated.contains(host)).collect();
         let extents = Extents { indices, tensors };
@@ -445,7 +450,18 @@ impl Lowering<'_> {
         }
         let name = self.name.to_string();
         let numbers = self.scoped.numbers.clone();
-        Ok(Tree { name, program, extents, types, given, searched, stated, returned, numbers })
+        Ok(Tree {
+            name,
+            program,
+            extents,
+            types,
+            given,
+            searched,
+            gallops,
+            stated,
+            returned,
+            numbers,
+        })
     }
 }
 

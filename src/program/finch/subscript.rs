@@ -30,6 +30,16 @@ pub(super) enum Subscript {
 
 const PROTOCOLS: [&str; 5] = ["walk", "gallop", "follow", "extrude", "laminate"];
 
+/// Whether a subscript is an index with this protocol.
+pub(super) fn is_protocol(e: &Expr, protocol: &str) -> bool {
+    match e {
+        Expr::Call(f, args, _) => {
+            matches!(&**f, Expr::Name(Ident { name, .. }) if name == protocol) && args.len() == 1
+        }
+        _ => false,
+    }
+}
+
 /// What a subscript is; `depth` says of an index how many are bound around it.
 pub(super) fn subscript(e: &Expr, depth: &impl Fn(&str) -> Option<usize>) -> Result<Subscript> {
     let is_index = |name: &str| depth(name).is_some();
