@@ -20,6 +20,7 @@
 use std::sync::Arc;
 
 use super::alone::{of_operand, spaces};
+use super::ends::{Ends, are_at_most, is_not_empty};
 use super::make::{at_value, knowing, run_of_fill, sequence, spike, stepper, steps, switch};
 use super::order::Visits;
 use super::region::Shape;
@@ -32,7 +33,6 @@ use crate::program::Access;
 use crate::prover::Prover;
 use crate::scan::{Bind, Level, Range, scan};
 use crate::schedule::schedule;
-use crate::theory::Known;
 
 /// What an access holds where one piece of its relation stores anything.
 #[derive(Clone, Debug)]
@@ -337,20 +337,26 @@ impl Deriver<'_> {
             }
             Shape::Point { at, here } if rises => {
                 let stop = vec![at + Affine::constant(1)];
-                let rises = own.is_empty() && self.stops_rise(p, range, (&[], &stop), around);
+                let rises =
+                    own.is_empty() && self.ends(p, range, &around.known).stops_rise(&[], &stop);
                 let steps = steps(p, range, own, Some(Stop::Least(stop)), spike(here));
                 stored(stepper(Stepper { rises, ..steps }))
             }
             Shape::Within { range: region, inside } if rises => {
+                let later = self.names.fresh(&format!("{p}_later"));
+                if !self.ends(p, range, &around.known).lie_apart(&later, &region, &own) {
+                    own.extend(formulas(&is_not_empty(&region)));
+                }
                 let stop = Stop::Least(region.upper.clone());
                 let begins = Stop::Greatest(region.lower.clone());
-                let adjacent = own.is_empty() && self.is_adjacent(p, range, &region, around);
+                let adjacent =
+                    own.is_empty() && self.ends(p, range, &around.known).are_adjacent(&region);
                 let (begin, body) = match adjacent {
                     true => (Some(begins), inside),
                     false => (None, sequence([(begins, run_of_fill()), (stop.clone(), inside)])),
                 };
                 let rises = own.is_empty()
-                    && self.stops_rise(p, range, (&region.lower, &region.upper), around);
+                    && self.ends(p, range, &around.known).stops_rise(&region.lower, &region.upper);
                 let steps = steps(p, range, own, Some(stop), body);
                 stored(stepper(Stepper { begin, rises, ..steps }))
             }
@@ -404,7 +410,7 @@ impl Deriver<'_> {
         let at = at.rename(&|n| (n == p).then(|| first.clone()));
         let here = knowing(index.var.clone(), &at, here);
         let stop = vec![at + Affine::constant(1)];
-        let rises = self.stops_rise(&first, range, (&[], &stop), around);
+        let rises = self.ends(&first, range, &around.known).stops_rise(&[], &stop);
         let groups = steps(&first, range, Vec::new(), Some(Stop::Least(stop)), spike(here));
         let shape = stepper(Stepper { end: Some(end), rises, ..groups });
         let mut facts = formulas(&range.of(&Affine::var(p.clone())));
@@ -412,56 +418,18 @@ impl Deriver<'_> {
         Ok(Stored { shape, tests: Vec::new(), facts, loops: vec![p.clone()] })
     }
 
-    /// Whether regions follow each other without a gap, from the beginning on.
-    fn is_adjacent(&mut self, p: &Name, range: &Range, region: &Range, around: &Around) -> bool {
-        let [from] = range.lower.as_slice() else { return false };
-        let here = Affine::var(p.clone());
-        let at = |e: &Affine, value: &Affine| e.substitute(&|n| (n == p).then(|| value.clone()));
-        let before = here.clone() - Affine::constant(1);
-        let ends_before: Vec<Affine> = region.upper.iter().map(|e| at(e, &before)).collect();
-        let mut later = around.known.clone();
-        later.extend(range.of(&here));
-        later.push(Constraint::lt(from.clone(), here));
-        let starts: Vec<Affine> = region.lower.iter().map(|e| at(e, from)).collect();
-        let mut first = around.known.clone();
-        first.extend(range.of(from));
-        self.proves_at_most(&later, &region.lower, &ends_before)
-            && self.proves_at_most(&first, &starts, &[Affine::zero()])
-    }
-
-    /// Whether no stop is less than the one of the position before; `begins` are those of its region.
-    fn stops_rise(
-        &mut self,
-        p: &Name,
-        range: &Range,
-        (begins, stops): (&[Affine], &[Affine]),
-        around: &Around,
-    ) -> bool {
-        let here = Affine::var(p.clone());
-        let next = here.clone() + Affine::constant(1);
-        let mut known = around.known.clone();
-        known.extend(range.of(&here));
-        known.extend(range.of(&next));
-        let next = |n: &Name| (n == p).then(|| next.clone());
-        let pairs = |ends: &[Affine]| -> Vec<Constraint> {
-            ends.iter().map(|e| Constraint::le(e.clone(), e.substitute(&next))).collect()
-        };
-        // What is known of a stop may be known by where its region begins.
-        let sights = formulas(&pairs(begins));
-        let mut all = Known::new(&self.space.theory, self.prover);
-        all.enter_formulas(&formulas(&known), &sights);
-        // The least of several does not fall if none of them does.
-        all.proves_all(&pairs(stops))
-    }
-
-    /// Whether each of some forms is proved to be at most each of others.
     fn proves_at_most(&mut self, known: &[Constraint], a: &[Affine], b: &[Affine]) -> bool {
-        let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));
-        let claims: Vec<Constraint> =
-            pairs.map(|(a, b)| Constraint::le(a.clone(), b.clone())).collect();
-        let mut all = Known::new(&self.space.theory, self.prover);
-        all.enter(known);
-        all.proves_all(&claims)
+        are_at_most((&self.space.theory, self.prover), known, a, b)
+    }
+
+    /// What is to be proved of the regions of the positions `var`.
+    fn ends<'e>(
+        &'e mut self,
+        var: &'e Name,
+        range: &'e Range,
+        known: &'e [Constraint],
+    ) -> Ends<'e> {
+        Ends { var, range, known, theory: &self.space.theory, prover: self.prover }
     }
 
     /// A shape in all of an index: what is around it is fill.

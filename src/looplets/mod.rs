@@ -47,6 +47,7 @@
 mod alone;
 mod derive;
 mod display;
+mod ends;
 mod make;
 mod order;
 mod parse;

@@ -3,6 +3,9 @@
 
 use std::path::Path;
 
+use npyz::WriterBuilder;
+use npyz::npz::NpzWriter;
+
 use crate::sandbox::Sandbox;
 
 const ENTRIES: &str = "%%MatrixMarket matrix coordinate real general\n4 6 5\n";
@@ -285,5 +288,34 @@ fn a_result_is_written_in_the_storage_that_was_asked_for() {
         let expected = format!("{ENTRIES}1 1 2.0\n1 2 4.0\n3 2 6.0\n4 4 8.0\n4 6 10.0\n");
         assert_eq!(sandbox.read("c.mtx"), expected, "{output}");
         assert!(members(&sandbox, "c.npz").contains(&"format.npy".to_string()));
+    }
+}
+
+#[test]
+fn regions_that_are_empty_hide_no_other_ones() {
+    let sandbox = sandbox();
+    let layout = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/layouts/loose-runs.toml");
+    std::fs::copy(layout, sandbox.path("loose.toml")).unwrap();
+    sandbox.file("a.tns", "13 5.0\n60 1.0\n");
+    let mut archive = NpzWriter::create(sandbox.path("x.npz")).unwrap();
+    let mut put = |name: &str, numbers: &[i64]| {
+        let member = archive.array(name, Default::default()).unwrap().default_dtype();
+        let mut member = member.shape(&[numbers.len() as u64]).begin_nd().unwrap();
+        member.extend(numbers.iter().copied()).unwrap();
+        member.finish().unwrap();
+    };
+    // The first run ends at 40, before it begins, and behind the second one.
+    put("shape", &[60]);
+    put("left", &[50, 10]);
+    put("right", &[40, 20]);
+    put("val", &[7, 2]);
+    drop(archive);
+    let data = ["-t", "a=a.tns:sparse", "-t", "x=x.npz:loose.toml"];
+    let ways: [&[&str]; 4] = [&["find"], &["auto"], &["looplets"], &["looplets", "--gallop", "a"]];
+    for way in ways {
+        for (statement, sum) in [("s[] += a[i] * x[i]", 10.0), ("y[i] = max(a[i], x[i])", 24.0)] {
+            let run = [&["run", statement, "--json"], &data[..], &["--coiterate"], way].concat();
+            assert_eq!(sandbox.json(&run)["output"]["sum"], sum, "{statement} by {way:?}");
+        }
     }
 }

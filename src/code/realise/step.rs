@@ -14,7 +14,8 @@
 //! ```
 //! Points need no ends: all of them and the regions meet at the least, or nowhere. What is sought goes on at the
 //! first region that does not lie before all that the others hold.
-//! Regions of one operand lie apart, in order: the one that ends first meets nothing that the others hold later.
+//! Regions of one operand lie apart, in order, also the ends of empty ones: the one that ends first meets nothing that
+//! the others hold later.
 
 use super::super::ir::{Assign, BinaryOp, Block, Expr, Stmt, Type, VarId};
 use super::merge::At;
@@ -132,7 +133,12 @@ impl Realiser<'_, '_> {
                 }
             };
             let others = heres.iter().enumerate().filter(|(other, _)| *other != k);
-            let others: Vec<VarId> = others.map(|(_, other)| other.begin).collect();
+            // Where one of them is empty, it may end before it begins: no later one begins before that.
+            let others = others.map(|(_, other)| match other.stop {
+                None => Expr::Var(other.begin),
+                Some(stop) => Expr::binary(BinaryOp::Min, Expr::Var(other.begin), Expr::Var(stop)),
+            });
+            let others: Vec<Expr> = others.collect();
             match s.walks[k].is_sought && !others.is_empty() {
                 true => self.seek((&s.walks[k], at, here), others, step, &mut out),
                 false => out.push(step),
@@ -147,16 +153,16 @@ impl Realiser<'_, '_> {
     fn seek(
         &mut self,
         (w, at, here): (&Regions, &At, &Here),
-        others: Vec<VarId>,
+        others: Vec<Expr>,
         step: Stmt,
         out: &mut Block,
     ) {
         let max = |a, b| Expr::binary(BinaryOp::Max, a, b);
         let goal = match others.as_slice() {
-            [other] => *other,
+            [Expr::Var(other)] => *other,
             _ => {
                 let goal = self.body.variable("goal", Type::Unsigned);
-                let value = others.into_iter().map(Expr::Var).reduce(max);
+                let value = others.into_iter().reduce(max);
                 let value = value.expect("there are others");
                 out.push(Stmt::Let { var: goal, mutable: false, value });
                 goal
