@@ -20,7 +20,7 @@
 use std::sync::Arc;
 
 use super::alone::{of_operand, spaces};
-use super::ends::{Ends, are_at_most, is_not_empty};
+use super::ends::{Ends, are_at_most, formulas, is_not_empty};
 use super::make::{at_value, knowing, run_of_fill, sequence, spike, stepper, steps, switch};
 use super::order::Visits;
 use super::region::Shape;
@@ -479,10 +479,6 @@ impl Deriver<'_> {
 fn element(operand: &Operand) -> Looplet {
     let index: Vec<Arith> = operand.value_index.clone();
     Looplet::Element { array: operand.value_array.clone(), index }
-}
-
-fn formulas(tests: &[Constraint]) -> Vec<Formula> {
-    tests.iter().cloned().map(Formula::Constraint).collect()
 }
 
 /// All that is tested at a level.

@@ -46,7 +46,7 @@ impl Ends<'_> {
         known.extend(self.range.of(&next));
         known.push(Constraint::lt(here, next));
         known.extend(is_not_empty(region).iter().map(|c| c.substitute(&at_later)));
-        let mut facts = formulas(known);
+        let mut facts = formulas(&known);
         facts.extend(tests.iter().cloned());
         facts.extend(tests.iter().map(|test| test.substitute(&at_later)));
         let ends = |stop: &Affine, begin: &Affine| {
@@ -57,7 +57,7 @@ impl Ends<'_> {
         let pairs = region.upper.iter().flat_map(|stop| begins.iter().map(move |b| ends(stop, b)));
         let claim = Formula::or(pairs);
         let mut all = Known::new(self.theory, self.prover);
-        all.enter_formulas(&facts, &formulas(is_not_empty(region)));
+        all.enter_formulas(&facts, &formulas(&is_not_empty(region)));
         all.imply(&[], &claim)
     }
 
@@ -72,9 +72,9 @@ impl Ends<'_> {
             ends.iter().map(|e| Constraint::le(e.clone(), self.at(e, &next))).collect()
         };
         // What is known of a stop may be known by where its region begins.
-        let (sights, claims) = (formulas(pairs(begins)), pairs(stops));
+        let (sights, claims) = (formulas(&pairs(begins)), pairs(stops));
         let mut all = Known::new(self.theory, self.prover);
-        all.enter_formulas(&formulas(known), &sights);
+        all.enter_formulas(&formulas(&known), &sights);
         // The least of several does not fall if none of them does.
         all.proves_all(&claims)
     }
@@ -108,6 +108,7 @@ pub(super) fn is_not_empty(region: &Range) -> Vec<Constraint> {
     region.upper.iter().flat_map(begins).collect()
 }
 
-fn formulas(constraints: Vec<Constraint>) -> Vec<Formula> {
-    constraints.into_iter().map(Formula::Constraint).collect()
+/// The same, as formulas.
+pub(super) fn formulas(constraints: &[Constraint]) -> Vec<Formula> {
+    constraints.iter().cloned().map(Formula::Constraint).collect()
 }
