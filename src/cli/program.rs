@@ -90,6 +90,7 @@ pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Re
     refuse_unknown(&finch.tensors(), tensors, &options.gallop)?;
     let types = options.types()?;
     host.types = types.own.clone();
+    host.gallops = options.gallop.iter().map(|name| Name::from(name.trim())).collect();
     let mut stated = stated(&options.dims)?;
     for (name, rank) in finch.tensors() {
         if is_searched(&name, rank, tensors)? {
@@ -242,9 +243,8 @@ pub fn of_tree(
             .collect();
         chosen.parameters = Vec::new();
         chosen.fill = renamed(&options.fill, &input);
-        let wished = options.gallop.iter().filter_map(|name| input(name));
-        let gallops = wished.chain(tree.gallops.iter().cloned()).filter(|n| used.contains_key(n));
-        chosen.gallop = gallops.map(|name| name.to_string()).collect();
+        let gallops = tree.gallops.iter().filter(|name| used.contains_key(*name));
+        chosen.gallop = gallops.map(ToString::to_string).collect();
         chosen.dims = renamed(&options.dims, &input);
         chosen.dims.extend(segment.extents.iter().map(|(index, n)| format!("{index}={n}")));
         if !is_last {

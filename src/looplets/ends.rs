@@ -108,7 +108,7 @@ pub(super) fn is_not_empty(region: &Range) -> Vec<Constraint> {
     region.upper.iter().flat_map(begins).collect()
 }
 
-/// The same, as formulas.
+/// Constraints, as formulas.
 pub(super) fn formulas(constraints: &[Constraint]) -> Vec<Formula> {
     constraints.iter().cloned().map(Formula::Constraint).collect()
 }

@@ -87,12 +87,12 @@ fn looplet<'t, I: Iterator<Item = &'t str>>(
                 Some(rest) => (rest, true),
                 None => (rest, false),
             };
-            let (rest, until) = match rest.split_once(" until ") {
-                Some((rest, until)) => (rest, Some(stop(until)?)),
+            let (rest, stop) = match rest.split_once(" until ") {
+                Some((rest, until)) => (rest, Some(self::stop(until)?)),
                 None => (rest, None),
             };
             let (rest, begin) = match rest.split_once(" from ") {
-                Some((rest, begin)) => (rest, Some(stop(begin)?)),
+                Some((rest, begin)) => (rest, Some(self::stop(begin)?)),
                 None => (rest, None),
             };
             let (position, tests) = match rest.split_once(" where ") {
@@ -105,7 +105,6 @@ fn looplet<'t, I: Iterator<Item = &'t str>>(
                 None => (var, None),
             };
             let (range, body) = (range?, *inner()?);
-            let stop = until;
             Looplet::Stepper(Box::new(Stepper { var, end, range, tests, begin, stop, rises, body }))
         }
         "search" => {

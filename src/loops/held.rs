@@ -116,8 +116,8 @@ fn steps(stepper: &Stepper, held: &mut Held) -> Result<Looplet> {
     };
     let region = Range { lower, upper: stop.clone() };
     let (var, end, range) = (var.clone(), end.clone(), range.clone());
-    let (tests_of, within, is_sought) = (Vec::new(), Vec::new(), *rises);
-    let regions = Regions { var, end, range, tests: tests_of, within, region, is_sought };
+    let (none, within, is_sought) = (Vec::new(), Vec::new(), *rises);
+    let regions = Regions { var, end, range, tests: none, within, region, is_sought };
     held.walk = Some((regions, tests.clone()));
     Ok(here)
 }

@@ -125,8 +125,7 @@ impl Part {
         if held.is_whole() {
             return Ok((held, around));
         }
-        let own = &mut held.walk;
-        if let Some((walk, _)) = own {
+        if let Some((walk, _)) = &mut held.walk {
             walk.is_sought &= !held.upper.iter().any(|end| end.mentions(&walk.var));
         }
         let (mut regions, mut tests) = held.walk.unwrap_or_else(|| (self.once(space), Vec::new()));
@@ -262,7 +261,6 @@ impl Lowering<'_> {
         let mut range = all.clone();
         let mut walks: Vec<(Regions, Vec<Formula>)> = Vec::new();
         let mut around = Vec::new();
-        let mut gallops = Vec::new();
         // Where each part holds the index.
         let mut holds = Vec::new();
         for part in &mut parts {
@@ -284,11 +282,10 @@ impl Lowering<'_> {
             holds.push(match (&part.looplet, held.walk) {
                 (Looplet::Fill, _) => Region::Nothing,
                 (_, None) => Region::All,
-                (_, Some(walk)) => {
+                (_, Some(mut walk)) => {
                     let var = walk.0.var.clone();
-                    if self.space.operands[part.operand].gallops {
-                        gallops.push(var.clone());
-                    }
+                    let gallops = self.space.operands[part.operand].gallops;
+                    walk.0.is_sought &= gallops || self.begins_anew(&walk.0);
                     if walks.iter().any(|(other, _)| other.var == var) {
                         return Err(not_lowered("two of its walks have one name"));
                     }
@@ -336,10 +333,7 @@ impl Lowering<'_> {
                 let walks = walks.collect::<Result<_>>()?;
                 let mut step = Step { index: index.clone(), range, walks, counts, body };
                 let is_overlap = step.is_overlap();
-                for walk in &mut step.walks {
-                    let asked = gallops.contains(&walk.var);
-                    walk.is_sought &= is_overlap && (asked || self.begins_anew(walk));
-                }
+                step.walks.iter_mut().for_each(|walk| walk.is_sought &= is_overlap);
                 vec![Node::Step(Box::new(step))]
             }
         };

@@ -222,18 +222,24 @@ impl Realiser<'_, '_> {
 
     /// Whether the region of a position lies before an index; the position is one of the walk.
     fn lies_before(&mut self, w: &Regions, position: VarId, here: &Here, goal: VarId) -> Expr {
-        let before = self.env.insert(w.var.clone(), position);
-        let facts = self.range_facts(&w.range, position);
-        self.enter(&facts);
-        let (lower, upper) = self.range(&w.region, false);
-        self.path.leave();
-        if let Some(before) = before {
-            self.env.insert(w.var.clone(), before);
-        }
+        let (lower, upper) = self.ends_at(w, position);
         match here.stop {
             Some(_) => Expr::binary(BinaryOp::Le, upper, Expr::Var(goal)),
             None => Expr::binary(BinaryOp::Lt, lower, Expr::Var(goal)),
         }
+    }
+
+    /// The ends of the region of another position than the one at hand; it is one of the walk.
+    fn ends_at(&mut self, w: &Regions, position: VarId) -> (Expr, Expr) {
+        let before = self.env.insert(w.var.clone(), position);
+        let facts = self.range_facts(&w.range, position);
+        self.enter(&facts);
+        let ends = self.range(&w.region, false);
+        self.path.leave();
+        if let Some(before) = before {
+            self.env.insert(w.var.clone(), before);
+        }
+        ends
     }
 
     /// The least of some variables, if there are any.
@@ -324,14 +330,7 @@ impl Realiser<'_, '_> {
         let after = Expr::binary(BinaryOp::Add, Expr::Var(at.position), Expr::int(1));
         out.push(Stmt::Let { var, mutable: true, value: after });
         let goes_on = Expr::binary(BinaryOp::Lt, Expr::Var(var), Expr::Var(at.end));
-        let before = self.env.insert(w.var.clone(), var);
-        let facts = self.range_facts(&w.range, var);
-        self.enter(&facts);
-        let (lower, upper) = self.range(&w.region, false);
-        self.path.leave();
-        if let Some(before) = before {
-            self.env.insert(w.var.clone(), before);
-        }
+        let (lower, upper) = self.ends_at(w, var);
         let alike = match here.stop {
             Some(stop) => Expr::binary(BinaryOp::Eq, upper, Expr::Var(stop)),
             None => Expr::binary(BinaryOp::Eq, lower, Expr::Var(here.begin)),

@@ -53,7 +53,7 @@ pub(super) struct Lowering<'a> {
     pub text: &'a str,
     /// What diagnostics call it.
     pub name: &'a str,
-    /// The tensors that the host reads by galloping.
+    /// The tensors that are read by galloping.
     pub gallops: Vec<Name>,
     /// Of the names that `let` binds.
     pub values: IndexMap<String, Lowered>,

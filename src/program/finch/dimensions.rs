@@ -18,7 +18,7 @@ use super::linear::affine;
 use super::mask;
 use super::refusal::wrong;
 use super::scope::{Scoped, blocks, visit};
-use super::subscript::{Subscript, is_protocol, subscript};
+use super::subscript::{Subscript, protocol, subscript};
 use super::syntax::{Access, Expr, Extent, Finch, Ident, Stmt, Tensor};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Name};
@@ -110,8 +110,8 @@ impl Finch {
         let mut out = Vec::new();
         for (access, _) in accesses(&self.body) {
             let name = Name::from(access.tensor.name().name.as_str());
-            let gallops = access.subscripts.iter().any(|e| is_protocol(e, "gallop"));
-            if gallops && !out.contains(&name) {
+            let gallops = |e: &Expr| protocol(e).is_some_and(|(word, _)| word == "gallop");
+            if access.subscripts.iter().any(gallops) && !out.contains(&name) {
                 out.push(name);
             }
         }

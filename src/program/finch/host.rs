@@ -30,6 +30,8 @@ pub struct Host<'a> {
     pub searched: Vec<Name>,
     /// Tensors whose layout is stated.
     pub stated: Vec<Name>,
+    /// Tensors that are read by galloping, besides those of which the program says so.
+    pub gallops: Vec<Name>,
     /// By name and by symbol.
     pub operators: &'a Operators,
 }
@@ -44,6 +46,7 @@ impl<'a> Host<'a> {
             scalars: IndexMap::new(),
             searched: Vec::new(),
             stated: Vec::new(),
+            gallops: Vec::new(),
             operators,
         }
     }

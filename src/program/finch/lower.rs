@@ -115,7 +115,7 @@ impl Finch {
                 host,
                 scoped,
                 known: &known,
-                gallops: self.gallops(),
+                gallops: [self.gallops(), host.gallops.clone()].concat(),
                 text: &self.text,
                 name: &self.name,
                 values: IndexMap::new(),

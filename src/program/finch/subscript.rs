@@ -30,13 +30,14 @@ pub(super) enum Subscript {
 
 const PROTOCOLS: [&str; 5] = ["walk", "gallop", "follow", "extrude", "laminate"];
 
-/// Whether a subscript is an index with this protocol.
-pub(super) fn is_protocol(e: &Expr, protocol: &str) -> bool {
-    match e {
-        Expr::Call(f, args, _) => {
-            matches!(&**f, Expr::Name(Ident { name, .. }) if name == protocol) && args.len() == 1
+/// How a subscript is walked, if it says so, and what is.
+pub(super) fn protocol(e: &Expr) -> Option<(&str, &Expr)> {
+    let Expr::Call(f, args, _) = e else { return None };
+    match (&**f, args.as_slice()) {
+        (Expr::Name(Ident { name, .. }), [inner]) if PROTOCOLS.contains(&name.as_str()) => {
+            Some((name, inner))
         }
-        _ => false,
+        _ => None,
     }
 }
 
@@ -45,15 +46,14 @@ pub(super) fn subscript(e: &Expr, depth: &impl Fn(&str) -> Option<usize>) -> Res
     let is_index = |name: &str| depth(name).is_some();
     match e {
         Expr::Prefix("~", inner, _) => Ok(Subscript::Permissive((**inner).clone())),
-        Expr::Call(f, args, span) => match (&**f, args.as_slice()) {
-            (Expr::Name(Ident { name, .. }), [inner]) if PROTOCOLS.contains(&name.as_str()) => {
-                match inner {
-                    Expr::Name(Ident { name, .. }) if is_index(name) => subscript(inner, depth),
-                    _ => Err(wrong("a protocol is that of an index", span)
-                        .help("write e.g. `A[gallop(i)]`")),
-                }
+        Expr::Call(_, _, span) => match protocol(e) {
+            Some((_, inner @ Expr::Name(Ident { name, .. }))) if is_index(name) => {
+                subscript(inner, depth)
             }
-            _ => Ok(Subscript::Computed(e.clone())),
+            Some(_) => {
+                Err(wrong("a protocol is that of an index", span).help("write e.g. `A[gallop(i)]`"))
+            }
+            None => Ok(Subscript::Computed(e.clone())),
         },
         Expr::Window(from, to, index, span) => {
             let end = |e: &Expr| {
