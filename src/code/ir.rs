@@ -165,6 +165,18 @@ pub struct Body {
     /// The number of threads, for parallel regions.
     pub threads: Option<VarId>,
     pub block: Block,
+    pub beginning: Beginning,
+}
+
+/// Whether the elements of a result that is written anew must have a value before.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Beginning {
+    #[default]
+    Always,
+    /// All of them are set.
+    Never,
+    /// At some sizes.
+    Where(Expr),
 }
 
 pub type Block = Vec<Stmt>;

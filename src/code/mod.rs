@@ -52,6 +52,7 @@ mod types;
 mod unused;
 mod used;
 mod visit;
+mod written_once;
 
 pub use bounds::{AccessProof, prove_bounds};
 pub use doc::Doc;

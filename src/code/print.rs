@@ -320,7 +320,9 @@ impl<'a> Printer<'a> {
                     Element::Value(ty) if !self.notation => format!(": Vec<{}>", ty.rust_name()),
                     _ => String::new(),
                 };
-                self.out.assignment(&format!("let mut {name}{ty} ="), &value);
+                // Of several statements, one that writes it may have nothing to visit.
+                let word = if self.body.writes(*array) { "let mut" } else { "let" };
+                self.out.assignment(&format!("{word} {name}{ty} ="), &value);
             }
             Stmt::If { .. } | Stmt::Matches { all: false, .. } => self.branch("if ", stmt),
             Stmt::While { condition, invariants, body } => {

@@ -5,6 +5,19 @@ use rustc_hash::FxHashSet;
 use super::ir::{Access, ArrayId, BinaryOp, Block, Body, Expr, Load, Stmt, VarId};
 use super::visit::{Part, visit};
 
+impl Body {
+    /// Whether elements of an array are written.
+    pub(super) fn writes(&self, array: ArrayId) -> bool {
+        let mut found = false;
+        visit(&self.block, &mut |part| match part {
+            Part::Stmt(Stmt::Store { place, .. }) => found |= place.array == array,
+            Part::Stmt(Stmt::Parallel(p)) => found |= p.writes.arrays().contains(&array),
+            _ => {}
+        });
+        found
+    }
+}
+
 /// What some code mentions.
 #[derive(Default)]
 pub struct Used {

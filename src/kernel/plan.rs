@@ -153,6 +153,12 @@ fn plan_united(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
     match plan_by(request, Union::Merge, prover) {
         Ok(merged) if asked && merged.walks_at_once() => Ok(merged),
         Ok(merged) if merged.walks_at_once() && merged.appends() => Ok(merged),
+        // One operand is walked, and the others are where it says: so all are walked at once.
+        _ if request.coiterate == Coiterate::Merge
+            && first.as_ref().is_ok_and(|p| !p.searches()) =>
+        {
+            first
+        }
         other if asked => {
             first.and(other)?;
             let program = request.program()?;
@@ -162,7 +168,7 @@ fn plan_united(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
             )
             .note("points must count where one of at least two operands is stored, and only there")
             .within("<expression>", &program.text)
-            .help("leave `--union merge` out"))
+            .help("leave `--union merge` or `--coiterate merge` out"))
         }
         _ => first,
     }

@@ -111,6 +111,11 @@ impl Planned {
         self.statements.iter().any(|s| s.merged.is_some())
     }
 
+    /// Whether an operand is searched.
+    pub(super) fn searches(&self) -> bool {
+        self.statements.iter().flat_map(|s| &s.chosen).any(|plan| !plan.template.closed_form)
+    }
+
     /// The index, of extent 1, along which the kernel makes a scalar that may be stored or not.
     pub fn place(&self) -> Option<&Name> {
         self.repacked.as_ref().and_then(|repacked| repacked.place.as_ref())

@@ -12,7 +12,7 @@ use crate::exec::{Arguments, GrownArray};
 use crate::formula::{Arith, Name};
 use crate::iterspace::Role;
 use crate::layout::Layout;
-use crate::loops::{Assembled, Gather, begun};
+use crate::loops::{Assembled, Gather, assigns, begun};
 use crate::module::{TensorSignature, index_type};
 use crate::operators::{Operator, Value};
 use crate::packing::{Group, PackOptions, convert};
@@ -374,6 +374,10 @@ impl CompiledKernel {
         let assignments = self.planned.program().assignments()?;
         if let Some(first) = assignments.iter().find(|a| a.output.tensor == *name) {
             fill_initially(&mut values, &*first.op.combines()?)?;
+            if cfg!(debug_assertions) && assigns(self.planned.statements()) {
+                // What is left of this was not written.
+                Value::I64(77).cast(value_type).fill(&mut values);
+            }
         }
         let output = Tensor::new(layout.clone(), dims.clone(), &counted, arrays, values)?;
         self.check_width(name, output.dims(), output.params())?;

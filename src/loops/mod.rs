@@ -82,7 +82,7 @@ pub use parts::chunks_of;
 pub use repeated::{Repeated, makes_runs, repeated};
 pub use sequence::{Sequence, Temporary};
 pub use sharing::sharing;
-pub use statement::{Looked, Parallelism, Statement};
+pub use statement::{Looked, Parallelism, Statement, assigns};
 pub use temporaries::unbegun;
 pub use tree::{
     Among, Assemble, Begin, Block, Find, Gather, Lookup, Loop, Loops, Merge, Node, Place, Regions,

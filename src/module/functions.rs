@@ -8,11 +8,10 @@ use super::spec::KernelSpec;
 use super::validate::error;
 use crate::code::naming::Naming;
 use crate::code::realise::size;
-use crate::code::{AccessProof, Argument, Body, Doc, Expr, IndexWidth, Lines, VarId};
+use crate::code::{AccessProof, Argument, Beginning, Body, Doc, Expr, IndexWidth, Lines, VarId};
 use crate::formula::{Arith, Name};
 use crate::iterspace::Operand;
 use crate::loops::Gather;
-use crate::operators::Value;
 
 pub(super) struct Functions<'a> {
     spec: &'a KernelSpec,
@@ -340,12 +339,6 @@ impl<'a> Functions<'a> {
                 let array = Doc::text(output.argument.clone()).field(&a.field);
                 out.statement(&array.method("clear", Vec::new()));
             }
-        } else if self.spec.assigns() {
-            let written = self.spec.output();
-            let begin = written.begins.unwrap_or(Value::zero(written.value_type));
-            let values = Doc::text(output.argument.clone()).field(&output.values.field);
-            let begin = Doc::text(self.body.print_expr(&crate::code::Expr::Number(begin)));
-            out.statement(&values.method("fill", vec![begin]));
         }
         let arguments = self.body.arguments();
         let sizes: Vec<VarId> = arguments
@@ -356,6 +349,9 @@ impl<'a> Functions<'a> {
             })
             .collect();
         self.definitions_of(&sizes, out);
+        if !output.grown && self.spec.assigns() {
+            self.beginning(&sizes, out);
+        }
         let passed = arguments
             .iter()
             .map(|a| match a {
@@ -372,6 +368,31 @@ impl<'a> Functions<'a> {
             .collect();
         out.in_unsafe(&Doc::call("core", passed), ";");
         out.close("");
+    }
+
+    /// The output begins with something, where that is not written over.
+    fn beginning(&self, defined: &[VarId], out: &mut Lines) {
+        let output = &self.signature.tensors[0];
+        let begin = Doc::text(self.body.print_expr(&Expr::Number(self.spec.begin())));
+        let values = Doc::text(output.argument.clone()).field(&output.values.field);
+        let fill = values.method("fill", vec![begin]);
+        match &self.body.beginning {
+            Beginning::Never => {}
+            Beginning::Always => out.statement(&fill),
+            Beginning::Where(condition) => {
+                let mut sizes = Vec::new();
+                condition.visit(&mut |e| match e {
+                    Expr::Var(v) if !defined.contains(v) && !sizes.contains(v) => sizes.push(*v),
+                    _ => {}
+                });
+                self.definitions_of(&sizes, out);
+                let field = |a| self.field(&self.body.arr(a).name).1.flat();
+                let condition = self.body.print_with(condition, &|v| self.local(v), &field);
+                out.open_if("if ", &condition);
+                out.statement(&fill);
+                out.close("");
+            }
+        }
     }
 
     /// `A.crd`, and whether it is written.

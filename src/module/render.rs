@@ -80,8 +80,11 @@ pub fn render(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<Module> {
     body.drop_unused();
     body.verify()?;
     let mut path = Path::new(&spec.space().theory, prover);
-    let (body, accesses) = proved(body, &mut path)?;
+    let (mut body, accesses) = proved(body, &mut path)?;
     drop(path);
+    if assembled.is_none() && spec.assigns() {
+        body.write_once(spec.begin());
+    }
     let size_limit = size_limit(&body, i64::MAX as u64);
     if size_limit == 0 {
         return Err(always_overflows(&body));

@@ -5,7 +5,8 @@ use std::rc::Rc;
 use crate::code::IndexWidth;
 use crate::formula::Name;
 use crate::iterspace::{Operand, Role, Space};
-use crate::loops::{Assembled, Sequence, Statement};
+use crate::loops::{self, Assembled, Sequence, Statement};
+use crate::operators::Value;
 use crate::program::Program;
 
 /// Everything a kernel is made from.
@@ -56,10 +57,14 @@ impl KernelSpec {
         &self.space().operands[0]
     }
 
+    /// What the elements of the output begin with, if it begins anew.
+    pub(super) fn begin(&self) -> Value {
+        let output = self.output();
+        output.begins.unwrap_or(Value::zero(output.value_type))
+    }
+
     /// The output begins anew.
     pub(super) fn assigns(&self) -> bool {
-        let output = &self.output().tensor;
-        let mut own = self.statements.iter().filter(|s| s.space.output().tensor == *output);
-        own.next().is_some_and(|s| s.space.assigns)
+        loops::assigns(&self.statements)
     }
 }
