@@ -17,6 +17,7 @@ fn increasing_in_increasing() {
     assert_snapshot!(study.verdicts(), @r"
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch (while crd_b(pb) < i)
+      gallop (up, while crd_b(pb) < i, resume after a match, state {})
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
       scan
@@ -34,6 +35,7 @@ fn decreasing_in_decreasing() {
     assert_snapshot!(study.verdicts(), @r"
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch (while i < crd_b(pb))
+      gallop (up, while i < crd_b(pb), resume after a match, state {})
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
       scan
@@ -51,6 +53,7 @@ fn increasing_in_decreasing() {
     assert_snapshot!(study.verdicts(), @r"
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch (while i < crd_b(pb))
+      gallop refuted by `amortise` (up, while i < crd_b(pb), state {i}): every query would start again from the beginning of the range
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
       scan
@@ -68,6 +71,7 @@ fn decreasing_in_increasing() {
     assert_snapshot!(study.verdicts(), @r"
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch (while crd_b(pb) < i)
+      gallop refuted by `amortise` (up, while crd_b(pb) < i, state {i}): every query would start again from the beginning of the range
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
       scan
@@ -85,6 +89,7 @@ fn increasing_in_unsorted() {
     assert_snapshot!(study.verdicts(), @r"
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch refuted by `partition` (while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
+      gallop refuted by `partition` (up, while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
       scan
@@ -99,6 +104,7 @@ fn unsorted_in_increasing() {
     assert_snapshot!(study.verdicts(), @r"
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch (while crd_b(pb) < i)
+      gallop refuted by `amortise` (up, while crd_b(pb) < i, state {i}): every query would start again from the beginning of the range
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
       scan
@@ -116,6 +122,7 @@ fn weakly_increasing_in_increasing() {
     assert_snapshot!(study.verdicts(), @r"
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch (while crd_b(pb) < i)
+      gallop (up, while crd_b(pb) < i, state {})
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
       scan
@@ -134,6 +141,7 @@ fn increasing_in_weakly_increasing() {
     assert_snapshot!(study.verdicts(), @r"
     find pb in 0..NNZ_b where i = crd_b(pb) (several)
       bsearch (while crd_b(pb) < i, all matches)
+      gallop (up, while crd_b(pb) < i, resume after a match, all matches, state {})
       group (key crd_b(pb) = i, all matches, state {})
       hash (key crd_b(pb) = i, all matches, state {})
       scan (all matches)
@@ -151,6 +159,7 @@ fn duplicates_in_any_order() {
     assert_snapshot!(study.verdicts(), @r"
     find pb in 0..NNZ_b where i = crd_b(pb) (several)
       bsearch refuted by `partition` (while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
+      gallop refuted by `partition` (up, while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
       group (key crd_b(pb) = i, all matches, state {})
       hash (key crd_b(pb) = i, all matches, state {})
       scan (all matches)
@@ -165,6 +174,7 @@ fn only_even_coordinates() {
     assert_snapshot!(study.verdicts(), @r"
     find pb in 0..NNZ_b where i = 2*half_b(pb)
       bsearch (while 2*half_b(pb) < i)
+      gallop (up, while 2*half_b(pb) < i, resume after a match, state {})
       group not applicable: at most one position matches
       hash (key 2*half_b(pb) = i, state {})
       scan
@@ -182,6 +192,7 @@ fn csr_rows_in_a_sparse_vector() {
     assert_snapshot!(study.verdicts(), @r"
     find px in 0..NNZ_x where j = crd_x(px)
       bsearch (while crd_x(px) < j)
+      gallop (up, while crd_x(px) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_x(px) = j, state {})
       scan
@@ -199,6 +210,7 @@ fn a_sparse_vector_in_csr_rows() {
     assert_snapshot!(study.verdicts(), @r"
     find pA1 in pos_A(pA0)..pos_A(pA0 + 1) where j = crd_A(pA1)
       bsearch (while crd_A(pA1) < j)
+      gallop (up, while crd_A(pA1) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_A(pA1) = j, state {pA0})
       scan
@@ -217,6 +229,7 @@ fn a_sparse_vector_in_csr_rows_vector_outside() {
     assert_snapshot!(study.verdicts(), @r"
     find pA1 in pos_A(pA0)..pos_A(pA0 + 1) where j = crd_A(pA1)
       bsearch (while crd_A(pA1) < j)
+      gallop (up, while crd_A(pA1) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash not applicable: it would keep one state for each value of pA0
       scan
@@ -235,6 +248,7 @@ fn coo_in_coo() {
     assert_snapshot!(study.verdicts(), @r"
     find pB in 0..P0_B where i = crd0_B(pB) and j = crd1_B(pB)
       bsearch (while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j)
+      gallop (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j, resume after a match, state {})
       group not applicable: at most one position matches
       hash (key crd0_B(pB) = i, crd1_B(pB) = j, state {})
       scan
@@ -252,12 +266,14 @@ fn coo_in_dcsr() {
     assert_snapshot!(study.verdicts(), @r"
     find pB0 in 0..P0_B where i = crd0_B(pB0)
       bsearch (while crd0_B(pB0) < i)
+      gallop (up, while crd0_B(pB0) < i, state {})
       group not applicable: at most one position matches
       hash (key crd0_B(pB0) = i, state {})
       scan
       seq (up, while crd0_B(pB0) < i, state {})
     find pB1 in pos1_B(pB0)..pos1_B(pB0 + 1) where j = crd1_B(pB1)
       bsearch (while crd1_B(pB1) < j)
+      gallop (up, while crd1_B(pB1) < j, resume after a match, state {i})
       group not applicable: at most one position matches
       hash (key crd1_B(pB1) = j, state {i})
       scan
@@ -276,6 +292,7 @@ fn coo_in_csr() {
     assert_snapshot!(study.verdicts(), @r"
     find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where j = crd_B(pB1)
       bsearch (while crd_B(pB1) < j)
+      gallop (up, while crd_B(pB1) < j, resume after a match, state {i})
       group not applicable: at most one position matches
       hash (key crd_B(pB1) = j, state {i})
       scan
@@ -294,6 +311,7 @@ fn csr_in_blocks() {
     assert_snapshot!(study.verdicts(), @r"
     find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where 2*crd_B(pB1) <= j <= 2*crd_B(pB1) + 1
       bsearch (while 2*crd_B(pB1) + 1 < j)
+      gallop (up, while 2*crd_B(pB1) + 1 < j, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_B(pB1) = floor(j/2), state {pA0})
       scan
@@ -313,6 +331,7 @@ fn blocks_in_a_sparse_vector() {
     assert_snapshot!(study.verdicts(), @r"
     find px in 0..NNZ_x where j = crd_x(px)
       bsearch (while crd_x(px) < j)
+      gallop (up, while crd_x(px) < j, resume after a match, state {pA0, pA2})
       group not applicable: at most one position matches
       hash (key crd_x(px) = j, state {})
       scan
@@ -330,6 +349,7 @@ fn blocks_in_csr() {
     assert_snapshot!(study.verdicts(), @r"
     find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where j = crd_B(pB1)
       bsearch (while crd_B(pB1) < j)
+      gallop (up, while crd_B(pB1) < j, resume after a match, state {pA0, pA2})
       group not applicable: at most one position matches
       hash not applicable: it would keep one state for each value of pA2
       scan
@@ -348,6 +368,7 @@ fn increasing_in_runs() {
     assert_snapshot!(study.verdicts(), @r"
     find pb in 0..RUNS_b where left_b(pb) <= i < right_b(pb)
       bsearch (while right_b(pb) <= i)
+      gallop (up, while right_b(pb) <= i, state {})
       group not applicable: at most one position matches
       hash not applicable: the find condition is not an equality of a key
       scan
@@ -366,6 +387,7 @@ fn csr_in_csc() {
     assert_snapshot!(study.verdicts(), @r"
     find pB1 in pos1_B(pB0)..pos1_B(pB0 + 1) where i = crd1_B(pB1)
       bsearch (while crd1_B(pB1) < i)
+      gallop (up, while crd1_B(pB1) < i, resume after a match, state {j})
       group not applicable: at most one position matches
       hash not applicable: it would keep one state for each value of j
       scan
@@ -384,6 +406,7 @@ fn csr_rows_in_a_hash_table() {
     assert_snapshot!(study.verdicts(), @r"
     find px in 0..W0_x where j = crd0_x(0, px)
       bsearch refuted by `partition` (while crd0_x(0, px) < j): the positions to skip do not all come first; e.g. W0_x = 2, j = 1, px = 0, px' = 1, crd0_x(0, 0) = 1, crd0_x(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
+      gallop refuted by `partition` (up, while crd0_x(0, px) < j): the positions to skip do not all come first; e.g. W0_x = 2, j = 1, px = 0, px' = 1, crd0_x(0, 0) = 1, crd0_x(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
       group not applicable: at most one position matches
       hash (key crd0_x(0, px) = j, state {})
       probe (key crd0_x(0, px) = j)
@@ -398,12 +421,14 @@ fn csr_in_a_hash_table_for_each_row() {
     assert_snapshot!(study.verdicts(), @r"
     find pB0 in 0..W0_B where crd0_B(0, pB0) >= 0 (several)
       bsearch refuted by `partition` (while crd0_B(0, pB0) < 0): the positions to skip do not all come first; e.g. W0_B = 2, pB0 = 0, pB0' = 1, crd0_B(0, 0) = 0, crd0_B(0, 1) = -1, home(2, -1) = -8, home(2, 0) = 0
+      gallop refuted by `partition` (up, while crd0_B(0, pB0) < 0): the positions to skip do not all come first; e.g. W0_B = 2, pB0 = 0, pB0' = 1, crd0_B(0, 0) = 0, crd0_B(0, 1) = -1, home(2, -1) = -8, home(2, 0) = 0
       group not applicable: the find condition is not an equality of a key
       hash not applicable: the find condition is not an equality of a key
       scan (all matches)
       seq refuted by `contiguous` (up, while crd0_B(0, pB0) < 0): the matches of one query are not consecutive; e.g. W0_B = 3, pB0 = 0, pB0' = 1, pB0'' = 2, crd0_B(0, 0) = 0, crd0_B(0, 1) = -1, crd0_B(0, 2) = 1, home(3, -1) = -8, home(3, 0) = 0, home(3, 1) = 2
     find pB1 in 0..W1_B where j = crd1_B(pB0, pB1)
       bsearch refuted by `partition` (while crd1_B(pB0, pB1) < j): the positions to skip do not all come first; e.g. W1_B = 2, pB0 = 0, j = 1, pB1 = 0, pB1' = 1, crd0_B(0, 0) = 0, crd1_B(0, 0) = 1, crd1_B(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
+      gallop refuted by `partition` (up, while crd1_B(pB0, pB1) < j): the positions to skip do not all come first; e.g. W1_B = 2, pB0 = 0, j = 1, pB1 = 0, pB1' = 1, crd0_B(0, 0) = 0, crd1_B(0, 0) = 1, crd1_B(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
       group not applicable: at most one position matches
       hash not applicable: it would keep one state for each value of i
       probe (key crd1_B(pB0, pB1) = j)
@@ -418,12 +443,14 @@ fn dcsr_in_dcsr() {
     assert_snapshot!(study.verdicts(), @r"
     find pB0 in 0..P0_B where i = crd0_B(pB0)
       bsearch (while crd0_B(pB0) < i)
+      gallop (up, while crd0_B(pB0) < i, resume after a match, state {})
       group not applicable: at most one position matches
       hash (key crd0_B(pB0) = i, state {})
       scan
       seq (up, while crd0_B(pB0) < i, resume after a match, state {})
     find pB1 in pos1_B(pB0)..pos1_B(pB0 + 1) where j = crd1_B(pB1)
       bsearch (while crd1_B(pB1) < j)
+      gallop (up, while crd1_B(pB1) < j, resume after a match, state {i})
       group not applicable: at most one position matches
       hash (key crd1_B(pB1) = j, state {i})
       scan
@@ -442,6 +469,7 @@ fn csr_in_csr() {
     assert_snapshot!(study.verdicts(), @r"
     find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where j = crd_B(pB1)
       bsearch (while crd_B(pB1) < j)
+      gallop (up, while crd_B(pB1) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_B(pB1) = j, state {pA0})
       scan
@@ -460,6 +488,7 @@ fn unsorted_coo_in_unsorted_coo() {
     assert_snapshot!(study.verdicts(), @r"
     find pB in 0..P0_B where i = crd0_B(pB) and j = crd1_B(pB) (several)
       bsearch refuted by `partition` (while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j): the positions to skip do not all come first; e.g. P0_B = 2, i = 0, j = 1, pB = 0, pB' = 1, crd0_B = [0, 0], crd1_B = [1, 0]
+      gallop refuted by `partition` (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j): the positions to skip do not all come first; e.g. P0_B = 2, i = 0, j = 1, pB = 0, pB' = 1, crd0_B = [0, 0], crd1_B = [1, 0]
       group (key crd0_B(pB) = i, crd1_B(pB) = j, all matches, state {})
       hash (key crd0_B(pB) = i, crd1_B(pB) = j, all matches, state {})
       scan (all matches)
@@ -474,6 +503,7 @@ fn variable_blocks() {
     assert_snapshot!(study.verdicts(), @r"
     find pb0 in 0..BLOCKS_b where last_b(pb0) + ofs_b(pb0) < i + ofs_b(pb0 + 1) and i <= last_b(pb0)
       bsearch (while last_b(pb0) < i)
+      gallop (up, while last_b(pb0) < i, state {})
       group not applicable: at most one position matches
       hash not applicable: the find condition is not an equality of a key
       scan
@@ -492,6 +522,7 @@ fn rows_of_ell_in_a_sparse_vector() {
     assert_snapshot!(study.verdicts(), @r"
     find px in 0..NNZ_x where j = crd_x(px)
       bsearch (while crd_x(px) < j)
+      gallop (up, while crd_x(px) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_x(px) = j, state {})
       scan
@@ -509,12 +540,14 @@ fn three_vectors_of_three_orders() {
     assert_snapshot!(study.verdicts(), @r"
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch (while i < crd_b(pb))
+      gallop refuted by `amortise` (up, while i < crd_b(pb), state {i}): every query would start again from the beginning of the range
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
       scan
       seq (down, while crd_b(pb) < i, resume after a match, state {})
     find pc in 0..NNZ_c where i = crd_c(pc)
       bsearch refuted by `partition` (while crd_c(pc) < i): the positions to skip do not all come first; e.g. NNZ_c = 2, i = 1, pc = 0, pc' = 1, crd_c = [1, 0]
+      gallop refuted by `partition` (up, while crd_c(pc) < i): the positions to skip do not all come first; e.g. NNZ_c = 2, i = 1, pc = 0, pc' = 1, crd_c = [1, 0]
       group not applicable: at most one position matches
       hash (key crd_c(pc) = i, state {})
       scan
@@ -532,11 +565,24 @@ fn contradiction() {
     assert_snapshot!(study.verdicts(), @r"
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch vacuous: nothing can match under the properties
+      gallop vacuous: nothing can match under the properties
       group vacuous: nothing can match under the properties
       hash vacuous: nothing can match under the properties
       scan
       seq vacuous: nothing can match under the properties
     ");
+}
+
+#[test]
+fn what_is_to_gallop_does_where_that_is_proved() {
+    let sorted = study("s += a[i] * b[i]", "a=sparse b=sparse", "");
+    let hashed = study("s += a[i] * b[i]", "a=sparse b=@unsorted", "");
+    for (study, asked, gallops) in
+        [(&sorted, true, true), (&sorted, false, false), (&hashed, true, false)]
+    {
+        let chosen = cheapest(study.find("pb"), &study.nest, &Sizes::default(), asked).unwrap();
+        assert_eq!(chosen.template.gallops, gallops, "{chosen}");
+    }
 }
 
 /// Answers nothing.
@@ -559,7 +605,7 @@ fn proved_names(finds: &[Find]) -> Vec<&str> {
 #[test]
 fn what_is_unknown_is_not_proved() {
     let known = study("s += a[i] * b[i]", "a=sparse b=sparse", "");
-    assert_eq!(proved_names(&known.finds), ["bsearch", "hash", "scan", "seq"]);
+    assert_eq!(proved_names(&known.finds), ["bsearch", "gallop", "hash", "scan", "seq"]);
     let templates = templates().unwrap();
     let finds = synthesize(&known.space, &known.nest, &templates, &mut Undecided).unwrap();
     assert_eq!(proved_names(&finds), ["scan"]);
@@ -577,6 +623,6 @@ fn under_contradictory_properties_nothing_but_a_scan_is_proved() {
     let study = study("s += a[i] * b[i]", "a=sparse b=@contradictory", "");
     assert_eq!(proved_names(&study.finds), ["scan"]);
     assert!(matches!(study.attempt("pb", "hash").verdict, Verdict::Vacuous));
-    let chosen = cheapest(study.find("pb"), &study.nest, &Sizes::default()).unwrap();
+    let chosen = cheapest(study.find("pb"), &study.nest, &Sizes::default(), false).unwrap();
     assert_eq!(chosen.template.name, "scan");
 }

@@ -43,7 +43,7 @@ pub struct KernelOptions {
     /// hold something are (looplets) [default: auto]
     #[arg(long, value_name = "find|merge|looplets|auto")]
     pub coiterate: Option<String>,
-    /// A tensor whose regions looplets seek at growing distances, rather than step from one to the next; what is
+    /// A tensor in which positions, or regions of looplets, are sought at growing distances; of looplets, what is
     /// walked anew in each round of a loop is sought in any case
     #[arg(long, value_name = "TENSOR")]
     pub gallop: Vec<String>,

@@ -9,7 +9,7 @@ use super::merged::{Merged, Walk, merged};
 use super::regions::{ByRegions, by_looplets};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Constraint, Formula, Name};
-use crate::iterspace::{LoopKind, Space, loop_kind};
+use crate::iterspace::{LoopKind, Operand, Space, loop_kind};
 use crate::operators::Region;
 use crate::prover::Prover;
 use crate::scan::{Nest, scan, scan_within};
@@ -96,7 +96,9 @@ impl Statement {
         let nest = scan(&space, &schedule, prover)?;
         let mut finds = synthesize(&space, &nest, templates, prover)?;
         let best = |find: &synth::Find, nest: &Nest| -> Result<Proved<Plan>> {
-            Ok(cheapest(find, nest, sizes)?.clone())
+            let own = |o: &&Operand| o.positions.contains(&find.problem.position);
+            let gallops = space.operands.iter().find(own).is_some_and(|o| o.gallops);
+            Ok(cheapest(find, nest, sizes, gallops)?.clone())
         };
         let mut chosen = finds.iter().map(|f| best(f, &nest)).collect::<Result<Vec<_>>>()?;
         let tile_guards = tile_guards(&space, &nest, &finds);

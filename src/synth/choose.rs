@@ -169,10 +169,17 @@ pub(super) fn price(name: &str, formula: &str, sizes: &[(&str, f64)]) -> Result<
     f64::try_from(value).map_err(wrong)
 }
 
-/// The cheapest proved plan of `find`.
-pub fn cheapest<'a>(find: &'a Find, nest: &Nest, sizes: &Sizes) -> Result<&'a Proved<Plan>> {
+/// The cheapest proved plan of `find`; of those whose steps grow, if it is to gallop and there are any.
+pub fn cheapest<'a>(
+    find: &'a Find,
+    nest: &Nest,
+    sizes: &Sizes,
+    gallops: bool,
+) -> Result<&'a Proved<Plan>> {
+    let grows = |plan: &&Proved<Plan>| plan.template.gallops;
+    let gallops = gallops && find.plans().any(|plan| grows(&plan));
     let mut best: Option<(f64, &Proved<Plan>)> = None;
-    for plan in find.plans() {
+    for plan in find.plans().filter(|plan| !gallops || grows(plan)) {
         let price = cost(plan, find, nest, sizes)?;
         if best.is_none_or(|(least, _)| price < least) {
             best = Some((price, plan));

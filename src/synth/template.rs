@@ -34,6 +34,8 @@ pub struct Template {
     pub state: bool,
     /// Queries only read the state, so threads may share it.
     pub shared: bool,
+    /// Its steps grow: taken where the program says that a tensor is galloped through.
+    pub gallops: bool,
     /// Its obligations order the range: positions to skip come first, then all matches.
     pub ordered: bool,
     /// The type that its items declare: a multimap from keys to positions.
@@ -77,6 +79,8 @@ struct TemplateFile {
     placements: Vec<String>,
     #[serde(default)]
     shared: bool,
+    #[serde(default)]
+    gallops: bool,
     #[serde(default)]
     ordered: bool,
     table: Option<String>,
@@ -161,6 +165,7 @@ impl Template {
             directions: file.directions,
             placements: file.placements,
             shared: file.shared,
+            gallops: file.gallops,
             ordered: file.ordered,
             table: file.table,
             obligations,

@@ -74,6 +74,23 @@ fn regions_are_sought_where_they_are_walked_anew_or_that_is_asked_for() {
 }
 
 #[test]
+fn finds_gallop_in_what_a_program_gallops_through() {
+    let sandbox = Sandbox::new();
+    let program = "s .= 0\nfor i = _\n    s[] += x[i] * z[gallop(i)]\nend\nreturn s\n";
+    let data = ["-f", "x=sparse", "-f", "z=sparse", "--dims", "x=9", "--dims", "z=9"];
+    let found = |program: &str, more: &[&str]| {
+        sandbox.file("dot.finch", program);
+        let stated = ["explain", "--program", "dot.finch", "--stage", "loops"];
+        sandbox.done(&[&stated[..], &data, more].concat()).contains(": gallop")
+    };
+    assert!(found(program, &[]));
+    let plain = program.replace("gallop", "follow");
+    assert!(!found(&plain, &[]));
+    assert!(found(&plain, &["--gallop", "z"]));
+    assert!(!found(program, &["--find", "scan"]), "what is forced is taken");
+}
+
+#[test]
 fn queries_are_written_as_smt_lib() {
     let sandbox = Sandbox::new();
     sandbox.done(&explain(&["--stage", "proofs", "--smt", "queries"]));

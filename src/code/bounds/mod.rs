@@ -263,13 +263,15 @@ impl Walker<'_, '_> {
             }
             Stmt::While { condition, invariants, body } => {
                 self.forget_assigned(body);
-                let facts = self.meaning(|m| {
-                    let mut facts: Vec<Formula> =
+                let (mut facts, holds) = self.meaning(|m| {
+                    let facts: Vec<Formula> =
                         invariants.iter().map(|i| m.implied(i, true)).collect();
-                    facts.push(m.implied(condition, true));
-                    facts
+                    (facts, m.implied(condition, true))
                 });
+                self.path.enter(&facts);
                 self.expr(condition);
+                self.path.leave();
+                facts.push(holds);
                 self.under(&facts, body);
                 self.forget_assigned(body);
                 let mut still: Vec<Formula> =
