@@ -40,6 +40,8 @@ mod random;
 mod random_nests;
 #[path = "finch/refusals.rs"]
 mod refusals;
+#[path = "finch/stored.rs"]
+mod stored;
 #[path = "finch/strategies.rs"]
 mod strategies;
 #[path = "finch/tally.rs"]

@@ -6,9 +6,6 @@
 mod study;
 
 use insta::assert_snapshot;
-use siskin::formula::Formula;
-use siskin::prover::{Answer, Prover};
-use siskin::synth::{Find, Sizes, Verdict, cheapest, synthesize, templates};
 use study::study;
 
 #[test]
@@ -571,58 +568,4 @@ fn contradiction() {
       scan
       seq vacuous: nothing can match under the properties
     ");
-}
-
-#[test]
-fn what_is_to_gallop_does_where_that_is_proved() {
-    let sorted = study("s += a[i] * b[i]", "a=sparse b=sparse", "");
-    let hashed = study("s += a[i] * b[i]", "a=sparse b=@unsorted", "");
-    for (study, asked, gallops) in
-        [(&sorted, true, true), (&sorted, false, false), (&hashed, true, false)]
-    {
-        let chosen = cheapest(study.find("pb"), &study.nest, &Sizes::default(), asked).unwrap();
-        assert_eq!(chosen.template.gallops, gallops, "{chosen}");
-    }
-}
-
-/// Answers nothing.
-struct Undecided;
-
-impl Prover for Undecided {
-    fn push(&mut self, _: &[Formula]) {}
-
-    fn pop(&mut self) {}
-
-    fn check(&mut self) -> Answer {
-        Answer::Unknown("out of resources".to_string())
-    }
-}
-
-fn proved_names(finds: &[Find]) -> Vec<&str> {
-    finds.iter().flat_map(|f| f.plans().map(|p| p.template.name.as_str())).collect()
-}
-
-#[test]
-fn what_is_unknown_is_not_proved() {
-    let known = study("s += a[i] * b[i]", "a=sparse b=sparse", "");
-    assert_eq!(proved_names(&known.finds), ["bsearch", "gallop", "hash", "scan", "seq"]);
-    let templates = templates().unwrap();
-    let finds = synthesize(&known.space, &known.nest, &templates, &mut Undecided).unwrap();
-    assert_eq!(proved_names(&finds), ["scan"]);
-    let verdict = |name: &str| {
-        let attempt = finds[0].attempts.iter().find(|a| a.template.name == name);
-        attempt.expect("a shipped template").verdict.to_string()
-    };
-    assert_snapshot!(verdict("bsearch"), @r"unknown: self: out of resources");
-    assert_snapshot!(verdict("hash"), @r"unknown: complete: out of resources");
-    assert!(!finds[0].unique, "several matches unless shown otherwise");
-}
-
-#[test]
-fn under_contradictory_properties_nothing_but_a_scan_is_proved() {
-    let study = study("s += a[i] * b[i]", "a=sparse b=@contradictory", "");
-    assert_eq!(proved_names(&study.finds), ["scan"]);
-    assert!(matches!(study.attempt("pb", "hash").verdict, Verdict::Vacuous));
-    let chosen = cheapest(study.find("pb"), &study.nest, &Sizes::default(), false).unwrap();
-    assert_eq!(chosen.template.name, "scan");
 }

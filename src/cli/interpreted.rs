@@ -10,12 +10,13 @@ use indexmap::IndexMap;
 use serde_json::{Value, json};
 use siskin::diagnostic::{Diagnostic, Result};
 use siskin::formula::Name;
+use siskin::kernel::is_written_in_place;
 use siskin::layout::{DefaultFor, Layout};
 use siskin::operators::Value as Number;
 use siskin::packing::{self, PackOptions};
-use siskin::program::Dense;
 use siskin::program::finch::{Returned, Tree};
-use siskin::tensor::{DenseArray, Tensor, ValueType};
+use siskin::program::{Dense, Elements};
+use siskin::tensor::{DenseArray, Entries, IndexData, Tensor, ValueType};
 
 use super::data::{self, Given};
 use super::listed;
@@ -49,14 +50,17 @@ impl Asked<'_> {
         let targets = self.targets()?;
         let start = Instant::now();
         let mut given = IndexMap::new();
+        let mut stored = Elements::new();
         for (own, host) in &self.tree.given {
             if !given.contains_key(host) {
-                given.insert(host.clone(), self.given(own, host)?);
+                let (dense, elements) = self.given(own, host)?;
+                given.insert(host.clone(), dense);
+                stored.extend(elements.map(|elements| (host.clone(), elements)));
             }
         }
         let read = start.elapsed();
         let start = Instant::now();
-        let results = self.tree.interpret(&given)?;
+        let results = self.tree.interpret_stored(&given, &stored, &self.sparse_results()?)?;
         let ran = start.elapsed();
         let mut done: Vec<Done> = Vec::new();
         let mut finished = None;
@@ -116,8 +120,20 @@ impl Asked<'_> {
         Ok(out)
     }
 
-    /// What the host gives, as all its elements.
-    fn given(&self, own: &Name, host: &Name) -> Result<Dense> {
+    /// The results that need not store all of their elements.
+    fn sparse_results(&self) -> Result<Vec<Name>> {
+        let mut out = Vec::new();
+        for returned in &self.tree.returned {
+            let Some(layout) = self.tensors.format(&returned.name)? else { continue };
+            if !is_written_in_place(&Layout::named_for_rank(layout, returned.dims.len())?) {
+                out.push(returned.name.clone());
+            }
+        }
+        Ok(out)
+    }
+
+    /// What the host gives, as all its elements, and which are stored, if not all are.
+    fn given(&self, own: &Name, host: &Name) -> Result<(Dense, Option<Vec<bool>>)> {
         let ty = self.tree.types.of(own);
         let dims = &self.tree.extents.tensors[own];
         let fill = self.options.fill_of(host, ty)?;
@@ -136,7 +152,17 @@ impl Asked<'_> {
         let found = found.map_err(|_| Diagnostic::defect("a tensor has changed its rank"))?;
         let packed = found.pack(&self.layout(host, &file, dims.len())?, None, fill)?;
         let array = packed.dense_else(fill.unwrap_or(Number::zero(ty)))?.into_type(ty)?;
-        Ok(Dense { dims: array.dims().to_vec(), values: array.into_values() })
+        let dense = Dense { dims: array.dims().to_vec(), values: array.into_values() };
+        if is_written_in_place(packed.layout()) {
+            return Ok((dense, None));
+        }
+        let mut stored = vec![false; dense.values.len()];
+        let entries = packed.entries()?;
+        for k in 0..entries.len() {
+            let at = entries.point(k).iter().zip(&dense.dims).fold(0, |at, (c, n)| at * n + c);
+            stored[at] = true;
+        }
+        Ok((dense, Some(stored)))
     }
 
     /// The layout that is asked for is that of the data, too: they must fit it.
@@ -149,14 +175,14 @@ impl Asked<'_> {
     fn result<'t>(
         &self,
         returned: &Returned,
-        parts: &[Dense],
+        parts: &[(Dense, Option<Vec<bool>>)],
         targets: &'t IndexMap<Name, Target>,
     ) -> Result<(Done, Option<&'t Target>)> {
         let name = &returned.name;
         let mut all = Vec::new();
         let (mut output, mut text) = (Value::Null, String::new());
         let mut finished = None;
-        for (k, part) in parts.iter().enumerate() {
+        for (k, (part, stored)) in parts.iter().enumerate() {
             let ty = part.values.value_type();
             let begins = returned.fill.as_ref().and_then(|fills| fills.get(k)?.value(ty));
             let fill = begins.filter(|fill| !fill.same(Number::zero(ty)));
@@ -164,7 +190,10 @@ impl Asked<'_> {
             let options = PackOptions { fill, ..PackOptions::default() };
             if let Some(layout) = self.tensors.format(name)? {
                 let layout = Arc::new(Layout::named_for_rank(layout, part.dims.len())?);
-                result = packing::convert(&result, &layout, &options)?;
+                result = match stored {
+                    Some(stored) => packing::pack(&layout, &entries(part, stored, ty)?, &options)?,
+                    None => packing::convert(&result, &layout, &options)?,
+                };
             }
             let target = targets.get(name).filter(|_| parts.len() == 1);
             if let Some(target) = target {
@@ -189,6 +218,19 @@ impl Asked<'_> {
         }
         Ok((Done { listed: listed::joined(name, &returned.kinds, &all), output, text }, finished))
     }
+}
+
+/// The elements that are stored.
+fn entries(part: &Dense, stored: &[bool], ty: ValueType) -> Result<Entries> {
+    let places: Vec<usize> = (0..stored.len()).filter(|k| stored[*k]).collect();
+    let mut inner = 1usize;
+    let mut coords = Vec::new();
+    for &n in part.dims.iter().rev() {
+        coords.push(IndexData::U64(places.iter().map(|at| (at / inner % n) as u64).collect()));
+        inner *= n;
+    }
+    coords.reverse();
+    Entries::new(part.dims.clone(), coords, part.values.gather(&places))?.into_type(ty)
 }
 
 /// All elements as a tensor.

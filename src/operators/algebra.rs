@@ -10,9 +10,10 @@
 //! 2. an argument whose fill makes `f` a constant (an annihilator, or a special case of `[[fill]]`), in
 //!    its position: the points of all arguments that do so with the same constant, intersected;
 //! 3. an argument whose fill makes `f` another argument: the points of these two;
-//! 4. all fills known (identities and idempotent operators among them): the points of all arguments,
+//! 4. a choice between arguments that have one fill, by a condition of which nothing is known: the points of these;
+//! 5. all fills known (identities and idempotent operators among them): the points of all arguments,
 //!    and the fill is what `f` gives for the fills;
-//! 5. otherwise everywhere.
+//! 6. otherwise everywhere.
 //!
 //! A special case that IEEE arithmetic does not grant (0 * inf) is applied to the fills of operands;
 //! to a literal only with fast math.
@@ -165,6 +166,9 @@ pub fn applied(op: &Operator, mut arguments: Vec<Derived>, fast_math: bool) -> R
         };
         return derived(fill.cast(used.signature.result), region);
     }
+    if let Some((fill, region)) = used.either_way() {
+        return derived(fill.cast(used.signature.result), region);
+    }
     match used.evaluated {
         Some(value) => {
             let regions = arguments.iter().map(|a| a.region.clone());
@@ -243,6 +247,16 @@ impl<'a> Use<'a> {
         (self.signature.arguments[k] == ValueType::Bool)
             .then(|| Some(vec![given(true)?, given(false)?]))
             .flatten()
+    }
+
+    /// What it is outside of some points, if that is the same whatever a condition says that is not known.
+    fn either_way(&self) -> Option<(Value, Region)> {
+        let unknown = (0..self.fills.len()).filter(|k| self.fills[*k].is_none());
+        let all = unknown.into_iter().find_map(|k| self.one_of(k))?;
+        let fill = self.fills[*all.first()?]?;
+        let same = all.iter().all(|m| self.fills[*m].is_some_and(|f| f.same(fill)));
+        let regions = all.iter().map(|m| self.arguments[*m].region.clone());
+        same.then(|| (fill, Region::any_of(regions)))
     }
 
     /// Those of them that give a constant, with the points of all arguments that give the same.

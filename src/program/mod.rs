@@ -92,6 +92,7 @@ mod scalar;
 mod scope;
 mod sequence;
 mod statement;
+mod stored;
 mod subscript;
 mod sugar;
 mod token;
@@ -100,7 +101,9 @@ mod verify;
 mod window;
 
 pub use extents::{Extents, resolve};
-pub use interpret::{Dense, OracleTensor, interpret, interpret_all, interpret_typed};
+pub use interpret::{
+    Dense, OracleTensor, interpret, interpret_all, interpret_stored, interpret_typed,
+};
 pub use ir::{
     Access, Apply, Assign, AssignOp, Block, Declare, Expr, Fill, If, Let, Literal, Loop, Order,
     Program, Span, Stmt, When, Within, split_update, update_prefix,
@@ -108,6 +111,7 @@ pub use ir::{
 pub use notation::Assignment;
 pub use parse::Language;
 pub use scalar::{Scalar, number};
+pub use stored::Elements;
 pub use typing::{Types, combines, typed};
 pub use window::Window;
 
