@@ -1,3 +1,5 @@
+//! The interpreter on small programs, whose results are worked out by hand.
+
 use super::*;
 use crate::program::extents::resolve;
 
