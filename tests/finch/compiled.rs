@@ -81,6 +81,25 @@ impl Given {
         Ok(outputs.iter().map(named).collect())
     }
 
+    /// Whether a result stores elements that are what its format, one of levels, says of those not stored.
+    pub fn stores_fill(&self) -> bool {
+        let said = self.said().unwrap();
+        said["outputs"].as_array().unwrap().iter().any(|output| {
+            let of = format!("{}=", output["name"].as_str().unwrap());
+            let format = self.arguments.iter().rev().find_map(|a| a.strip_prefix(&of)).unwrap();
+            let (_, leaf) = format.rsplit_once('(').unwrap();
+            let fill = match leaf.trim_end_matches(')') {
+                "true" => 1.0,
+                "false" => 0.0,
+                number => number.parse().unwrap(),
+            };
+            let mut elements = Vec::new();
+            flatten(&output["values"], &mut elements);
+            let others = elements.iter().filter(|v| **v != fill).count();
+            output["stored"].as_u64().unwrap() as usize > others
+        })
+    }
+
     /// That the results are those of the interpreter.
     pub fn agrees(&self, inputs: &Inputs, text: &str) {
         let expected = inputs.try_run(text).unwrap();

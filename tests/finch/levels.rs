@@ -18,7 +18,7 @@ use super::together::{Batch, Case, Ready, caught};
 
 /// One of so many cases is run.
 const SAMPLE: usize = 12;
-/// One of so many runs is also done by the command line.
+/// One of so many runs is also done by the command line, unless `SISKIN_LEVELS_COMMANDS` says otherwise.
 const COMMANDS: usize = 50;
 /// Kernels of one library.
 const TOGETHER: usize = 80;
@@ -31,6 +31,10 @@ struct Algebra {
     update: &'static str,
     times: &'static str,
     plus: fn(&str, &str) -> String,
+}
+
+fn commands() -> usize {
+    number("SISKIN_LEVELS_COMMANDS").unwrap_or(COMMANDS).max(1)
 }
 
 fn algebra(leaf: &Leaf) -> Algebra {
@@ -396,7 +400,7 @@ struct Run {
 
 impl Run {
     /// Runs cases whose kernels are compiled together.
-    fn add_cases(&mut self, programs: &[Program], some: &[&Asked], shapes: &[usize]) {
+    fn add_cases(&mut self, programs: &[Program], part: usize, some: &[&Asked], shapes: &[usize]) {
         let data: Vec<(&Asked, Vec<Inputs>)> = some
             .iter()
             .map(|asked| {
@@ -425,11 +429,11 @@ impl Run {
             Ok(library) => library,
             Err(e) => return self.tally.failed(e),
         };
-        for one in &ready {
+        for (k, one) in ready.iter().enumerate() {
             match caught(|| batch.agrees(one, library.as_ref())) {
                 Ok(()) => {
                     self.tally.ran(one.case());
-                    if self.tally.runs().is_multiple_of(COMMANDS) {
+                    if (part + k).is_multiple_of(commands()) {
                         self.command(one);
                     }
                     let formats = one.case().formats.values();
@@ -442,11 +446,7 @@ impl Run {
     }
 
     fn command(&mut self, one: &Ready<'_>) {
-        let by_command = || {
-            one.agrees_by_command();
-            Ok(())
-        };
-        match caught(by_command) {
+        match caught(|| one.agrees_by_command()) {
             Ok(()) => self.commands += 1,
             Err(stopped) => self.tally.stopped(stopped, one.case()),
         }
@@ -483,7 +483,7 @@ fn every_level_is_read_written_and_copied_in_every_place() {
         loop {
             let k = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             let Some(some) = parts.get(k) else { return run };
-            run.add_cases(&programs, some, &shapes);
+            run.add_cases(&programs, k, some, &shapes);
         }
     };
     let mut all = Run::default();

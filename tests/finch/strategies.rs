@@ -8,12 +8,9 @@ use std::path::Path;
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use siskin::files::Loaded;
 use siskin::kernel::Coiterate;
 use siskin::layout::Layout;
 use siskin::operators::Value;
-use siskin::packing::PackOptions;
-use siskin::tensor::{DenseArray, Values};
 
 use super::Inputs;
 use super::edge_shapes::{CONTENTS, elements};
@@ -22,7 +19,7 @@ use super::fuzz::layouts;
 use super::grown::{grow, random::Random};
 use super::random_nests::{GIVEN, Kind, Made, made};
 use super::tally::{Tally, number};
-use super::together::{Batch, Case, Ready, caught};
+use super::together::{Batch, Case, Ready, caught, holds};
 
 /// Programs of one run of the tests.
 const PROGRAMS: usize = 60;
@@ -30,15 +27,6 @@ const PROGRAMS: usize = 60;
 const COMMANDS: usize = 10;
 /// Programs of one library.
 const TOGETHER: usize = 20;
-
-/// Whether a format has a place for elements.
-fn holds(format: &str, dims: &[usize], values: &Values, fill: Value) -> bool {
-    let Ok(layout) = Layout::named_for_rank(format, dims.len()) else { return false };
-    let array = DenseArray::new(dims.to_vec(), values.clone()).expect("an array");
-    let options = PackOptions { fill: Some(fill), ..PackOptions::default() };
-    let packed = Loaded::Dense(array).pack_with(&layout.into(), &options);
-    packed.is_ok_and(|mut tensor| tensor.validate().is_ok() && tensor.dense().is_ok())
-}
 
 /// A format of any origin, and what it does not store.
 fn format(
@@ -115,7 +103,7 @@ fn given(levels: &Levels, made: &Made, folder: &Path) -> (Inputs, BTreeMap<Strin
             continue;
         }
         if let Some((wished, fill)) = wished
-            && holds(&wished, &dims, &values, fill)
+            && holds(&wished, &dims, &values, Some(fill))
         {
             formats.insert(name.to_string(), wished);
         }
@@ -159,11 +147,7 @@ struct Run {
 impl Run {
     fn command(&mut self, one: &Ready<'_>) {
         self.commands += 1;
-        let agrees = caught(|| {
-            one.agrees_by_command();
-            Ok(())
-        });
-        if let Err(stopped) = agrees {
+        if let Err(stopped) = caught(|| one.agrees_by_command()) {
             self.tally.stopped(stopped, one.case());
         }
     }
