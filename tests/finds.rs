@@ -9,189 +9,16 @@ use insta::assert_snapshot;
 use study::study;
 
 #[test]
-fn increasing_in_increasing() {
-    let study = study("s += a[i] * b[i]", "a=sparse b=sparse", "");
-    assert_snapshot!(study.verdicts(), @r"
-    find pb in 0..NNZ_b where i = crd_b(pb)
-      bsearch (while crd_b(pb) < i)
-      gallop (up, while crd_b(pb) < i, resume after a match, state {})
-      group not applicable: at most one position matches
-      hash (key crd_b(pb) = i, state {})
-      scan
-      seq (up, while crd_b(pb) < i, resume after a match, state {})
-    ");
-    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
-    stop (up, while i < crd_b(pb)): NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [0, 1]
-    advance (down, while i < crd_b(pb), state {}): NNZ_b = 1, pa = 0, i = 0, pa' = 1, i' = 1, pb = 0, crd_a = [0, 1], crd_b = [1]
-    ");
-}
-
-#[test]
-fn decreasing_in_decreasing() {
-    let study = study("s += a[i] * b[i]", "a=@decreasing b=@decreasing", "");
-    assert_snapshot!(study.verdicts(), @r"
-    find pb in 0..NNZ_b where i = crd_b(pb)
-      bsearch (while i < crd_b(pb))
-      gallop (up, while i < crd_b(pb), resume after a match, state {})
-      group not applicable: at most one position matches
-      hash (key crd_b(pb) = i, state {})
-      scan
-      seq (up, while i < crd_b(pb), resume after a match, state {})
-    ");
-    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
-    stop (up, while crd_b(pb) < i): NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]
-    advance (down, while crd_b(pb) < i, state {}): NNZ_b = 1, pa = 0, i = 1, pa' = 1, i' = 0, pb = 0, crd_a = [1, 0], crd_b = [0]
-    ");
-}
-
-#[test]
-fn increasing_in_decreasing() {
-    let study = study("s += a[i] * b[i]", "a=sparse b=@decreasing", "");
-    assert_snapshot!(study.verdicts(), @r"
-    find pb in 0..NNZ_b where i = crd_b(pb)
-      bsearch (while i < crd_b(pb))
-      gallop refuted by `amortise` (up, while i < crd_b(pb), state {i}): every query would start again from the beginning of the range
-      group not applicable: at most one position matches
-      hash (key crd_b(pb) = i, state {})
-      scan
-      seq (down, while crd_b(pb) < i, resume after a match, state {})
-    ");
-    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
-    stop (up, while crd_b(pb) < i): NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]
-    advance (up, while i < crd_b(pb), state {}): NNZ_b = 1, pa = 0, i = 0, pa' = 1, i' = 1, pb = 0, crd_a = [0, 1], crd_b = [1]
-    ");
-}
-
-#[test]
-fn decreasing_in_increasing() {
-    let study = study("s += a[i] * b[i]", "a=@decreasing b=sparse", "");
-    assert_snapshot!(study.verdicts(), @r"
-    find pb in 0..NNZ_b where i = crd_b(pb)
-      bsearch (while crd_b(pb) < i)
-      gallop refuted by `amortise` (up, while crd_b(pb) < i, state {i}): every query would start again from the beginning of the range
-      group not applicable: at most one position matches
-      hash (key crd_b(pb) = i, state {})
-      scan
-      seq (down, while i < crd_b(pb), resume after a match, state {})
-    ");
-    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
-    advance (up, while crd_b(pb) < i, state {}): NNZ_b = 1, pa = 0, i = 1, pa' = 1, i' = 0, pb = 0, crd_a = [1, 0], crd_b = [0]
-    stop (up, while i < crd_b(pb)): NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [0, 1]
-    ");
-}
-
-#[test]
-fn increasing_in_unsorted() {
-    let study = study("s += a[i] * b[i]", "a=sparse b=@unsorted", "");
-    assert_snapshot!(study.verdicts(), @r"
-    find pb in 0..NNZ_b where i = crd_b(pb)
-      bsearch refuted by `partition` (while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
-      gallop refuted by `partition` (up, while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
-      group not applicable: at most one position matches
-      hash (key crd_b(pb) = i, state {})
-      scan
-      seq refuted by `stop` (up, while crd_b(pb) < i): the walk would stop before a match; e.g. NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]
-    ");
-    assert_snapshot!(study.counterexamples("pb", "seq"), @r"stop (up, while crd_b(pb) < i): NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]");
-}
-
-#[test]
-fn unsorted_in_increasing() {
-    let study = study("s += a[i] * b[i]", "a=@unsorted b=sparse", "");
-    assert_snapshot!(study.verdicts(), @r"
-    find pb in 0..NNZ_b where i = crd_b(pb)
-      bsearch (while crd_b(pb) < i)
-      gallop refuted by `amortise` (up, while crd_b(pb) < i, state {i}): every query would start again from the beginning of the range
-      group not applicable: at most one position matches
-      hash (key crd_b(pb) = i, state {})
-      scan
-      seq refuted by `amortise` (up, while crd_b(pb) < i, state {i}): every query would start again from the beginning of the range
-    ");
-    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
-    advance (up, while crd_b(pb) < i, state {}): NNZ_b = 1, pa = 0, i = 1, pa' = 1, i' = 0, pb = 0, crd_a = [1, 0], crd_b = [0]
-    stop (up, while i < crd_b(pb)): NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [0, 1]
-    ");
-}
-
-#[test]
-fn weakly_increasing_in_increasing() {
-    let study = study("s += a[i] * b[i]", "a=@weak b=sparse", "");
-    assert_snapshot!(study.verdicts(), @r"
-    find pb in 0..NNZ_b where i = crd_b(pb)
-      bsearch (while crd_b(pb) < i)
-      gallop (up, while crd_b(pb) < i, state {})
-      group not applicable: at most one position matches
-      hash (key crd_b(pb) = i, state {})
-      scan
-      seq (up, while crd_b(pb) < i, state {})
-    ");
-    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
-    postinc (up, while crd_b(pb) < i, state {}): NNZ_b = 1, pa = 0, i = 0, pa' = 1, i' = 0, pb = 0, crd_a = [0, 0], crd_b = [0]
-    stop (up, while i < crd_b(pb)): NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [0, 1]
-    advance (down, while i < crd_b(pb), state {}): NNZ_b = 1, pa = 0, i = 0, pa' = 1, i' = 1, pb = 0, crd_a = [0, 1], crd_b = [1]
-    ");
-}
-
-#[test]
-fn increasing_in_weakly_increasing() {
-    let study = study("s += a[i] * b[i]", "a=sparse b=@weak", "");
-    assert_snapshot!(study.verdicts(), @r"
-    find pb in 0..NNZ_b where i = crd_b(pb) (several)
-      bsearch (while crd_b(pb) < i, all matches)
-      gallop (up, while crd_b(pb) < i, resume after a match, all matches, state {})
-      group (key crd_b(pb) = i, all matches, state {})
-      hash (key crd_b(pb) = i, all matches, state {})
-      scan (all matches)
-      seq (up, while crd_b(pb) < i, resume after a match, all matches, state {})
-    ");
-    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
-    stop (up, while i < crd_b(pb)): NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [0, 1]
-    advance (down, while i < crd_b(pb), state {}): NNZ_b = 1, pa = 0, i = 0, pa' = 1, i' = 1, pb = 0, crd_a = [0, 1], crd_b = [1]
-    ");
-}
-
-#[test]
-fn duplicates_in_any_order() {
-    let study = study("s += a[i] * b[i]", "a=@bag b=@bag", "");
-    assert_snapshot!(study.verdicts(), @r"
-    find pb in 0..NNZ_b where i = crd_b(pb) (several)
-      bsearch refuted by `partition` (while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
-      gallop refuted by `partition` (up, while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
-      group (key crd_b(pb) = i, all matches, state {})
-      hash (key crd_b(pb) = i, all matches, state {})
-      scan (all matches)
-      seq refuted by `stop` (up, while crd_b(pb) < i): the walk would stop before a match; e.g. NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]
-    ");
-    assert_snapshot!(study.counterexamples("pb", "seq"), @r"stop (up, while crd_b(pb) < i): NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]");
-}
-
-#[test]
-fn only_even_coordinates() {
-    let study = study("s += a[i] * b[i]", "a=sparse b=@even", "");
-    assert_snapshot!(study.verdicts(), @r"
-    find pb in 0..NNZ_b where i = 2*half_b(pb)
-      bsearch (while 2*half_b(pb) < i)
-      gallop (up, while 2*half_b(pb) < i, resume after a match, state {})
-      group not applicable: at most one position matches
-      hash (key 2*half_b(pb) = i, state {})
-      scan
-      seq (up, while 2*half_b(pb) < i, resume after a match, state {})
-    ");
-    assert_snapshot!(study.counterexamples("pb", "seq"), @r"
-    stop (up, while i < 2*half_b(pb)): NNZ_b = 2, i = 2, pb = 0, pb' = 1, half_b = [0, 1]
-    advance (down, while i < 2*half_b(pb), state {}): NNZ_b = 1, pa = 0, i = 0, pa' = 1, i' = 2, pb = 0, crd_a = [0, 2], half_b = [1]
-    ");
-}
-
-#[test]
 fn csr_rows_in_a_sparse_vector() {
     let study = study("y[i] += A[i,j] * x[j]", "A=csr x=sparse", "");
     assert_snapshot!(study.verdicts(), @r"
     find px in 0..NNZ_x where j = crd_x(px)
       bsearch (while crd_x(px) < j)
+      direct (key crd_x(px) = j, state {})
       gallop (up, while crd_x(px) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_x(px) = j, state {})
+      rank (key crd_x(px) = j, state {})
       scan
       seq (up, while crd_x(px) < j, resume after a match, state {pA0})
     ");
@@ -207,9 +34,11 @@ fn a_sparse_vector_in_csr_rows() {
     assert_snapshot!(study.verdicts(), @r"
     find pA1 in pos_A(pA0)..pos_A(pA0 + 1) where j = crd_A(pA1)
       bsearch (while crd_A(pA1) < j)
+      direct (key crd_A(pA1) = j, state {pA0})
       gallop (up, while crd_A(pA1) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_A(pA1) = j, state {pA0})
+      rank (key crd_A(pA1) = j, state {pA0})
       scan
       seq (up, while crd_A(pA1) < j, resume after a match, state {pA0})
     ");
@@ -226,9 +55,11 @@ fn a_sparse_vector_in_csr_rows_vector_outside() {
     assert_snapshot!(study.verdicts(), @r"
     find pA1 in pos_A(pA0)..pos_A(pA0 + 1) where j = crd_A(pA1)
       bsearch (while crd_A(pA1) < j)
+      direct not applicable: it would keep one state for each value of pA0
       gallop (up, while crd_A(pA1) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash not applicable: it would keep one state for each value of pA0
+      rank not applicable: it would keep one state for each value of pA0
       scan
       seq (up, while crd_A(pA1) < j, resume after a match, state {pA0})
     ");
@@ -245,9 +76,11 @@ fn coo_in_coo() {
     assert_snapshot!(study.verdicts(), @r"
     find pB in 0..P0_B where i = crd0_B(pB) and j = crd1_B(pB)
       bsearch (while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j)
+      direct refuted by `coordinate`: the key is several numbers, or may be negative; e.g. P0_B = 1, pB = 0, crd0_B = [0], crd1_B = [0]
       gallop (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j, resume after a match, state {})
       group not applicable: at most one position matches
       hash (key crd0_B(pB) = i, crd1_B(pB) = j, state {})
+      rank refuted by `coordinate`: the key is several numbers, or may be negative; e.g. P0_B = 1, pB = 0, crd0_B = [0], crd1_B = [0]
       scan
       seq (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j, resume after a match, state {})
     ");
@@ -263,16 +96,20 @@ fn coo_in_dcsr() {
     assert_snapshot!(study.verdicts(), @r"
     find pB0 in 0..P0_B where i = crd0_B(pB0)
       bsearch (while crd0_B(pB0) < i)
+      direct (key crd0_B(pB0) = i, state {})
       gallop (up, while crd0_B(pB0) < i, state {})
       group not applicable: at most one position matches
       hash (key crd0_B(pB0) = i, state {})
+      rank (key crd0_B(pB0) = i, state {})
       scan
       seq (up, while crd0_B(pB0) < i, state {})
     find pB1 in pos1_B(pB0)..pos1_B(pB0 + 1) where j = crd1_B(pB1)
       bsearch (while crd1_B(pB1) < j)
+      direct (key crd1_B(pB1) = j, state {i})
       gallop (up, while crd1_B(pB1) < j, resume after a match, state {i})
       group not applicable: at most one position matches
       hash (key crd1_B(pB1) = j, state {i})
+      rank (key crd1_B(pB1) = j, state {i})
       scan
       seq (up, while crd1_B(pB1) < j, resume after a match, state {i})
     ");
@@ -289,9 +126,11 @@ fn coo_in_csr() {
     assert_snapshot!(study.verdicts(), @r"
     find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where j = crd_B(pB1)
       bsearch (while crd_B(pB1) < j)
+      direct (key crd_B(pB1) = j, state {i})
       gallop (up, while crd_B(pB1) < j, resume after a match, state {i})
       group not applicable: at most one position matches
       hash (key crd_B(pB1) = j, state {i})
+      rank (key crd_B(pB1) = j, state {i})
       scan
       seq (up, while crd_B(pB1) < j, resume after a match, state {i})
     ");
@@ -308,9 +147,11 @@ fn csr_in_blocks() {
     assert_snapshot!(study.verdicts(), @r"
     find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where 2*crd_B(pB1) <= j <= 2*crd_B(pB1) + 1
       bsearch (while 2*crd_B(pB1) + 1 < j)
+      direct (key crd_B(pB1) = floor(j/2), state {pA0})
       gallop (up, while 2*crd_B(pB1) + 1 < j, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_B(pB1) = floor(j/2), state {pA0})
+      rank (key crd_B(pB1) = floor(j/2), state {pA0})
       scan
       seq (up, while 2*crd_B(pB1) + 1 < j, state {pA0})
     ");
@@ -328,9 +169,11 @@ fn blocks_in_a_sparse_vector() {
     assert_snapshot!(study.verdicts(), @r"
     find px in 0..NNZ_x where j = crd_x(px)
       bsearch (while crd_x(px) < j)
+      direct (key crd_x(px) = j, state {})
       gallop (up, while crd_x(px) < j, resume after a match, state {pA0, pA2})
       group not applicable: at most one position matches
       hash (key crd_x(px) = j, state {})
+      rank (key crd_x(px) = j, state {})
       scan
       seq (up, while crd_x(px) < j, resume after a match, state {pA0, pA2})
     ");
@@ -346,9 +189,11 @@ fn blocks_in_csr() {
     assert_snapshot!(study.verdicts(), @r"
     find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where j = crd_B(pB1)
       bsearch (while crd_B(pB1) < j)
+      direct not applicable: it would keep one state for each value of pA2
       gallop (up, while crd_B(pB1) < j, resume after a match, state {pA0, pA2})
       group not applicable: at most one position matches
       hash not applicable: it would keep one state for each value of pA2
+      rank not applicable: it would keep one state for each value of pA2
       scan
       seq (up, while crd_B(pB1) < j, resume after a match, state {pA0, pA2})
     ");
@@ -365,9 +210,11 @@ fn increasing_in_runs() {
     assert_snapshot!(study.verdicts(), @r"
     find pb in 0..RUNS_b where left_b(pb) <= i < right_b(pb)
       bsearch (while right_b(pb) <= i)
+      direct not applicable: the find condition is not an equality of a key
       gallop (up, while right_b(pb) <= i, state {})
       group not applicable: at most one position matches
       hash not applicable: the find condition is not an equality of a key
+      rank not applicable: the find condition is not an equality of a key
       scan
       seq (up, while right_b(pb) <= i, state {})
     ");
@@ -384,9 +231,11 @@ fn csr_in_csc() {
     assert_snapshot!(study.verdicts(), @r"
     find pB1 in pos1_B(pB0)..pos1_B(pB0 + 1) where i = crd1_B(pB1)
       bsearch (while crd1_B(pB1) < i)
+      direct not applicable: it would keep one state for each value of j
       gallop (up, while crd1_B(pB1) < i, resume after a match, state {j})
       group not applicable: at most one position matches
       hash not applicable: it would keep one state for each value of j
+      rank not applicable: it would keep one state for each value of j
       scan
       seq (up, while crd1_B(pB1) < i, resume after a match, state {j})
     ");
@@ -403,10 +252,12 @@ fn csr_rows_in_a_hash_table() {
     assert_snapshot!(study.verdicts(), @r"
     find px in 0..W0_x where j = crd0_x(0, px)
       bsearch refuted by `partition` (while crd0_x(0, px) < j): the positions to skip do not all come first; e.g. W0_x = 2, j = 1, px = 0, px' = 1, crd0_x(0, 0) = 1, crd0_x(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
+      direct refuted by `coordinate`: the key is several numbers, or may be negative; e.g. W0_x = 1, px = 0, crd0_x(0, 0) = -1, home(1, -1) = -8
       gallop refuted by `partition` (up, while crd0_x(0, px) < j): the positions to skip do not all come first; e.g. W0_x = 2, j = 1, px = 0, px' = 1, crd0_x(0, 0) = 1, crd0_x(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
       group not applicable: at most one position matches
       hash (key crd0_x(0, px) = j, state {})
       probe (key crd0_x(0, px) = j)
+      rank refuted by `coordinate`: the key is several numbers, or may be negative; e.g. W0_x = 1, px = 0, crd0_x(0, 0) = -1, home(1, -1) = -8
       scan
       seq refuted by `stop` (up, while crd0_x(0, px) < j): the walk would stop before a match; e.g. W0_x = 2, j = 0, px = 0, px' = 1, crd0_x(0, 0) = 1, crd0_x(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
     ");
@@ -418,17 +269,21 @@ fn csr_in_a_hash_table_for_each_row() {
     assert_snapshot!(study.verdicts(), @r"
     find pB0 in 0..W0_B where crd0_B(0, pB0) >= 0 (several)
       bsearch refuted by `partition` (while crd0_B(0, pB0) < 0): the positions to skip do not all come first; e.g. W0_B = 2, pB0 = 0, pB0' = 1, crd0_B(0, 0) = 0, crd0_B(0, 1) = -1, home(2, -1) = -8, home(2, 0) = 0
+      direct not applicable: the find condition is not an equality of a key
       gallop refuted by `partition` (up, while crd0_B(0, pB0) < 0): the positions to skip do not all come first; e.g. W0_B = 2, pB0 = 0, pB0' = 1, crd0_B(0, 0) = 0, crd0_B(0, 1) = -1, home(2, -1) = -8, home(2, 0) = 0
       group not applicable: the find condition is not an equality of a key
       hash not applicable: the find condition is not an equality of a key
+      rank not applicable: the find condition is not an equality of a key
       scan (all matches)
       seq refuted by `contiguous` (up, while crd0_B(0, pB0) < 0): the matches of one query are not consecutive; e.g. W0_B = 3, pB0 = 0, pB0' = 1, pB0'' = 2, crd0_B(0, 0) = 0, crd0_B(0, 1) = -1, crd0_B(0, 2) = 1, home(3, -1) = -8, home(3, 0) = 0, home(3, 1) = 2
     find pB1 in 0..W1_B where j = crd1_B(pB0, pB1)
       bsearch refuted by `partition` (while crd1_B(pB0, pB1) < j): the positions to skip do not all come first; e.g. W1_B = 2, pB0 = 0, j = 1, pB1 = 0, pB1' = 1, crd0_B(0, 0) = 0, crd1_B(0, 0) = 1, crd1_B(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
+      direct refuted by `coordinate`: the key is several numbers, or may be negative; e.g. W1_B = 1, pB0 = 0, pB1 = 0, crd0_B(0, 0) = 0, crd1_B(0, 0) = -1, home(1, -1) = -8
       gallop refuted by `partition` (up, while crd1_B(pB0, pB1) < j): the positions to skip do not all come first; e.g. W1_B = 2, pB0 = 0, j = 1, pB1 = 0, pB1' = 1, crd0_B(0, 0) = 0, crd1_B(0, 0) = 1, crd1_B(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
       group not applicable: at most one position matches
       hash not applicable: it would keep one state for each value of i
       probe (key crd1_B(pB0, pB1) = j)
+      rank refuted by `coordinate`: the key is several numbers, or may be negative; e.g. W1_B = 1, pB0 = 0, pB1 = 0, crd0_B(0, 0) = 0, crd1_B(0, 0) = -1, home(1, -1) = -8
       scan
       seq refuted by `stop` (up, while crd1_B(pB0, pB1) < j): the walk would stop before a match; e.g. W1_B = 2, pB0 = 0, j = 0, pB1 = 0, pB1' = 1, crd0_B(0, 0) = 0, crd1_B(0, 0) = 1, crd1_B(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
     ");
@@ -440,16 +295,20 @@ fn dcsr_in_dcsr() {
     assert_snapshot!(study.verdicts(), @r"
     find pB0 in 0..P0_B where i = crd0_B(pB0)
       bsearch (while crd0_B(pB0) < i)
+      direct (key crd0_B(pB0) = i, state {})
       gallop (up, while crd0_B(pB0) < i, resume after a match, state {})
       group not applicable: at most one position matches
       hash (key crd0_B(pB0) = i, state {})
+      rank (key crd0_B(pB0) = i, state {})
       scan
       seq (up, while crd0_B(pB0) < i, resume after a match, state {})
     find pB1 in pos1_B(pB0)..pos1_B(pB0 + 1) where j = crd1_B(pB1)
       bsearch (while crd1_B(pB1) < j)
+      direct (key crd1_B(pB1) = j, state {i})
       gallop (up, while crd1_B(pB1) < j, resume after a match, state {i})
       group not applicable: at most one position matches
       hash (key crd1_B(pB1) = j, state {i})
+      rank (key crd1_B(pB1) = j, state {i})
       scan
       seq (up, while crd1_B(pB1) < j, resume after a match, state {i})
     ");
@@ -466,9 +325,11 @@ fn csr_in_csr() {
     assert_snapshot!(study.verdicts(), @r"
     find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where j = crd_B(pB1)
       bsearch (while crd_B(pB1) < j)
+      direct (key crd_B(pB1) = j, state {pA0})
       gallop (up, while crd_B(pB1) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_B(pB1) = j, state {pA0})
+      rank (key crd_B(pB1) = j, state {pA0})
       scan
       seq (up, while crd_B(pB1) < j, resume after a match, state {pA0})
     ");
@@ -485,9 +346,11 @@ fn unsorted_coo_in_unsorted_coo() {
     assert_snapshot!(study.verdicts(), @r"
     find pB in 0..P0_B where i = crd0_B(pB) and j = crd1_B(pB) (several)
       bsearch refuted by `partition` (while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j): the positions to skip do not all come first; e.g. P0_B = 2, i = 0, j = 1, pB = 0, pB' = 1, crd0_B = [0, 0], crd1_B = [1, 0]
+      direct refuted by `coordinate`: the key is several numbers, or may be negative; e.g. P0_B = 1, pB = 0, crd0_B = [0], crd1_B = [0]
       gallop refuted by `partition` (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j): the positions to skip do not all come first; e.g. P0_B = 2, i = 0, j = 1, pB = 0, pB' = 1, crd0_B = [0, 0], crd1_B = [1, 0]
       group (key crd0_B(pB) = i, crd1_B(pB) = j, all matches, state {})
       hash (key crd0_B(pB) = i, crd1_B(pB) = j, all matches, state {})
+      rank refuted by `coordinate`: the key is several numbers, or may be negative; e.g. P0_B = 1, pB = 0, crd0_B = [0], crd1_B = [0]
       scan (all matches)
       seq refuted by `stop` (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j): the walk would stop before a match; e.g. P0_B = 2, i = 0, j = 0, pB = 0, pB' = 1, crd0_B = [0, 0], crd1_B = [1, 0]
     ");
@@ -500,9 +363,11 @@ fn variable_blocks() {
     assert_snapshot!(study.verdicts(), @r"
     find pb0 in 0..BLOCKS_b where last_b(pb0) + ofs_b(pb0) < i + ofs_b(pb0 + 1) and i <= last_b(pb0)
       bsearch (while last_b(pb0) < i)
+      direct not applicable: the find condition is not an equality of a key
       gallop (up, while last_b(pb0) < i, state {})
       group not applicable: at most one position matches
       hash not applicable: the find condition is not an equality of a key
+      rank not applicable: the find condition is not an equality of a key
       scan
       seq (up, while last_b(pb0) < i, state {})
     ");
@@ -519,9 +384,11 @@ fn rows_of_ell_in_a_sparse_vector() {
     assert_snapshot!(study.verdicts(), @r"
     find px in 0..NNZ_x where j = crd_x(px)
       bsearch (while crd_x(px) < j)
+      direct (key crd_x(px) = j, state {})
       gallop (up, while crd_x(px) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_x(px) = j, state {})
+      rank (key crd_x(px) = j, state {})
       scan
       seq (up, while crd_x(px) < j, resume after a match, state {pA0})
     ");
@@ -537,16 +404,20 @@ fn three_vectors_of_three_orders() {
     assert_snapshot!(study.verdicts(), @r"
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch (while i < crd_b(pb))
+      direct (key crd_b(pb) = i, state {})
       gallop refuted by `amortise` (up, while i < crd_b(pb), state {i}): every query would start again from the beginning of the range
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
+      rank refuted by `rising`: the keys do not rise strictly: a position is not the number of those before it; e.g. NNZ_b = 2, pb = 0, pb' = 1, crd_b = [1, 0]
       scan
       seq (down, while crd_b(pb) < i, resume after a match, state {})
     find pc in 0..NNZ_c where i = crd_c(pc)
       bsearch refuted by `partition` (while crd_c(pc) < i): the positions to skip do not all come first; e.g. NNZ_c = 2, i = 1, pc = 0, pc' = 1, crd_c = [1, 0]
+      direct (key crd_c(pc) = i, state {})
       gallop refuted by `partition` (up, while crd_c(pc) < i): the positions to skip do not all come first; e.g. NNZ_c = 2, i = 1, pc = 0, pc' = 1, crd_c = [1, 0]
       group not applicable: at most one position matches
       hash (key crd_c(pc) = i, state {})
+      rank refuted by `rising`: the keys do not rise strictly: a position is not the number of those before it; e.g. NNZ_c = 2, pc = 0, pc' = 1, crd_c = [1, 0]
       scan
       seq refuted by `stop` (up, while crd_c(pc) < i): the walk would stop before a match; e.g. NNZ_c = 2, i = 0, pc = 0, pc' = 1, crd_c = [1, 0]
     ");
@@ -562,9 +433,11 @@ fn contradiction() {
     assert_snapshot!(study.verdicts(), @r"
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch vacuous: nothing can match under the properties
+      direct vacuous: nothing can match under the properties
       gallop vacuous: nothing can match under the properties
       group vacuous: nothing can match under the properties
       hash vacuous: nothing can match under the properties
+      rank vacuous: nothing can match under the properties
       scan
       seq vacuous: nothing can match under the properties
     ");

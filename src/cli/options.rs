@@ -51,6 +51,11 @@ pub struct KernelOptions {
     /// hash or sort [default: the cheapest]
     #[arg(long, value_name = "NAME")]
     pub workspace: Option<String>,
+    /// What a workspace, or what a search keeps, may take, as far as the sizes are known: bytes, or 64K, 512M, 2G;
+    /// a find that takes more is not chosen, and what cannot do with less is refused [default: 2G if there is a
+    /// choice]
+    #[arg(long, value_name = "BYTES")]
+    pub workspace_limit: Option<String>,
     /// Take 0 * inf and 0 * nan for 0, also of values that are stored
     #[arg(long)]
     pub fast_math: bool,
@@ -182,6 +187,13 @@ impl KernelOptions {
         }
         if let Some(workspace) = &self.workspace {
             kernel = kernel.workspace(workspace);
+        }
+        if let Some(text) = &self.workspace_limit {
+            let Some(bytes) = bytes(text) else {
+                return Err(wrong("--workspace-limit", text, 0, "this is no number of bytes")
+                    .help("e.g. `--workspace-limit 64M`"));
+            };
+            kernel = kernel.workspace_limit(bytes);
         }
         if let Some(text) = &self.union {
             let Some(union) = Union::ALL.into_iter().find(|u| u.word() == text.trim()) else {
@@ -327,6 +339,18 @@ pub fn wrong(option: &str, text: &str, at: usize, message: impl Into<String>) ->
     Diagnostic::new(Code::Usage, message).at(at..text.len(), "").within(option, text)
 }
 
+/// A number of bytes, or of 1024, 1024², 1024³ of them.
+fn bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let (number, unit) = match text.char_indices().next_back()? {
+        (at, 'K' | 'k') => (&text[..at], 1 << 10),
+        (at, 'M' | 'm') => (&text[..at], 1 << 20),
+        (at, 'G' | 'g') => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -339,5 +363,15 @@ mod tests {
         assert!(numbers_of("A=", 2, "").is_err());
         assert!(numbers_of("A=-1", 2, "-1").is_err());
         assert!(numbers_of("A=1,99999999999999999999", 2, "1,99999999999999999999").is_err());
+    }
+
+    #[test]
+    fn numbers_of_bytes_have_units() {
+        assert_eq!(["7", "2k", "3M", " 1G "].map(bytes), [7, 2 << 10, 3 << 20, 1 << 30].map(Some));
+        for wrong in
+            ["", "M", "-1", "1.5G", "1T", "1 é", "99999999999999999999", "18446744073709551615G"]
+        {
+            assert_eq!(bytes(wrong), None, "{wrong}");
+        }
     }
 }

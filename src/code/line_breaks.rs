@@ -338,7 +338,9 @@ fn chain(operator: &str, parts: &[Doc], shape: Shape) -> Option<String> {
         // No short part is left alone on its line.
         if last_width(&out) + offset <= below.indent {
             let last = last_width(out.trim_end().rsplit('\n').next().unwrap_or("").trim_start());
-            let here = shape.after(sign + 1 + last).and_then(|s| part.layout(s));
+            let here = shape
+                .after(sign + 1 + last)
+                .and_then(|s| part.layout(s).filter(|here| first_width(here) <= s.width));
             if let Some(here) = here {
                 out.push_str(&format!(" {operator} {here}"));
                 continue;

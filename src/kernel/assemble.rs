@@ -57,13 +57,14 @@ pub(super) fn assembled(
     let forced = forced_workspace(request)?;
     let loops = joined(statements, true);
     let workspace = |around: &[Name], rest: &[usize]| {
+        let extents = rest.iter().map(|d| &output.extents[*d]);
+        let gathered = gathered(request, statements, around, extents);
         let chosen = match forced {
             Some(workspace) => workspace,
-            None => {
-                let extents = rest.iter().map(|d| &output.extents[*d]);
-                cheapest_workspace(&gathered(request, statements, around, extents))?
-            }
+            None => cheapest_workspace(&gathered, request.sizes.most_memory())?,
         };
+        let what = format!("the workspace `{}` of `{}`", chosen.name, output.tensor);
+        request.sizes.refuse_above_limit(&what, chosen.memory(&gathered)?)?;
         let template = Name::from(chosen.name.as_str());
         let sorted = appending.ordered + rest.len() > appending.order.len();
         Ok(Gather::Workspace { template, sorted })

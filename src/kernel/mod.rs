@@ -196,6 +196,13 @@ impl Kernel {
         self
     }
 
+    /// The bytes that the state of a search, or the workspace of a result, may take, as far as the sizes tell.
+    #[must_use]
+    pub fn workspace_limit(mut self, bytes: u64) -> Kernel {
+        self.request.sizes.workspace_limit = Some(bytes as f64);
+        self
+    }
+
     /// Assembles a result that would be mostly fill, as far as the sizes tell, unless its layout is stated.
     #[must_use]
     pub fn sparse_result(mut self) -> Kernel {

@@ -154,6 +154,9 @@ impl Request {
         if let Some(workspace) = &self.workspace {
             out.push_str(&format!(" --workspace {workspace}"));
         }
+        if let Some(limit) = self.sizes.workspace_limit {
+            out.push_str(&format!(" --workspace-limit {limit}"));
+        }
         if self.fast_math {
             out.push_str(" --fast-math");
         }

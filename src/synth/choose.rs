@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use super::{Find, Plan, Proved};
+use super::{Find, Plan, Proved, Template};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Atom, Constraint, Name, Relop};
 use crate::scan::{Bind, Level, Nest};
@@ -19,13 +19,40 @@ pub struct Sizes {
     /// Number of maximal ranges of equal elements of an index array: how often a state that belongs
     /// to its value changes.
     pub runs: IndexMap<Name, f64>,
+    /// The bytes that the state of a search, or a workspace, may take, if that is asked for.
+    pub workspace_limit: Option<f64>,
 }
 
 /// Without data: square-ish matrices with ten entries a row.
 const ASSUMED_EXTENT: f64 = 10_000.0;
 const ASSUMED_SEGMENT: f64 = 10.0;
+/// What takes more bytes is the last choice, if nothing is asked.
+const MOST_MEMORY: f64 = 2e9;
 
 impl Sizes {
+    /// What takes more bytes is the last choice.
+    pub fn most_memory(&self) -> f64 {
+        self.workspace_limit.unwrap_or(MOST_MEMORY)
+    }
+
+    /// Refuses what takes more bytes than is asked for.
+    ///
+    /// # Errors
+    /// [`Code::Find`], with the remedy.
+    pub fn refuse_above_limit(&self, what: &str, bytes: f64) -> Result<()> {
+        match self.workspace_limit {
+            Some(limit) if bytes > limit => {
+                let bytes = match bytes.is_finite() {
+                    true => format!("about {bytes:.0} bytes"),
+                    false => "as many bytes as an extent that is not known".to_string(),
+                };
+                Err(Diagnostic::new(Code::Find, format!("{what} would take {bytes}"))
+                    .help(format!("`--workspace-limit` allows {limit}: raise it, or leave it out")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The value of an extent, or what is assumed of it.
     pub fn extent(&self, name: &Name) -> f64 {
         self.params.get(name).copied().unwrap_or(ASSUMED_EXTENT)
@@ -62,6 +89,29 @@ impl Sizes {
             total += step * weighted;
         }
         total
+    }
+
+    /// The greatest value that `affine` is known to take, over indices.
+    fn most(&self, affine: &Affine, nest: &Nest) -> Option<f64> {
+        let mut total = affine.offset() as f64;
+        for (atom, k) in affine.terms() {
+            let most = match atom {
+                Atom::Var(n) => match (self.indices.get(n), self.params.get(n)) {
+                    (Some(extent), _) => extent - 1.0,
+                    (None, Some(value)) => *value,
+                    (None, None) => match nest.levels.iter().find(|l| l.var == *n).map(|l| &l.bind)
+                    {
+                        Some(Bind::Let(value)) => self.most(value, nest)?,
+                        _ => return None,
+                    },
+                },
+                Atom::Floor(inner, d) => (self.most(inner, nest)? / *d as f64).floor(),
+                Atom::Call(_) => return None,
+            };
+            // What is not negative takes nothing away at best.
+            total += (*k as f64 * most).max(0.0);
+        }
+        Some(total)
     }
 
     /// Estimated number of iterations of each loop variable of `nest`; of a find, the length of its range.
@@ -123,6 +173,19 @@ impl Sizes {
 
 /// Estimated time of a plan in nanoseconds.
 pub fn cost(plan: &Plan, find: &Find, nest: &Nest, sizes: &Sizes) -> Result<f64> {
+    let Template { name, cost, .. } = &*plan.template;
+    price(name, cost, &quantities(plan, find, nest, sizes))
+}
+
+/// Estimated bytes of the state of a plan.
+fn memory(plan: &Plan, find: &Find, nest: &Nest, sizes: &Sizes) -> Result<f64> {
+    let Template { name, memory, .. } = &*plan.template;
+    let Some(memory) = memory else { return Ok(0.0) };
+    price(name, memory, &quantities(plan, find, nest, sizes))
+}
+
+/// What formulas of find templates are over.
+fn quantities(plan: &Plan, find: &Find, nest: &Nest, sizes: &Sizes) -> [(&'static str, f64); 5] {
     let visits = sizes.visits(nest);
     let position = &find.problem.position;
     let queries: f64 = find.problem.loops.iter().map(|l| visits[l]).product();
@@ -134,9 +197,17 @@ pub fn cost(plan: &Plan, find: &Find, nest: &Nest, sizes: &Sizes) -> Result<f64>
         .product::<f64>()
         .min(queries.max(1.0));
     let others = if plan.many { visits.get(position).copied().unwrap_or(0.0) } else { 0.0 };
-    let sizes =
-        [("queries", queries), ("length", length), ("repeats", 1.0 + others), ("states", states)];
-    price(&plan.template.name, &plan.template.cost, &sizes)
+    let extents = plan
+        .key
+        .iter()
+        .map(|part| sizes.most(&part.outer, nest).map_or(f64::INFINITY, |most| most + 1.0));
+    [
+        ("queries", queries),
+        ("length", length),
+        ("repeats", 1.0 + others),
+        ("states", states),
+        ("extent", extents.product()),
+    ]
 }
 
 /// How many values a state index takes: the iterations of a loop, or the runs of an index array.
@@ -158,10 +229,12 @@ fn values(index: &Name, nest: &Nest, trips: &IndexMap<Name, f64>, sizes: &Sizes)
 pub(super) fn price(name: &str, formula: &str, sizes: &[(&str, f64)]) -> Result<f64> {
     let mut env = minijinja::Environment::new();
     env.add_function("log2", f64::log2);
+    env.add_function("min", f64::min);
     let known: Vec<&str> = sizes.iter().map(|(name, _)| *name).collect();
     let wrong = |e: minijinja::Error| {
-        Diagnostic::new(Code::Find, format!("formula `{formula}` of template `{name}`: {e}"))
-            .help(format!("it may use {}, log2(), + - * / and parentheses", known.join(", ")))
+        Diagnostic::new(Code::Find, format!("formula `{formula}` of template `{name}`: {e}")).help(
+            format!("it may use {}, log2(), min(), + - * / and parentheses", known.join(", ")),
+        )
     };
     let expression = env.compile_expression(formula).map_err(wrong)?;
     let sizes: std::collections::BTreeMap<&str, f64> = sizes.iter().copied().collect();
@@ -169,7 +242,8 @@ pub(super) fn price(name: &str, formula: &str, sizes: &[(&str, f64)]) -> Result<
     f64::try_from(value).map_err(wrong)
 }
 
-/// The cheapest proved plan of `find`; of those whose steps grow, if it is to gallop and there are any.
+/// The cheapest proved plan of `find` that does not take too much memory; of those whose steps grow, if it is to
+/// gallop and there are any.
 pub fn cheapest<'a>(
     find: &'a Find,
     nest: &Nest,
@@ -178,15 +252,23 @@ pub fn cheapest<'a>(
 ) -> Result<&'a Proved<Plan>> {
     let grows = |plan: &&Proved<Plan>| plan.template.gallops;
     let gallops = gallops && find.plans().any(|plan| grows(&plan));
-    let mut best: Option<(f64, &Proved<Plan>)> = None;
+    let mut best: Option<((bool, f64), &Proved<Plan>)> = None;
     for plan in find.plans().filter(|plan| !gallops || grows(plan)) {
-        let price = cost(plan, find, nest, sizes)?;
-        if best.is_none_or(|(least, _)| price < least) {
-            best = Some((price, plan));
+        let memory = memory(plan, find, nest, sizes)?;
+        let large = memory > sizes.most_memory();
+        let rank = (large, if large { memory } else { cost(plan, find, nest, sizes)? });
+        if best.is_none_or(|(least, _)| rank < least) {
+            best = Some((rank, plan));
         }
     }
-    best.map(|(_, plan)| plan).ok_or_else(|| {
-        Diagnostic::new(Code::Find, format!("no template finds {}", find.problem.describe()))
-            .help("a template without obligations (a plain scan) must be installed")
-    })
+    let Some(((large, rank), plan)) = best else {
+        let what = format!("no template finds {}", find.problem.describe());
+        return Err(Diagnostic::new(Code::Find, what)
+            .help("a template without obligations (a plain scan) must be installed"));
+    };
+    if large {
+        let (name, problem) = (&plan.template.name, &find.problem);
+        sizes.refuse_above_limit(&format!("`{name}` for {}", problem.describe()), rank)?;
+    }
+    Ok(plan)
 }

@@ -43,8 +43,10 @@ pub struct Template {
     /// Where that state may live: `prefix`, `reset`, `array`.
     pub placements: Vec<String>,
     pub obligations: Vec<Obligation>,
-    /// Expression over `queries`, `length`, `repeats`, `states`; in nanoseconds.
+    /// Expression over `queries`, `length`, `repeats`, `states`, `extent`; in nanoseconds.
     pub cost: String,
+    /// What its state takes, in bytes, over the same; `None`: a small multiple of what is searched.
+    pub memory: Option<String>,
     /// The minijinja source of its code.
     pub code: Rc<str>,
 }
@@ -85,6 +87,7 @@ struct TemplateFile {
     ordered: bool,
     table: Option<String>,
     cost: String,
+    memory: Option<String>,
     #[serde(default)]
     obligation: Vec<ObligationFile>,
 }
@@ -170,6 +173,7 @@ impl Template {
             table: file.table,
             obligations,
             cost: file.cost,
+            memory: file.memory,
             code: Rc::from(code),
         };
         if template.state && !template.state_has_one_range() {

@@ -13,6 +13,8 @@
 //! | `same_query(I, J)` | both look for the same: equal outer parts of the conditions |
 //! | `same_values(q, I, J)` | the searched index arrays read the same at `q` in both |
 //! | `key(q, I)` | the searched values at `q` equal the find key of `I` |
+//! | `key_less(q, r, I)` | the searched values at `q` are lexicographically less than those at `r` |
+//! | `coordinate(q, I)` | the key is one number, and the searched value at `q` is not negative |
 //! | `occupied(q, I)` | the searched values at `q` are not negative: `q` is no empty slot |
 //! | `from_home(q, I)` | `q` is not before the home slot of the key of `I`, in a table that is the range |
 //!
@@ -183,6 +185,21 @@ impl Vocabulary<'_> {
                 Formula::and(self.arguments.key.iter().map(|k| {
                     Formula::eq(self.instance(&k.inner, q, i), self.instance(&k.outer, q, i))
                 }))
+            }
+            "key_less" => {
+                let (q, r, i) = (position(0)?, position(1)?, iteration(2)?);
+                let searched = |at: usize| -> Vec<Affine> {
+                    let key = self.arguments.key.iter();
+                    key.map(|k| self.instance(&k.inner, at, i)).collect()
+                };
+                Formula::lex_lt(&searched(q), &searched(r))
+            }
+            "coordinate" => {
+                let (q, i) = (position(0)?, iteration(1)?);
+                match self.arguments.key.as_slice() {
+                    [key] => Formula::le(Affine::zero(), self.instance(&key.inner, q, i)),
+                    _ => Formula::truth(false),
+                }
             }
             "occupied" => {
                 let (q, i) = (position(0)?, iteration(1)?);

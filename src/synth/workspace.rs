@@ -50,9 +50,6 @@ pub struct Gathered {
     pub drains: f64,
 }
 
-/// A workspace that needs more bytes is the last choice; of several such, the smallest is the first.
-const MOST_MEMORY: f64 = 2e9;
-
 impl WorkspaceTemplate {
     fn sizes(gathered: &Gathered) -> [(&'static str, f64); 4] {
         let Gathered { extent, updates, drains } = *gathered;
@@ -124,15 +121,18 @@ fn read() -> Result<Vec<WorkspaceTemplate>> {
     Ok(out)
 }
 
-/// The cheapest workspace that does not take too much memory.
+/// The cheapest workspace that takes no more bytes; if all take more, the smallest.
 ///
 /// # Errors
 /// Those of [`workspaces`] and of the formulas.
-pub fn cheapest_workspace(gathered: &Gathered) -> Result<&'static WorkspaceTemplate> {
+pub fn cheapest_workspace(
+    gathered: &Gathered,
+    most_memory: f64,
+) -> Result<&'static WorkspaceTemplate> {
     let mut best: Option<((bool, f64), &WorkspaceTemplate)> = None;
     for template in workspaces()? {
         let memory = template.memory(gathered)?;
-        let large = memory > MOST_MEMORY;
+        let large = memory > most_memory;
         let rank = (large, if large { memory } else { template.cost(gathered)? });
         if best.as_ref().is_none_or(|(least, _)| rank < *least) {
             best = Some((rank, template));
@@ -150,8 +150,9 @@ mod tests {
     fn rows_are_gathered_in_a_dense_workspace_and_huge_extents_are_not() {
         let rows = Gathered { extent: 1e4, updates: 1e6, drains: 1e4 };
         let all = Gathered { extent: 1e12, updates: 1e6, drains: 1.0 };
-        let of =
-            |gathered: &Gathered| cheapest_workspace(gathered).unwrap().memory(gathered).unwrap();
+        let of = |gathered: &Gathered| {
+            cheapest_workspace(gathered, 2e9).unwrap().memory(gathered).unwrap()
+        };
         assert!(of(&rows) < 1e6);
         assert!(of(&all) < 1e9, "a place for each key would not fit");
     }

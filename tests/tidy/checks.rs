@@ -214,6 +214,8 @@ pub const NAME_EXEMPTIONS: &[(&str, &str, &str)] = &[
     ("src/program/finch/dimensions.rs", "gallop", "a word of the language"),
     ("src/program/finch/subscript.rs", "gallop", "a word of the language"),
     ("src/program/finch/value.rs", "gallop", "a word of the language"),
+    ("src/cli/layouts.rs", "rank", "how many dimensions there are, in JSON"),
+    ("src/packing/part.rs", "rank", "a variable of messages"),
     ("src/layout/property/mod.rs", "range", "a kind of properties"),
     ("src/code/naming.rs", "range", "a variable of emitted modules"),
     ("src/files/npz.rs", "dia", "SciPy's file format has names of its own"),
