@@ -1,5 +1,6 @@
 //! Ways in which a body runs faster, if its accesses are there under fewer conditions: what decides about loops is
-//! asked before them, rows are fetched ahead, segments end behind loops, entries are pushed without a branch.
+//! asked before them, sums are kept in registers, rows are fetched ahead, segments end behind loops, entries are
+//! pushed without a branch.
 
 use super::ir::{Block, Body};
 
@@ -8,8 +9,13 @@ pub type Faster = fn(&mut Body) -> bool;
 
 impl Body {
     /// All of them. What may be pushed without a branch is seen when segments end elsewhere.
-    pub const FASTER: [Faster; 4] =
-        [Body::guard_loops, Body::fetch_ahead, Body::end_segments_later, Body::push_conditionally];
+    pub const FASTER: [Faster; 5] = [
+        Body::guard_loops,
+        Body::keep_sums,
+        Body::fetch_ahead,
+        Body::end_segments_later,
+        Body::push_conditionally,
+    ];
 
     /// Changes all statements; true if that changed anything.
     pub(super) fn change(&mut self, change: impl FnOnce(&mut Body, &mut Block) -> bool) -> bool {

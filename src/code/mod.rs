@@ -46,6 +46,7 @@ mod read;
 mod read_grown;
 mod read_parallel;
 pub mod realise;
+mod registers;
 mod segment_ends;
 pub mod template;
 mod types;

@@ -314,9 +314,15 @@ impl<'a> Printer<'a> {
                 let name = self.naming.fresh(&declared.name);
                 self.arrays.insert(*array, name.clone());
                 let fill = self.expr_text(fill, 0);
-                let value = Doc::text(format!("vec![{fill}; {len}]"));
+                // What is as long as the text says needs no place of its own.
+                let is_short = declared.shape.iter().all(|e| matches!(e, Expr::Int { .. }));
+                let vec = if is_short && !self.notation { "" } else { "vec!" };
+                let value = Doc::text(format!("{vec}[{fill}; {len}]"));
                 // The type of a number that nothing else tells.
                 let ty = match declared.element {
+                    Element::Value(ty) if vec.is_empty() => {
+                        format!(": [{}; {len}]", ty.rust_name())
+                    }
                     Element::Value(ty) if !self.notation => format!(": Vec<{}>", ty.rust_name()),
                     _ => String::new(),
                 };

@@ -108,7 +108,9 @@ fn proved(mut body: Body, path: &mut Path) -> Result<(Body, Vec<AccessProof>)> {
     body.take_one_iteration();
     let mut all_proved = |body: &Body| {
         let mut body = body.clone();
-        let accesses = prove_bounds(&mut body, path).ok()?;
+        let proofs = prove_bounds(&mut body, path);
+        let accesses =
+            proofs.inspect_err(|e| tracing::debug!("not changed: {}", e.message)).ok()?;
         accesses.iter().all(|a| a.proved).then_some((body, accesses))
     };
     let mut fast = body.clone();

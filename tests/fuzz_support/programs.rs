@@ -36,6 +36,8 @@ struct Maker<'r> {
 }
 
 const EXTENTS: &[usize] = &[0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8];
+/// Of one index now and then: long enough for what goes by tiles.
+const LONG: &[usize] = &[9, 15, 16, 17, 23, 24, 31, 32, 40, 65];
 
 pub fn source(random: &mut Random, value_type: ValueType) -> Source {
     let mut taken = Vec::new();
@@ -46,6 +48,9 @@ pub fn source(random: &mut Random, value_type: ValueType) -> Source {
     for i in &indices {
         let extent = square.unwrap_or_else(|| *random.pick(EXTENTS));
         extents.insert(i.clone(), extent);
+    }
+    if square.is_none() && random.chance(40) {
+        extents.insert(random.pick(&indices).clone(), *random.pick(LONG));
     }
     let mut maker = Maker {
         random,

@@ -1,0 +1,377 @@
+//! Sums of a row are kept in registers while a segment is walked.
+//!
+//! Before → after, for a sparse matrix times a dense one:
+//!
+//! ```text
+//! for p in pos_A[i]..pos_A[i + 1] {            for tile in 0..K / 16 {
+//!     let j = crd_A[p];                            let mut sums = [0.0; 16];
+//!     for k in 0..K {                              for p in pos_A[i]..pos_A[i + 1] {
+//!         C[i, k] += val_A[p] * B[j, k];               let j = crd_A[p];
+//!     }                                                for lane in 0..16 {
+//! }                                                        let k = 16 * tile + lane;
+//!                                          →               sums[lane] += val_A[p] * B[j, k];
+//!                                                      }
+//!                                                  }
+//!                                                  for lane in 0..16 {
+//!                                                      let k = 16 * tile + lane;
+//!                                                      C[i, k] += sums[lane];
+//!                                                  }
+//!                                              }
+//!                                              … and as before for what is left of 0..K
+//! ```
+//! The rows of a block, of which there are as many as its height unless it is the last, are one tile. So is the sum
+//! over a row of a block: where all of it is there, it has a known number of terms.
+//!
+//! The order of addition is free, as in sums. Only segments are walked once for each tile, which stay in the cache.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::ir::{
+    Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Origin, Stmt, Type, VarId,
+};
+use super::visit::{Part, visit};
+use crate::tensor::ValueType;
+
+/// So many sums are kept, while there are as many: two cache lines of numbers, then one.
+const WIDTHS: [i64; 2] = [16, 8];
+
+/// Loops within each other, of which the innermost updates a row of elements.
+struct Nest<'a> {
+    /// What the outer loops bind, and what follows from it.
+    bound: FxHashSet<VarId>,
+    /// The innermost loop.
+    lane: VarId,
+    hi: &'a Expr,
+    body: &'a Block,
+    place: &'a Load,
+    ty: ValueType,
+    /// What is computed in the innermost loop.
+    lets: FxHashMap<VarId, &'a Expr>,
+}
+
+/// The elements of a row that are kept at once.
+struct Tile {
+    sums: ArrayId,
+    width: i64,
+    /// The first of them, unless it is that of the row.
+    first: Option<Expr>,
+}
+
+impl Body {
+    /// Keeps sums; true if there are any.
+    pub(super) fn keep_sums(&mut self) -> bool {
+        let changed = self.change(|body, block| body.keep_in(block, false));
+        if changed {
+            // What an update needs is computed around its place, too.
+            self.drop_unused();
+        }
+        changed
+    }
+
+    /// `looped`: the block is in a loop, so that what its loops walk is a part of something.
+    fn keep_in(&mut self, block: &mut Block, looped: bool) -> bool {
+        let mut changed = false;
+        for mut stmt in std::mem::take(block) {
+            if looped && let Some(kept) = self.kept(&stmt) {
+                changed = true;
+                block.extend(kept);
+                continue;
+            }
+            let within = looped || matches!(stmt, Stmt::For { .. } | Stmt::Parallel(_));
+            stmt.parts_mut(&mut |_| {}, &mut |inner| changed |= self.keep_in(inner, within));
+            block.push(stmt);
+        }
+        changed
+    }
+
+    /// What a loop becomes.
+    fn kept(&mut self, stmt: &Stmt) -> Option<Block> {
+        let nest = self.nest(stmt)?;
+        if let Some((count, width)) = at_most(nest.hi) {
+            let then = self.tile(stmt, &nest, width, None);
+            let condition = self.at_least(count.clone(), width);
+            return Some(vec![Stmt::If { condition, then, otherwise: vec![stmt.clone()] }]);
+        }
+        if self.type_of(nest.hi) != Ok(Type::Unsigned) {
+            return None;
+        }
+        let up_to = |width: i64| {
+            let tiles = Expr::binary(BinaryOp::Div, nest.hi.clone(), Expr::int(width));
+            (tiles.clone(), tiles.mul(Expr::int(width)))
+        };
+        let [wide, narrow] = WIDTHS;
+        let (tiles, done) = up_to(wide);
+        let tile = self.variable("tile", Type::Unsigned);
+        let body = self.tile(stmt, &nest, wide, Some(Expr::var(tile).mul(Expr::int(wide))));
+        let mut out = vec![Stmt::For { var: tile, lo: Expr::int(0), hi: tiles, body }];
+        let then = self.tile(stmt, &nest, narrow, Some(done.clone()));
+        let condition = self.at_least(nest.hi.clone().sub(done), narrow);
+        out.push(Stmt::If { condition, then, otherwise: Vec::new() });
+        let (_, done) = up_to(narrow);
+        let condition = Expr::binary(BinaryOp::Lt, done.clone(), nest.hi.clone());
+        let lane = nest.lane;
+        let mut rest = stmt.clone();
+        begin_at(&mut rest, lane, &done);
+        out.push(Stmt::If { condition, then: vec![rest], otherwise: Vec::new() });
+        Some(out)
+    }
+
+    fn at_least(&self, count: Expr, width: i64) -> Expr {
+        let signed = self.type_of(&count) == Ok(Type::Signed);
+        let width = Expr::integer(width, signed);
+        // A difference of positions may not be known to be natural.
+        match count {
+            Expr::Binary { op: BinaryOp::Sub, left, right } => {
+                Expr::binary(BinaryOp::Ge, *left, right.add(width))
+            }
+            count => Expr::binary(BinaryOp::Ge, count, width),
+        }
+    }
+
+    /// The nest of a loop over a segment, if all that it does is to update a row of elements.
+    fn nest<'a>(&self, stmt: &'a Stmt) -> Option<Nest<'a>> {
+        let mut bound = FxHashSet::default();
+        let mut at = stmt;
+        let (lane, hi, body) = loop {
+            let Stmt::For { var, lo, hi, body } = at else { return None };
+            let mut inner = None;
+            for stmt in body {
+                match stmt {
+                    Stmt::Comment(_) | Stmt::Let { mutable: false, .. } => {}
+                    Stmt::For { .. } if inner.is_none() => inner = Some(stmt),
+                    Stmt::Store { .. } if inner.is_none() => inner = Some(stmt),
+                    _ => return None,
+                }
+            }
+            match inner? {
+                Stmt::Store { .. } if *lo == Expr::int(0) && !std::ptr::eq(at, stmt) => {
+                    break (*var, hi, body);
+                }
+                Stmt::Store { .. } => return None,
+                next => at = next,
+            }
+            bound.insert(*var);
+            for stmt in body {
+                if let Stmt::Let { var, .. } = stmt {
+                    bound.insert(*var);
+                }
+            }
+        };
+        let mut lets = FxHashMap::default();
+        let mut update = None;
+        for stmt in body {
+            match stmt {
+                Stmt::Let { var, value, .. } => {
+                    lets.insert(*var, value);
+                }
+                Stmt::Store { place, op: Assign::Add, .. } => update = Some(place),
+                _ => {}
+            }
+        }
+        let place = update?;
+        let array = self.arr(place.array);
+        let Element::Value(ty) = array.element else { return None };
+        let nest = Nest { bound, lane, hi, body, place, ty, lets };
+        let stays = place.subscripts.iter().chain([hi]).all(|e| !nest.changes(e));
+        let moves = place.subscripts.iter().any(|e| nest.mentions(e, &|v| v == lane));
+        let mut plain = ty != ValueType::Bool && array.origin == Origin::Output && stays && moves;
+        let Stmt::For { body, .. } = stmt else { return None };
+        visit(body, &mut |part| match part {
+            Part::Expr(Expr::Load(load)) => plain &= load.array != place.array,
+            Part::Expr(Expr::Given { .. } | Expr::Hole(_)) => plain = false,
+            _ => {}
+        });
+        plain.then_some(nest)
+    }
+
+    /// The nest for a tile of the row, from `first` on.
+    fn tile(&mut self, stmt: &Stmt, nest: &Nest<'_>, width: i64, first: Option<Expr>) -> Block {
+        let sums = self.array(Array {
+            name: "sums".into(),
+            element: Element::Value(nest.ty),
+            origin: Origin::Local,
+            shape: vec![Expr::int(width)],
+            args: Vec::new(),
+            domain: Vec::new(),
+            range: Vec::new(),
+        });
+        let tile = Tile { sums, width, first };
+        let walked = self.walked(stmt, nest, &tile, &mut Renamed::default());
+        let mut renamed = Renamed::default();
+        let (lane, mut body) = self.lane(nest, &tile, &mut renamed);
+        let mut place = nest.place.clone();
+        place.subscripts.iter_mut().for_each(|e| self.rename(e, &mut renamed));
+        let value = Expr::load(sums, vec![Expr::var(lane)]);
+        body.push(Stmt::Store { place, op: Assign::Add, value });
+        let written = Stmt::For { var: lane, lo: Expr::int(0), hi: Expr::int(width), body };
+        vec![Stmt::Allocate { array: sums, fill: Expr::zero(nest.ty) }, walked, written]
+    }
+
+    /// The loops anew, with the innermost over the tile.
+    fn walked(&mut self, stmt: &Stmt, nest: &Nest<'_>, tile: &Tile, renamed: &mut Renamed) -> Stmt {
+        match stmt {
+            Stmt::For { var, .. } if *var == nest.lane => {
+                let whole = nest.whole_sums();
+                let general = self.summed(nest, tile, renamed.clone(), false);
+                let Some((count, width)) = whole else { return general };
+                let mut count = count.clone();
+                self.rename(&mut count, renamed);
+                let condition = self.at_least(count, width);
+                let then = vec![self.summed(nest, tile, renamed.clone(), true)];
+                Stmt::If { condition, then, otherwise: vec![general] }
+            }
+            Stmt::For { var, lo, hi, body } => {
+                let (mut lo, mut hi) = (lo.clone(), hi.clone());
+                self.rename(&mut lo, renamed);
+                self.rename(&mut hi, renamed);
+                let var = self.anew(*var, renamed);
+                let body = body.iter().map(|s| self.walked(s, nest, tile, renamed)).collect();
+                Stmt::For { var, lo, hi, body }
+            }
+            Stmt::Let { var, mutable, value } => {
+                let mut value = value.clone();
+                self.rename(&mut value, renamed);
+                Stmt::Let { var: self.anew(*var, renamed), mutable: *mutable, value }
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The innermost loop, over the tile; its sums over rows of blocks have all of their terms if they are `whole`.
+    fn summed(&mut self, nest: &Nest<'_>, tile: &Tile, mut renamed: Renamed, whole: bool) -> Stmt {
+        let (lane, mut body) = self.lane(nest, tile, &mut renamed);
+        let update = nest.body.iter().find_map(|stmt| match stmt {
+            Stmt::Store { value, .. } => Some(value),
+            _ => None,
+        });
+        let mut value = update.expect("a nest has an update").clone();
+        self.rename(&mut value, &mut renamed);
+        let place =
+            Load { array: tile.sums, subscripts: vec![Expr::var(lane)], access: nest.place.access };
+        body.push(Stmt::Store { place, op: Assign::Add, value });
+        if whole {
+            body.iter_mut().for_each(|stmt| stmt.parts_mut(&mut whole_sums, &mut |_| {}));
+        }
+        Stmt::For { var: lane, lo: Expr::int(0), hi: Expr::int(tile.width), body }
+    }
+
+    /// The variable of a loop over a tile, and what the innermost loop computes before its update.
+    fn lane(&mut self, nest: &Nest<'_>, tile: &Tile, renamed: &mut Renamed) -> (VarId, Block) {
+        let Some(first) = &tile.first else {
+            let lane = self.anew(nest.lane, renamed);
+            return (lane, self.lets(nest, renamed));
+        };
+        let lane = self.variable("lane", Type::Unsigned);
+        let value = first.clone().add(Expr::var(lane));
+        let var = self.anew(nest.lane, renamed);
+        let mut body = vec![Stmt::Let { var, mutable: false, value }];
+        body.extend(self.lets(nest, renamed));
+        (lane, body)
+    }
+
+    fn lets(&mut self, nest: &Nest<'_>, renamed: &mut Renamed) -> Block {
+        let mut out = Vec::new();
+        for stmt in nest.body {
+            if let Stmt::Let { var, mutable, value } = stmt {
+                let mut value = value.clone();
+                self.rename(&mut value, renamed);
+                out.push(Stmt::Let { var: self.anew(*var, renamed), mutable: *mutable, value });
+            }
+        }
+        out
+    }
+
+    /// A variable of its own for a copy.
+    fn anew(&mut self, var: VarId, renamed: &mut Renamed) -> VarId {
+        let (hint, ty) = (self.var(var).hint.clone(), self.var(var).ty);
+        let new = self.variable(&hint, ty);
+        renamed.insert(var, new);
+        new
+    }
+
+    fn rename(&mut self, e: &mut Expr, renamed: &mut Renamed) {
+        e.visit_mut(&mut |e| match e {
+            Expr::Sum(sum) => {
+                sum.var = self.anew(sum.var, renamed);
+                for (var, _) in &mut sum.lets {
+                    *var = self.anew(*var, renamed);
+                }
+            }
+            Expr::Var(var) => *var = renamed.get(var).copied().unwrap_or(*var),
+            _ => {}
+        });
+    }
+}
+
+/// What variables are called in a copy.
+type Renamed = FxHashMap<VarId, VarId>;
+
+impl Nest<'_> {
+    /// Whether an expression is another in other iterations of the outer loops.
+    fn changes(&self, e: &Expr) -> bool {
+        self.mentions(e, &|v| self.bound.contains(&v))
+    }
+
+    /// Whether an expression needs a variable that `test` says, what it needs being written out.
+    fn mentions(&self, e: &Expr, test: &dyn Fn(VarId) -> bool) -> bool {
+        let mut found = false;
+        e.visit(&mut |e| {
+            if let Expr::Var(v) = e {
+                found |= test(*v) || self.lets.get(v).is_some_and(|e| self.mentions(e, test));
+            }
+        });
+        found
+    }
+
+    /// How many terms the sums of an update have, at most so many, if that is the same for all of the row.
+    fn whole_sums(&self) -> Option<(&Expr, i64)> {
+        let mut found: Option<(&Expr, i64)> = None;
+        let mut same = true;
+        visit(self.body, &mut |part| {
+            if let Part::Expr(Expr::Sum(sum)) = part
+                && let Some(most) = at_most(&sum.hi)
+            {
+                same &= sum.lo == Expr::int(0) && found.is_none_or(|other| other == most);
+                found = Some(most);
+            }
+        });
+        let own = |v| v == self.lane || self.lets.contains_key(&v);
+        found.filter(|(count, _)| same && !self.mentions(count, &own))
+    }
+}
+
+/// The parts of `min(count, width)`, if the width is that of a block.
+fn at_most(hi: &Expr) -> Option<(&Expr, i64)> {
+    let Expr::Binary { op: BinaryOp::Min, left, right } = hi else { return None };
+    match (&**left, &**right) {
+        (count, Expr::Int { value, .. }) | (Expr::Int { value, .. }, count)
+            if (2..=WIDTHS[0]).contains(value) =>
+        {
+            Some((count, *value))
+        }
+        _ => None,
+    }
+}
+
+/// Sums over at most so many terms have all of them.
+fn whole_sums(e: &mut Expr) {
+    e.visit_mut(&mut |e| {
+        if let Expr::Sum(sum) = e
+            && let Some((_, width)) = at_most(&sum.hi)
+        {
+            sum.hi = Expr::int(width);
+        }
+    });
+}
+
+/// Lets a loop begin elsewhere.
+fn begin_at(stmt: &mut Stmt, lane: VarId, first: &Expr) {
+    if let Stmt::For { var, lo, .. } = stmt
+        && *var == lane
+    {
+        *lo = first.clone();
+    }
+    stmt.parts_mut(&mut |_| {}, &mut |inner| {
+        inner.iter_mut().for_each(|stmt| begin_at(stmt, lane, first));
+    });
+}
