@@ -3,7 +3,7 @@
 use super::figures::{Figures, Report};
 
 /// Times are seconds, and rates are of bytes in a second.
-const HEADER: &str = "statement,strategy,templates,runs,median,lower_quartile,upper_quartile,\
+const HEADER: &str = "statement,density,layouts,strategy,templates,runs,median,lower_quartile,upper_quartile,\
                       least,most,gflops,bytes,bandwidth,share_of_copying,ratio_to_merge,\
                       against_fastest,generate,lines,skipped";
 
@@ -18,6 +18,8 @@ pub fn text(report: &Report) -> String {
             };
             let cells = [
                 quoted(&case.statement),
+                case.density.map(|d| d.to_string()).unwrap_or_default(),
+                quoted(case.layouts.as_deref().unwrap_or_default()),
                 quoted(&row.strategy),
                 quoted(&row.templates.join(" ")),
                 row.seconds.len().to_string(),
@@ -59,10 +61,10 @@ mod tests {
     fn texts_with_commas_are_quoted_and_what_did_not_run_is_blank() {
         let row = Row { skipped: Some("too \"slow\"".to_string()), ..Row::new("px=a") };
         let statement = "y[i] += A[i,j]".to_string();
-        let case = Case { statement, rows: vec![row], operations: None };
-        let text = text(&Report { cases: vec![case], copying: None });
+        let case = Case { statement, rows: vec![row], ..Case::default() };
+        let text = text(&Report { cases: vec![case], swept: None, copying: None });
         let line = text.lines().nth(1).unwrap();
-        assert_eq!(line, "\"y[i] += A[i,j]\",px=a,,0,,,,,,,,,,,,0,0,\"too \"\"slow\"\"\"");
-        assert_eq!(text.lines().next().unwrap().split(',').count(), 18);
+        assert_eq!(line, "\"y[i] += A[i,j]\",,,px=a,,0,,,,,,,,,,,,0,0,\"too \"\"slow\"\"\"");
+        assert_eq!(text.lines().next().unwrap().split(',').count(), 20);
     }
 }

@@ -1,6 +1,6 @@
 //! What is measured, and the figures that are reported of it: the table, the files and the page show the same.
 
-use super::strategies::baseline;
+use super::strategies::{automatic, baseline};
 
 /// A strategy, and its runs.
 pub struct Row {
@@ -35,14 +35,43 @@ impl Row {
 #[derive(Default)]
 pub struct Case {
     pub statement: String,
+    /// Of the tensor that is swept.
+    pub density: Option<f64>,
+    /// Of what changes its layout, `A=csr`.
+    pub layouts: Option<String>,
     pub rows: Vec<Row>,
     /// Multiplications and additions of a run, where they are counted.
     pub operations: Option<f64>,
 }
 
+impl Case {
+    /// The strategy with the least median, and that median.
+    pub fn fastest(&self) -> Option<(&Row, f64)> {
+        let all = self.rows.iter().filter_map(|row| Some((row, median(&row.seconds)?)));
+        all.min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// Its name; where it is the automatic choice, that of the strategy which makes the same choices.
+    pub fn fastest_name(&self) -> Option<&str> {
+        let (fastest, _) = self.fastest()?;
+        let same = |row: &&Row| row.strategy != automatic() && row.templates == fastest.templates;
+        let is_chosen = fastest.strategy == automatic() && !fastest.templates.is_empty();
+        let chosen = self.rows.iter().filter(|_| is_chosen).find(same);
+        Some(&chosen.unwrap_or(fastest).strategy)
+    }
+
+    /// How many times as long as the fastest strategy the automatic choice takes.
+    pub fn regret(&self) -> Option<f64> {
+        let own = self.rows.iter().find(|row| row.strategy == automatic())?;
+        Figures::of(own, self, None).map(|figures| figures.against_fastest)
+    }
+}
+
 /// What is measured on a machine.
 pub struct Report {
     pub cases: Vec<Case>,
+    /// The tensor whose density changes.
+    pub swept: Option<String>,
     /// Bytes in a second that copying reads and writes here, if there was room to find out.
     pub copying: Option<f64>,
 }
@@ -69,7 +98,7 @@ impl Figures {
     /// None for a strategy that did not run.
     pub fn of(row: &Row, case: &Case, copying: Option<f64>) -> Option<Figures> {
         let middle = median(&row.seconds)?;
-        let medians = case.rows.iter().filter_map(|row| median(&row.seconds));
+        let fastest = case.fastest().map_or(middle, |(_, least)| least);
         let merge = case.rows.iter().find(|row| row.strategy == baseline());
         let merge = merge.and_then(|row| median(&row.seconds));
         let positive = middle > 0.0;
@@ -84,7 +113,7 @@ impl Figures {
             bandwidth,
             share: bandwidth.zip(copying).map(|(own, copying)| own / copying),
             ratio_to_merge: merge.map(|merge| ratio(merge, middle)),
-            against_fastest: ratio(middle, medians.fold(f64::INFINITY, f64::min)),
+            against_fastest: ratio(middle, fastest),
         })
     }
 }
@@ -122,11 +151,12 @@ mod tests {
     #[test]
     fn figures_relate_a_strategy_to_the_others_and_to_the_machine() {
         let rows = vec![row("auto", &[2.0]), row(baseline(), &[4.0]), row("skipped", &[])];
-        let case = Case { statement: String::new(), rows, operations: Some(2e9) };
+        let case = Case { rows, operations: Some(2e9), ..Case::default() };
         let auto = Figures::of(&case.rows[0], &case, Some(16.0)).unwrap();
         assert_eq!((auto.ratio_to_merge, auto.against_fastest), (Some(2.0), 1.0));
         assert_eq!((auto.gflops, auto.bandwidth, auto.share), (Some(1.0), Some(4.0), Some(0.25)));
         assert_eq!(Figures::of(&case.rows[1], &case, None).unwrap().against_fastest, 2.0);
         assert!(Figures::of(&case.rows[2], &case, None).is_none());
+        assert_eq!((case.fastest().unwrap().1, case.regret()), (2.0, Some(1.0)));
     }
 }

@@ -15,6 +15,7 @@ use super::operations;
 use super::strategies::{Strategy, strategies};
 
 /// Which strategies, and for how long.
+#[derive(Clone, Copy)]
 pub struct Effort<'a> {
     /// `all`, or names separated by commas.
     pub strategies: &'a str,

@@ -4,17 +4,20 @@ mod agreement;
 mod copying;
 mod csv;
 mod figures;
+mod layouts;
 mod measure;
 mod operations;
 mod programs;
 mod strategies;
+mod sweep;
 mod table;
 mod timed;
+mod variants;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::exec::Jit;
 use siskin::files::check_place;
@@ -24,8 +27,13 @@ use super::options::KernelOptions;
 use super::output::{Output, write_text};
 use super::tensors::{OutputWish, TensorOptions};
 use super::{data, run, standard};
-use measure::{Effort, measured};
+use agreement::{Compared, Computed};
+use figures::{Case, Row};
+use measure::{Effort, Measured, measured};
+use strategies::automatic;
+use sweep::Sweep;
 use timed::Timed;
+use variants::{Variant, variants};
 
 /// Time every strategy that is proved for a statement, on data
 #[derive(Args)]
@@ -51,6 +59,16 @@ pub struct Bench {
     /// Skip strategies whose estimated time of a run exceeds this; stop sampling beyond it
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
     limit: f64,
+    /// Also with a tensor in each of these layouts, e.g. 'A=csr,bcsr(4,4)'; without a name, the first sparse input.
+    /// Lists of levels are separated by `;`
+    #[arg(long, value_name = "[NAME=]LAYOUT,…", conflicts_with = "program")]
+    layouts: Vec<String>,
+    /// Also at densities of a random tensor whose logarithms are evenly spaced, e.g. x.density=1e-4..0.5
+    #[arg(long, value_name = "NAME.density=FROM..TO", conflicts_with = "program")]
+    sweep: Option<String>,
+    /// Densities of a sweep
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    sweep_points: usize,
     /// Write a line for each strategy to a file, or (-) to standard output instead of the tables
     #[arg(long, value_name = "FILE|-")]
     csv: Option<String>,
@@ -111,14 +129,80 @@ impl Bench {
         options: &KernelOptions,
         effort: &Effort<'_>,
     ) -> Result<Timed> {
-        let kernel = options.kernel(expression)?;
-        let program = kernel.program()?;
+        let program = options.kernel(expression)?.program()?;
         program.assignments()?;
         let wish = OutputWish::parse(&self.output, &program)?;
         wish.without_file("bench")?;
-        let inputs = data::inputs(&program, &self.tensors, options, &IndexMap::new())?;
-        let kernel = wish.apply(run::for_data(kernel, &inputs)?, &program, &self.tensors)?;
-        let case = measured(&kernel, &inputs, &Jit::new()?, effort, true)?.case;
-        Ok(Timed::of_cases(vec![case]))
+        let sweep = self.sweep.as_deref().map(|text| Sweep::parse(text, self.sweep_points));
+        let sweep = sweep.transpose()?;
+        let all = variants(&program, &self.tensors, options, sweep.as_ref(), &self.layouts)?;
+        let jit = Jit::new()?;
+        let (mut cases, mut known) = (Vec::new(), IndexSet::new());
+        let (mut first, mut refusal) = (None, None);
+        for variant in &all {
+            let measured = self.variant(expression, variant, &jit, effort, all.len() == 1);
+            let case = match measured {
+                Ok(Measured { case, known: own, computed }) => {
+                    known.extend(own);
+                    compare(&mut first, computed, variant)?;
+                    case
+                }
+                // What cannot be stored or computed so is said of this layout, beside the others.
+                Err(e) if variant.layouts.is_some() && all.len() > 1 && !e.code.is_defect() => {
+                    let skipped = Some(e.message.clone());
+                    refusal.get_or_insert(e);
+                    let rows = vec![Row { skipped, ..Row::new(automatic()) }];
+                    Case { statement: program.to_string(), rows, ..Case::default() }
+                }
+                Err(e) => return Err(e),
+            };
+            let (density, layouts) = (variant.density, variant.layouts.clone());
+            cases.push(Case { density, layouts, ..case });
+        }
+        match refusal {
+            Some(e) if known.is_empty() => return Err(e),
+            _ => effort.check_names(&known.into_iter().collect::<Vec<_>>())?,
+        }
+        Ok(Timed::of_cases(cases, sweep.map(|sweep| sweep.tensor)))
+    }
+
+    fn variant(
+        &self,
+        expression: &str,
+        variant: &Variant,
+        jit: &Jit,
+        effort: &Effort<'_>,
+        strict: bool,
+    ) -> Result<Measured> {
+        let tensors = &variant.tensors;
+        let options = with_leaves(Some(expression), tensors, &self.output, &self.options)?;
+        let kernel = options.kernel(expression)?;
+        let program = kernel.program()?;
+        let wish = OutputWish::parse(&self.output, &program)?;
+        let inputs = data::inputs(&program, tensors, &options, &IndexMap::new())?;
+        let kernel = wish.apply(run::for_data(kernel, &inputs)?, &program, tensors)?;
+        let effort = Effort { fills: !options.fill.is_empty(), ..*effort };
+        measured(&kernel, &inputs, jit, &effort, strict)
+    }
+}
+
+/// Compares what layouts of the same data compute, with that of the first of them.
+fn compare(
+    first: &mut Option<(Option<f64>, Computed)>,
+    computed: Option<Computed>,
+    variant: &Variant,
+) -> Result<()> {
+    let Some(mut computed) = computed else { return Ok(()) };
+    if let Some(layouts) = &variant.layouts {
+        computed.by = format!("{} of {layouts}", computed.by);
+    }
+    match first {
+        Some((density, first)) if *density == variant.density => {
+            agreement::check(first, &computed, Compared::Finite)
+        }
+        _ => {
+            *first = Some((variant.density, computed));
+            Ok(())
+        }
     }
 }

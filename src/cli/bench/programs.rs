@@ -47,10 +47,10 @@ pub fn timed(made: Translated, effort: &Effort<'_>) -> Result<Timed> {
     let known: IndexSet<String> = parts.iter().flat_map(|p| p.known.clone()).collect();
     effort.check_names(&known.into_iter().collect::<Vec<_>>())?;
     if parts.len() == 1 && places.is_zero() {
-        return Ok(Timed::of_cases(parts.into_iter().map(|part| part.case).collect()));
+        return Ok(Timed::of_cases(parts.into_iter().map(|part| part.case).collect(), None));
     }
     let rows = whole(&parts, places);
-    let all = Case { statement: format!("all kernels of {name}"), rows, operations: None };
+    let all = Case { statement: format!("all kernels of {name}"), rows, ..Case::default() };
     let copying = copying::rate();
     let mut said = String::new();
     for (k, Measured { case, .. }) in parts.iter().enumerate() {
@@ -73,7 +73,7 @@ pub fn timed(made: Translated, effort: &Effort<'_>) -> Result<Timed> {
         "copying": copying,
     });
     let cases = parts.into_iter().map(|part| part.case).chain([all]).collect();
-    Ok(Timed { report: Report { cases, copying }, text: said, json })
+    Ok(Timed { report: Report { cases, swept: None, copying }, text: said, json })
 }
 
 /// The kernel of a statement of a program; what it computes is put to what is computed.

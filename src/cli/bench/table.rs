@@ -1,12 +1,13 @@
 //! Strategies side by side, as text and as JSON.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::{Value, json};
 
 use super::super::shown;
-use super::figures::{Case, Figures};
+use super::figures::{Case, Figures, Report};
 
 const HEADER: [&str; 11] = [
     "strategy",
@@ -54,7 +55,30 @@ pub fn text(case: &Case, copying: Option<f64>) -> String {
             row.templates.join(", "),
         ]);
     }
-    for column in 1..HEADER.len() {
+    lines(table, 1..HEADER.len())
+}
+
+/// A row for each case: which strategy is the fastest, and how far from it the automatic choice is.
+pub fn points(report: &Report) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["density", "layouts", "strategy", "median", "regret of auto"]);
+    for case in &report.cases {
+        let fastest = case.fastest();
+        table.add_row([
+            case.density.map(|d| d.to_string()).unwrap_or_default(),
+            case.layouts.clone().unwrap_or_default(),
+            case.fastest_name().unwrap_or("none").to_string(),
+            fastest.map(|(_, s)| shown::time(Duration::from_secs_f64(s))).unwrap_or_default(),
+            case.regret().map(|regret| format!("{regret:.2}×")).unwrap_or_default(),
+        ]);
+    }
+    lines(table, 3..5)
+}
+
+/// With numbers in some columns.
+fn lines(mut table: Table, numbers: Range<usize>) -> String {
+    for column in numbers {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -69,6 +93,8 @@ pub fn rows(case: &Case, copying: Option<f64>) -> Vec<Value> {
         let figures = Figures::of(row, case, copying);
         let of = |figure: fn(&Figures) -> Option<f64>| figures.as_ref().and_then(figure);
         json!({
+            "density": case.density,
+            "layouts": case.layouts,
             "strategy": row.strategy,
             "templates": row.templates,
             "seconds": row.seconds,

@@ -14,20 +14,45 @@ pub struct Timed {
 }
 
 impl Timed {
-    /// Of a statement.
-    pub fn of_cases(cases: Vec<Case>) -> Timed {
-        let report = Report { cases, copying: copying::rate() };
-        let copying = report.copying;
+    /// Of a statement, for which the density of a tensor, and layouts, may change.
+    pub fn of_cases(cases: Vec<Case>, swept: Option<String>) -> Timed {
+        let report = Report { cases, swept, copying: copying::rate() };
+        let (copying, several) = (report.copying, report.cases.len() > 1);
         let mut text = String::new();
         for case in &report.cases {
-            text.push_str(&format!("{}\n{}\n", case.statement, table::text(case, copying)));
+            let table = table::text(case, copying);
+            text.push_str(&format!("{}{}\n{table}\n", case.statement, about(case, &report)));
+        }
+        if several {
+            text.push_str(&format!("the fastest\n{}\n", table::points(&report)));
         }
         text.push_str(&machine(copying));
         let rows: Vec<Value> =
             report.cases.iter().flat_map(|case| table::rows(case, copying)).collect();
-        let json = json!({ "rows": rows, "copying": copying });
+        let mut json = json!({ "rows": rows, "copying": copying });
+        if several {
+            json["points"] = report.cases.iter().map(point).collect();
+        }
         Timed { report, text, json }
     }
+}
+
+/// `, x at density 0.01, A=csr`
+fn about(case: &Case, report: &Report) -> String {
+    let density = case.density.zip(report.swept.as_ref());
+    let density = density.map(|(density, tensor)| format!(", {tensor} at density {density}"));
+    let layouts = case.layouts.as_ref().map(|layouts| format!(", {layouts}"));
+    density.unwrap_or_default() + &layouts.unwrap_or_default()
+}
+
+fn point(case: &Case) -> Value {
+    json!({
+        "density": case.density,
+        "layouts": case.layouts,
+        "fastest": case.fastest_name(),
+        "median": case.fastest().map(|(_, median)| median),
+        "regret": case.regret(),
+    })
 }
 
 /// What the shares in the tables are of.
