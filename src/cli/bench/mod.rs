@@ -7,6 +7,7 @@ mod figures;
 mod layouts;
 mod measure;
 mod operations;
+mod page;
 mod programs;
 mod strategies;
 mod sweep;
@@ -72,6 +73,9 @@ pub struct Bench {
     /// Write a line for each strategy to a file, or (-) to standard output instead of the tables
     #[arg(long, value_name = "FILE|-")]
     csv: Option<String>,
+    /// Write one page with plots: times, the fastest strategy, the regret of the automatic choice, a roofline
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     #[command(flatten)]
     options: KernelOptions,
 }
@@ -100,6 +104,9 @@ impl Bench {
         if let Some(path) = self.csv.as_deref().filter(|_| !csv_is_printed) {
             check_place(Path::new(path))?;
         }
+        if let Some(path) = &self.html {
+            check_place(path)?;
+        }
         let effort = Effort {
             strategies: &self.strategies,
             samples: self.samples,
@@ -115,6 +122,9 @@ impl Bench {
                 self.timed(expression.as_deref().unwrap_or_default(), &options, &effort)?
             }
         };
+        if let Some(path) = &self.html {
+            write_text(path, &page::html(&timed.report)?)?;
+        }
         match self.csv.as_deref() {
             Some(standard::NAME) => return Ok(csv::text(&timed.report)),
             Some(path) => write_text(Path::new(path), &csv::text(&timed.report))?,
