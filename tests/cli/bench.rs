@@ -219,3 +219,38 @@ fn families_of_random_tensors_need_extents_and_fitting_numbers() {
     let oblong = ["run", "y[i] += A[i,j]", "--dims", "A=6,7", "-t", "A=random:grid"];
     assert!(sandbox.refused("S0202", &oblong).contains("square"));
 }
+
+#[test]
+fn the_page_of_a_run_stands_by_itself() {
+    let sandbox = Sandbox::new();
+    let bench = ["bench", SPMSPV, "--samples", "2", "--html", "page.html"];
+    let sweep = ["-t", "A=m.mtx:csr", "-f", "x=sparse", "--sweep", "x.density=0.25..1"];
+    for (more, plots) in [
+        (&DATA[..], &["<h2>Time</h2>", "Roofline"][..]),
+        (&sweep, &["Time against density", "is the fastest", "Regret of", "Roofline"]),
+    ] {
+        let text = sandbox.done(&[&bench[..], more].concat());
+        let page = sandbox.read("page.html");
+        assert!(page.trim_start().starts_with("<!DOCTYPE html>"), "{page}");
+        assert!(page.trim_end().ends_with("</html>"));
+        assert_eq!(page.matches("<svg").count(), plots.len());
+        for part in plots {
+            assert!(page.contains(part), "no `{part}` in {page}");
+        }
+        for foreign in ["http", "src=", "href=", "<script", "url("] {
+            assert!(!page.contains(foreign), "{foreign} in {page}");
+        }
+        // Every strategy of the tables is on it.
+        for line in text.lines().filter(|line| line.contains('×')) {
+            let name = line.split("  ").next().unwrap();
+            assert!(page.contains(name), "no `{name}` in {page}");
+        }
+    }
+    let nowhere = [&["bench", SPMSPV, "--html", "none/page.html"][..], &DATA].concat();
+    assert!(sandbox.refused("S0001", &nowhere).contains("none"));
+    sandbox
+        .file("h.finch", "y .= 0\nfor j = _, i = _\n    y[i] += A[i, j] * x[j]\nend\nreturn y\n");
+    let program = ["bench", "--program", "h.finch", "--samples", "1", "--html", "program.html"];
+    sandbox.done(&[&program[..], &DATA].concat());
+    assert!(sandbox.read("program.html").contains("<svg"));
+}

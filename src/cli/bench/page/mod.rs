@@ -37,6 +37,8 @@ struct Page {
     roofline: Option<Plot>,
     rows: Vec<Vec<String>>,
     skipped: Vec<String>,
+    /// Whether layouts change.
+    layouts: bool,
 }
 
 /// The page.
@@ -57,6 +59,7 @@ pub fn html(report: &Report) -> Result<String> {
         roofline: roofline(report, &styles),
         rows: report.cases.iter().flat_map(|case| cells(case, report)).collect(),
         skipped: report.cases.iter().flat_map(skipped).collect(),
+        layouts: report.cases.iter().any(|case| case.layouts.is_some()),
     };
     let wrong = |e: minijinja::Error| Diagnostic::defect(format!("the page's template: {e:#}"));
     let mut environment = Environment::new();
@@ -82,10 +85,10 @@ fn styles(report: &Report) -> IndexMap<String, Style> {
 fn style(strategy: &str, others: usize) -> Style {
     if strategy == automatic() {
         let dash = "2 4".to_string();
-        return Style { colour: AUTOMATIC.to_string(), dash, width: 3.0 };
+        return Style { colour: AUTOMATIC.to_string(), dash, width: 2.4, ring: true };
     }
     let dash = ["", "7 3", "2 2", "9 3 2 3"][others / COLOURS.len() % 4].to_string();
-    Style { colour: COLOURS[others % COLOURS.len()].to_string(), dash, width: 1.8 }
+    Style { colour: COLOURS[others % COLOURS.len()].to_string(), dash, width: 1.8, ring: false }
 }
 
 /// What a point says when it is asked.

@@ -47,6 +47,8 @@ pub struct Style {
     pub colour: String,
     pub dash: String,
     pub width: f64,
+    /// Rings, which show what lies below them.
+    pub ring: bool,
 }
 
 #[derive(Serialize)]
