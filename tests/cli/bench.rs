@@ -149,7 +149,10 @@ fn a_sweep_has_a_case_for_each_density_and_layout() {
         densities.iter().flat_map(|&d| [(d, "A=csr"), (d, "A=bcsr(2,2)")]).collect();
     assert_eq!(cases, expected);
     assert!(points.iter().all(|p| p["regret"].as_f64().unwrap() >= 1.0), "{json}");
+    let means = json["means"].as_array().unwrap();
+    assert!(means[0]["strategy"] == "auto" && means[0]["cases"] == 6, "{json}");
     let text = sandbox.done(&[&bench[..], &sweep, &more].concat());
+    assert!(text.contains("geometric means"), "{text}");
     assert!(text.contains(", A at density 0.2, A=bcsr(2,2)\n"), "{text}");
     assert!(text.contains("regret of auto"), "{text}");
 }
@@ -227,7 +230,10 @@ fn the_page_of_a_run_stands_by_itself() {
     let sweep = ["-t", "A=m.mtx:csr", "-f", "x=sparse", "--sweep", "x.density=0.25..1"];
     for (more, plots) in [
         (&DATA[..], &["<h2>Time</h2>", "Roofline"][..]),
-        (&sweep, &["Time against density", "is the fastest", "Regret of", "Roofline"]),
+        (
+            &sweep,
+            &["Time against density", "Speedup over", "is the fastest", "Regret of", "Roofline"],
+        ),
     ] {
         let text = sandbox.done(&[&bench[..], more].concat());
         let page = sandbox.read("page.html");

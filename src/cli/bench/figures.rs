@@ -1,5 +1,7 @@
 //! What is measured, and the figures that are reported of it: the table, the files and the page show the same.
 
+use indexmap::IndexMap;
+
 use super::strategies::{automatic, baseline};
 
 /// A strategy, and its runs.
@@ -76,6 +78,42 @@ pub struct Report {
     pub copying: Option<f64>,
 }
 
+/// Geometric means over the cases in which a strategy ran.
+pub struct Mean {
+    pub strategy: String,
+    pub cases: usize,
+    /// How many times as long the merge takes, where it ran too.
+    pub ratio_to_merge: Option<f64>,
+    pub against_fastest: f64,
+}
+
+impl Report {
+    /// Of each strategy, in the order in which they are met.
+    pub fn means(&self) -> Vec<Mean> {
+        let mut found: IndexMap<&str, Vec<Figures>> = IndexMap::new();
+        for case in &self.cases {
+            for row in &case.rows {
+                if let Some(figures) = Figures::of(row, case, self.copying) {
+                    found.entry(&row.strategy).or_default().push(figures);
+                }
+            }
+        }
+        let mean = |(strategy, all): (&str, Vec<Figures>)| {
+            let against_fastest = geometric(all.iter().map(|f| f.against_fastest))?;
+            let ratio_to_merge = geometric(all.iter().filter_map(|f| f.ratio_to_merge));
+            let (strategy, cases) = (strategy.to_string(), all.len());
+            Some(Mean { strategy, cases, ratio_to_merge, against_fastest })
+        };
+        found.into_iter().filter_map(mean).collect()
+    }
+}
+
+fn geometric(numbers: impl Iterator<Item = f64>) -> Option<f64> {
+    let logarithms: Vec<f64> = numbers.map(f64::ln).collect();
+    let n = logarithms.len() as f64;
+    (n > 0.0).then(|| (logarithms.iter().sum::<f64>() / n).exp())
+}
+
 /// Numbers of a strategy that ran.
 pub struct Figures {
     pub median: f64,
@@ -146,6 +184,19 @@ mod tests {
         assert_eq!(quantile(&[3.0], 0.25), Some(3.0));
         assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
         assert_eq!(quantile(&[5.0, 1.0, 2.0, 3.0, 4.0], 0.75), Some(4.0));
+    }
+
+    #[test]
+    fn means_are_geometric() {
+        let case = |own: f64| Case {
+            rows: vec![row("auto", &[own]), row(baseline(), &[4.0])],
+            ..Case::default()
+        };
+        let cases = vec![case(1.0), case(4.0)];
+        let means = Report { cases, swept: None, copying: None }.means();
+        assert_eq!((means[0].cases, means[0].against_fastest), (2, 1.0));
+        assert!((means[0].ratio_to_merge.unwrap() - 2.0).abs() < 1e-12);
+        assert!((means[1].against_fastest - 2.0).abs() < 1e-12);
     }
 
     #[test]

@@ -76,6 +76,22 @@ pub fn points(report: &Report) -> String {
     lines(table, 3..5)
 }
 
+/// A row for each strategy: geometric means over all cases.
+pub fn means(report: &Report) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["strategy", "cases", "to the fastest", "merge to it"]);
+    for mean in report.means() {
+        table.add_row([
+            mean.strategy,
+            mean.cases.to_string(),
+            format!("{:.2}×", mean.against_fastest),
+            mean.ratio_to_merge.map(|ratio| format!("{ratio:.2}×")).unwrap_or_default(),
+        ]);
+    }
+    lines(table, 1..4)
+}
+
 /// With numbers in some columns.
 fn lines(mut table: Table, numbers: Range<usize>) -> String {
     for column in numbers {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::copying;
-use super::figures::{Case, Report};
+use super::figures::{Case, Mean, Report};
 use super::table;
 
 /// What was measured, and what is printed of it.
@@ -25,6 +25,7 @@ impl Timed {
         }
         if several {
             text.push_str(&format!("the fastest\n{}\n", table::points(&report)));
+            text.push_str(&format!("geometric means\n{}\n", table::means(&report)));
         }
         text.push_str(&machine(copying));
         let rows: Vec<Value> =
@@ -32,6 +33,7 @@ impl Timed {
         let mut json = json!({ "rows": rows, "copying": copying });
         if several {
             json["points"] = report.cases.iter().map(point).collect();
+            json["means"] = report.means().iter().map(mean).collect();
         }
         Timed { report, text, json }
     }
@@ -52,6 +54,15 @@ fn point(case: &Case) -> Value {
         "fastest": case.fastest_name(),
         "median": case.fastest().map(|(_, median)| median),
         "regret": case.regret(),
+    })
+}
+
+fn mean(mean: &Mean) -> Value {
+    json!({
+        "strategy": mean.strategy,
+        "cases": mean.cases,
+        "ratio_to_merge": mean.ratio_to_merge,
+        "against_fastest": mean.against_fastest,
     })
 }
 

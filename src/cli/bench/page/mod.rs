@@ -12,7 +12,7 @@ use minijinja::value::Serde;
 use serde::Serialize;
 use siskin::diagnostic::{Diagnostic, Result};
 
-use super::figures::{Case, Figures, Report, Row};
+use super::figures::{Case, Figures, Mean, Report, Row};
 use super::strategies::automatic;
 use axis::{number, seconds};
 use plot::{Labels, Map, Plot, Point, Scale, Style};
@@ -32,10 +32,12 @@ struct Page {
     swept: Option<String>,
     copying: Option<String>,
     times: Vec<Plot>,
+    speedup: Vec<Plot>,
     map: Option<Map>,
     regret: Option<Plot>,
     roofline: Option<Plot>,
     rows: Vec<Vec<String>>,
+    means: Vec<Vec<String>>,
     skipped: Vec<String>,
     /// Whether layouts change.
     layouts: bool,
@@ -53,11 +55,16 @@ pub fn html(report: &Report) -> Result<String> {
         statement: statements.last().copied().unwrap_or_default().to_string(),
         swept: report.swept.clone(),
         copying: report.copying.map(|rate| format!("{:.1}", rate * 1e-9)),
-        times: if is_sweep { by_density(report, &styles) } else { by_case(report, &styles) },
+        times: match is_sweep {
+            true => by_density(report, &styles, times(report), "time", &|f| Some(f.median)),
+            false => by_case(report, &styles),
+        },
+        speedup: if is_sweep { speedup(report, &styles) } else { Vec::new() },
         map: is_sweep.then(|| map(report, &styles)),
         regret: is_sweep.then(|| regret(report)),
         roofline: roofline(report, &styles),
         rows: report.cases.iter().flat_map(|case| cells(case, report)).collect(),
+        means: if report.cases.len() > 1 { means(report) } else { Vec::new() },
         skipped: report.cases.iter().flat_map(skipped).collect(),
         layouts: report.cases.iter().any(|case| case.layouts.is_some()),
     };
@@ -128,29 +135,43 @@ fn densities(report: &Report) -> Scale<'_> {
     Scale { numbers, linear: None, label: &number }
 }
 
-/// Times against density, for each choice of layouts.
-fn by_density(report: &Report, styles: &IndexMap<String, Style>) -> Vec<Plot> {
-    let (x, y) = (densities(report), times(report));
+/// A figure against density, for each choice of layouts that has it.
+fn by_density(
+    report: &Report,
+    styles: &IndexMap<String, Style>,
+    y: Scale<'_>,
+    label: &str,
+    figure: &dyn Fn(&Figures) -> Option<f64>,
+) -> Vec<Plot> {
+    let x = densities(report);
     let plot = |(layouts, cases): (String, Vec<&Case>)| {
         let mut lines: IndexMap<&str, Vec<Point>> = IndexMap::new();
         for case in &cases {
             for row in &case.rows {
                 let figures = Figures::of(row, case, report.copying);
                 let (Some(f), Some(density)) = (figures, case.density) else { continue };
-                let title = title(row, case, &f);
-                let point = Point { x: density, y: f.median, spread: Some(f.quartiles), title };
+                let Some(y) = figure(&f) else { continue };
+                let spread = (y == f.median).then_some(f.quartiles);
+                let point = Point { x: density, y, spread, title: title(row, case, &f) };
                 lines.entry(&row.strategy).or_default().push(point);
             }
         }
         // The automatic choice lies above what it chooses.
         lines.sort_by_key(|name, _| *name == automatic());
         let lines = lines.into_iter();
-        let lines =
+        let lines: Vec<_> =
             lines.map(|(name, points)| (name.to_string(), styles[name].clone(), points)).collect();
-        let labels = Labels { title: layouts, x: "density", y: "time" };
-        Plot::by_numbers(labels, &x, &y, lines, true, None)
+        let labels = Labels { title: layouts, x: "density", y: label };
+        (!lines.is_empty()).then(|| Plot::by_numbers(labels, &x, &y, lines, true, None))
     };
-    groups(report).into_iter().map(plot).collect()
+    groups(report).into_iter().filter_map(plot).collect()
+}
+
+/// How many times as long the merge takes, against density.
+fn speedup(report: &Report, styles: &IndexMap<String, Style>) -> Vec<Plot> {
+    let numbers = all_figures(report).filter_map(|(_, _, f)| f.ratio_to_merge).collect();
+    let y = Scale { numbers, linear: None, label: &number };
+    by_density(report, styles, y, "merge ÷ strategy", &|f| f.ratio_to_merge)
 }
 
 /// Times of each case.
@@ -257,6 +278,14 @@ fn cells(case: &Case, report: &Report) -> Vec<Vec<String>> {
         ])
     };
     case.rows.iter().filter_map(row).collect()
+}
+
+fn means(report: &Report) -> Vec<Vec<String>> {
+    let row = |mean: Mean| {
+        let ratio = mean.ratio_to_merge.map(|ratio| format!("{ratio:.2}")).unwrap_or_default();
+        vec![mean.strategy, mean.cases.to_string(), format!("{:.2}", mean.against_fastest), ratio]
+    };
+    report.means().into_iter().map(row).collect()
 }
 
 fn skipped(case: &Case) -> Vec<String> {
