@@ -260,3 +260,32 @@ fn the_page_of_a_run_stands_by_itself() {
     sandbox.done(&[&program[..], &DATA].concat());
     assert!(sandbox.read("program.html").contains("<svg"));
 }
+
+#[test]
+fn orders_unions_and_threads_are_varied_where_they_are_valid() {
+    let sandbox = Sandbox::new();
+    let strategies = |arguments: &[&str]| {
+        let json = sandbox.json(&[arguments, &["--samples", "1", "--json"]].concat());
+        let rows = json["rows"].as_array().unwrap().iter();
+        rows.map(|row| row["strategy"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let bench = [&["bench", SPMSPV][..], &DATA].concat();
+    let plain = strategies(&bench);
+    let varied = strategies(&[&bench[..], &["--vary", "orders,threads"]].concat());
+    assert!(plain.iter().all(|name| varied.contains(name)), "{plain:?} {varied:?}");
+    assert!(varied.contains(&"order=j>i".to_string()), "{varied:?}");
+    // The default order makes nothing else.
+    assert!(!varied.contains(&"order=i>j".to_string()), "{varied:?}");
+    let several = std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
+    assert_eq!(varied.iter().any(|name| name.starts_with("threads=")), several, "{varied:?}");
+    let sum = ["bench", "y[i] += A[i,j] + B[i,j]", "-t", "A=m.mtx:csr", "-t", "B=m.mtx:csr"];
+    let united = strategies(&[&sum[..], &["--vary", "unions"]].concat());
+    assert!(united.len() > 1, "{united:?}");
+    // What is asked for by name need not be all.
+    let one = ["--vary", "orders", "--strategies", "order=j>i"];
+    assert_eq!(strategies(&[&bench[..], &one].concat()), ["order=j>i"]);
+    let refused = |more: &[&str]| sandbox.refused("S0002", &[&bench[..], more].concat());
+    assert!(refused(&["--vary", "formats"]).contains("`orders`, `unions` and `threads`"));
+    assert!(refused(&["--vary", "orders", "--order", "j,i"]).contains("contradict"));
+    assert!(refused(&["--vary", "threads", "--threads", "2"]).contains("contradict"));
+}

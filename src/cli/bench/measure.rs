@@ -12,7 +12,7 @@ use super::super::finds;
 use super::agreement::{self, Compared, Computed};
 use super::figures::{Case, Row};
 use super::operations;
-use super::strategies::{Strategy, strategies};
+use super::strategies::{Strategy, Varied, strategies};
 
 /// Which strategies, and for how long.
 #[derive(Clone, Copy)]
@@ -24,6 +24,7 @@ pub struct Effort<'a> {
     pub limit: f64,
     /// What is not stored is zero: only then are operations counted.
     pub fills: bool,
+    pub varied: Varied,
 }
 
 impl Effort<'_> {
@@ -90,7 +91,7 @@ pub fn measured(
     strict: bool,
 ) -> Result<Measured> {
     let planned = kernel.plan()?;
-    let all = strategies(&planned, kernel)?;
+    let all = strategies(&planned, kernel, effort.varied)?;
     let known: Vec<String> = all.iter().map(|s| s.name.clone()).collect();
     if strict {
         effort.check_names(&known)?;

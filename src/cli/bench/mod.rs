@@ -31,7 +31,7 @@ use super::{data, run, standard};
 use agreement::{Compared, Computed};
 use figures::{Case, Row};
 use measure::{Effort, Measured, measured};
-use strategies::automatic;
+use strategies::{Varied, automatic};
 use sweep::Sweep;
 use timed::Timed;
 use variants::{Variant, variants};
@@ -54,6 +54,9 @@ pub struct Bench {
     /// Strategies to time: all, or names as printed, separated by commas
     #[arg(long, default_value = "all")]
     strategies: String,
+    /// Also every order of the loops, every way to unite the terms of a sum, all threads of the machine, where valid
+    #[arg(long, value_name = "orders,unions,threads", value_delimiter = ',')]
+    vary: Vec<String>,
     /// Runs of each strategy
     #[arg(long, value_name = "N", default_value_t = 20)]
     samples: usize,
@@ -112,6 +115,7 @@ impl Bench {
             samples: self.samples,
             limit: self.limit,
             fills: !options.fill.is_empty(),
+            varied: Varied::parse(&self.vary, &options)?,
         };
         let timed = match (&self.expression, &self.program) {
             (None, Some(path)) => {
