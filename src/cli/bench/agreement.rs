@@ -96,3 +96,49 @@ fn elements(tensor: &Tensor) -> Result<BTreeMap<u128, f64>> {
 fn number(value: Number) -> f64 {
     value.repeated(1).get_f64(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use siskin::files::Loaded;
+    use siskin::layout::Layout;
+    use siskin::packing::PackOptions;
+    use siskin::tensor::Entries;
+
+    use super::*;
+
+    fn computed(layout: &str, points: &[(&[usize], f64)], ty: ValueType) -> Computed {
+        let entries = Entries::from_points(&[3, 4], points).unwrap().into_type(ty).unwrap();
+        let layout = Arc::new(Layout::named_for_rank(layout, 2).unwrap());
+        let tensor = Loaded::Entries(entries).pack_with(&layout, &PackOptions::default()).unwrap();
+        Computed { by: layout.name.clone(), tensor, fill: Number::zero(ty) }
+    }
+
+    #[test]
+    fn results_agree_whatever_they_are_stored_in() {
+        let points: [(&[usize], f64); 3] = [(&[0, 1], 2.0), (&[2, 0], 3.0), (&[2, 3], 4.0)];
+        for ty in [ValueType::F64, ValueType::I32] {
+            let first = computed("csr", &points, ty);
+            for layout in ["csr", "csc", "dense", "bcsr(2,2)", "hash"] {
+                check(&first, &computed(layout, &points, ty), Compared::All).unwrap();
+                for wrong in [&points[..2], &[points[0], points[1], (&[2, 2], 4.0)]] {
+                    let other = computed(layout, wrong, ty);
+                    let e = check(&first, &other, Compared::All).unwrap_err();
+                    assert!(e.code.is_defect() && e.message.contains("`csr` and"), "{}", e.message);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sums_may_differ_by_their_order_and_layouts_in_what_is_infinite() {
+        let of = |x: f64| computed("csr", &[(&[0, 0], x), (&[1, 1], 1.0)], ValueType::F64);
+        check(&of(1.0), &of(1.0 + 1e-9), Compared::All).unwrap();
+        assert!(check(&of(1.0), &of(1.01), Compared::All).is_err());
+        check(&of(f64::NAN), &of(f64::NAN), Compared::All).unwrap();
+        assert!(check(&of(f64::NAN), &of(1.0), Compared::All).is_err());
+        check(&of(f64::NAN), &of(1.0), Compared::Finite).unwrap();
+        assert!(check(&of(f64::INFINITY), &of(1.0), Compared::All).is_err());
+    }
+}
