@@ -128,6 +128,8 @@ fn standard_output_has_either_the_tables_or_the_lines() {
     assert!(lines.len() >= 4 && lines[0].iter().any(|cell| cell.1 == SPMSPV), "{lines:?}");
     let both = [&bench[..], &["--csv", "-", "--json"]].concat();
     assert!(sandbox.refused("S0002", &both).contains("`--csv FILE`"));
+    let same = [&bench[..], &["--csv", "a", "--html", "a"]].concat();
+    assert!(sandbox.refused("S0002", &same).contains("the same file"));
     let nowhere = [&bench[..], &["--csv", "none/rows.csv"]].concat();
     assert!(sandbox.refused("S0001", &nowhere).contains("none"));
 }

@@ -109,6 +109,10 @@ impl Bench {
         }
         if let Some(path) = &self.html {
             check_place(path)?;
+            if self.csv.as_deref().is_some_and(|csv| Path::new(csv) == path) {
+                let what = "`--csv` and `--html` name the same file";
+                return Err(Diagnostic::new(Code::Usage, what).help("give each its own"));
+            }
         }
         let effort = Effort {
             strategies: &self.strategies,

@@ -4,26 +4,36 @@
 //! nonzero is computed and added. The kernel itself counts them, on tensors that are 1 wherever they are not 0.
 
 use indexmap::IndexMap;
-use siskin::diagnostic::Result;
+use siskin::diagnostic::{Code, Result};
 use siskin::formula::Name;
 use siskin::kernel::CompiledKernel;
 use siskin::program::{AssignOp, Assignment, Expr, Program};
-use siskin::tensor::{Tensor, ValueType, Values};
+use siskin::tensor::{Tensor, ValueType, Values, room};
 
 use super::super::data::Inputs;
 
 /// Whole numbers up to this are exact in the shortest of our floats.
 const EXACT: f64 = (1u64 << 24) as f64;
 
-/// None if the statement is no sum of products of floats.
+/// None if the statement is no sum of products of floats, or there is no room to count.
 ///
 /// # Errors
-/// [`Code::Memory`](siskin::diagnostic::Code::Memory) if there is no room for another result.
+/// Those of calling the kernel.
 pub fn counted(
     program: &Program,
     compiled: &CompiledKernel,
     inputs: &Inputs,
 ) -> Result<Option<f64>> {
+    let bytes: usize = inputs.tensors.values().map(Tensor::size_bytes).sum();
+    let there_is_room = room(bytes as u64, &|| "counting".to_string(), "");
+    let counted = there_is_room.and_then(|()| count(program, compiled, inputs));
+    match counted {
+        Err(e) if e.code == Code::Memory => Ok(None),
+        counted => counted,
+    }
+}
+
+fn count(program: &Program, compiled: &CompiledKernel, inputs: &Inputs) -> Result<Option<f64>> {
     let [assignment] = &program.assignments()?[..] else { return Ok(None) };
     let (Some(each), None) = (per_product(assignment), assignment.restriction) else {
         return Ok(None);

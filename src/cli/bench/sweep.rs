@@ -98,7 +98,7 @@ impl Sweep {
                 let what = format!("`{}` has no density that could change", file.name);
                 return Err(Diagnostic::new(Code::Usage, what)
                     .at(0..text.len(), "this tensor")
-                    .within("-t", &**text)
+                    .within("-t", text)
                     .help(format!("leave it out, or write `-t {name}=random:0.01[:LAYOUT]`")));
             };
             *text = of_family(name, family, file.layout.as_deref());

@@ -51,6 +51,7 @@ pub fn html(report: &Report) -> Result<String> {
     let styles = styles(report);
     let statements: Vec<&str> = report.cases.iter().map(|case| case.statement.as_str()).collect();
     let is_sweep = report.cases.iter().any(|case| case.density.is_some());
+    let layouts = report.cases.iter().any(|case| case.layouts.is_some());
     let page = Page {
         statement: statements.last().copied().unwrap_or_default().to_string(),
         swept: report.swept.clone(),
@@ -64,9 +65,10 @@ pub fn html(report: &Report) -> Result<String> {
         regret: is_sweep.then(|| regret(report)),
         roofline: roofline(report, &styles),
         rows: report.cases.iter().flat_map(|case| cells(case, report)).collect(),
-        means: if report.cases.len() > 1 { means(report) } else { Vec::new() },
+        // Those of different kernels would say nothing.
+        means: if is_sweep || layouts { means(report) } else { Vec::new() },
         skipped: report.cases.iter().flat_map(skipped).collect(),
-        layouts: report.cases.iter().any(|case| case.layouts.is_some()),
+        layouts,
     };
     let wrong = |e: minijinja::Error| Diagnostic::defect(format!("the page's template: {e:#}"));
     let mut environment = Environment::new();
