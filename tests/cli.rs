@@ -9,6 +9,8 @@ mod archives;
 mod arguments;
 #[path = "cli/assembled.rs"]
 mod assembled;
+#[path = "cli/bench.rs"]
+mod bench;
 #[path = "cli/header.rs"]
 mod header;
 #[path = "cli/help.rs"]

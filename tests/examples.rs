@@ -129,9 +129,12 @@ fn write_files(document: &Path, folder: &Path) {
 
 #[test]
 fn every_command_of_the_guides_works() {
-    for (guide, least) in
-        [("docs/formats.md", 15), ("docs/index-notation.md", 10), ("docs/operators.md", 9)]
-    {
+    for (guide, least) in [
+        ("docs/formats.md", 15),
+        ("docs/index-notation.md", 10),
+        ("docs/measuring.md", 4),
+        ("docs/operators.md", 9),
+    ] {
         let folder = copy_of_example();
         let document = root().join(guide);
         write_files(&document, folder.path());

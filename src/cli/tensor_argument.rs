@@ -94,11 +94,11 @@ impl FileArgument {
         }
     }
 
-    /// What may be read: also `ones[:LAYOUT]` and `random:DENSITY[:LAYOUT]`. A file of such a name is
+    /// What may be read: also `ones[:LAYOUT]` and `random:FAMILY[:LAYOUT]`. A file of such a name is
     /// given as `./ones`.
     ///
     /// # Errors
-    /// Those of the layout, and of the density.
+    /// Those of the layout, and of the family.
     pub fn input(text: &str) -> Result<FileArgument> {
         let words = match text.starts_with("random:") {
             true => 2,
@@ -150,6 +150,7 @@ pub fn named<'a>(option: &str, text: &'a str, what: &str) -> Result<(&'a str, &'
 
 #[cfg(test)]
 mod tests {
+    use super::super::generated::Family;
     use super::*;
 
     fn parts(text: &str) -> (String, Option<String>) {
@@ -190,7 +191,7 @@ mod tests {
             let a = FileArgument::input(text).unwrap();
             (a.place, a.layout)
         };
-        let random = Place::Generated(Generated::Random(0.25));
+        let random = Place::Generated(Generated::Random(Family::Uniform(0.25)));
         assert_eq!(of("ones"), (Place::Generated(Generated::Ones), None));
         assert_eq!(of("random:0.25"), (random.clone(), None));
         assert_eq!(of("random:0.25:csr"), (random, Some("csr".to_string())));

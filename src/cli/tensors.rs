@@ -13,8 +13,9 @@ use super::tensor_argument::{FileArgument, named};
 /// Where tensors come from, and how they are stored.
 #[derive(Args, Clone, Debug)]
 pub struct TensorOptions {
-    /// A tensor's file, and the layout to pack it into; `-` (or `-:mtx`) is standard input, `ones` and
-    /// `random:DENSITY` are made up
+    /// A tensor's file, and the layout to pack it into; `-` (or `-:mtx`) is standard input. Made up are `ones`,
+    /// `random:DENSITY` (anywhere) and `random:FAMILY`: uniform(DENSITY), banded(WIDTH), blocks(SIZE,DENSITY),
+    /// powerlaw(DENSITY) or grid (the five-point stencil), with the extents that `--dims` or other tensors state
     #[arg(short = 't', long = "tensor", value_name = "NAME=FILE[:LAYOUT]")]
     pub tensors: Vec<String>,
     /// The layout of a tensor

@@ -1,0 +1,220 @@
+//! What is compared: the ways to compute a statement that are proved for it.
+
+use std::num::NonZero;
+use std::thread::available_parallelism;
+
+use siskin::diagnostic::{Code, Diagnostic, Result};
+use siskin::formula::Name;
+use siskin::iterspace::Union;
+use siskin::kernel::{Coiterate, Kernel, Planned};
+use siskin::synth::{Find, cost};
+
+use super::super::options::KernelOptions;
+
+/// A way to compute the statement.
+pub struct Strategy {
+    pub name: String,
+    choice: Choice,
+    /// Estimated seconds of its finds.
+    pub estimate: f64,
+}
+
+/// What a strategy asks for.
+#[derive(Clone)]
+enum Choice {
+    /// How operands are brought together.
+    Scheme(Coiterate),
+    /// A position, and the template that finds it.
+    Find(String, String),
+    Order(Vec<Name>),
+    Union(Union),
+    Threads(usize),
+}
+
+impl Choice {
+    fn apply(&self, kernel: &Kernel) -> Kernel {
+        let kernel = kernel.clone();
+        match self {
+            Choice::Scheme(Coiterate::Auto) => kernel,
+            Choice::Scheme(scheme) => kernel.coiterate(*scheme),
+            Choice::Find(position, template) => kernel.find(Some(position), template),
+            Choice::Order(order) => {
+                kernel.order(&order.iter().map(|name| &**name).collect::<Vec<_>>())
+            }
+            Choice::Union(union) => kernel.union(*union),
+            Choice::Threads(threads) => kernel.threads(*threads),
+        }
+    }
+}
+
+impl Strategy {
+    /// The kernel that follows it.
+    pub fn apply(&self, kernel: &Kernel) -> Kernel {
+        self.choice.apply(kernel)
+    }
+}
+
+/// What else than schemes and finds is varied.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Varied {
+    orders: bool,
+    unions: bool,
+    threads: bool,
+}
+
+impl Varied {
+    /// The words of `--vary`; what an option states stays as it is.
+    ///
+    /// # Errors
+    /// [`Code::Usage`] for another word, or one whose option is given.
+    pub fn parse(words: &[String], options: &KernelOptions) -> Result<Varied> {
+        let mut out = Varied::default();
+        for word in words {
+            let (wish, stated) = match word.trim() {
+                "orders" => (&mut out.orders, !options.order.is_empty()),
+                "unions" => (&mut out.unions, options.union.is_some()),
+                "threads" => (&mut out.threads, options.threads.is_some()),
+                other => {
+                    let what = format!("`--vary {other}`: there is no such thing to vary");
+                    return Err(Diagnostic::new(Code::Usage, what)
+                        .help("`orders`, `unions` and `threads` can be varied"));
+                }
+            };
+            if stated {
+                let option = word.trim().trim_start_matches("--");
+                let option = if option == "threads" { option } else { &option[..option.len() - 1] };
+                return Err(Diagnostic::new(
+                    Code::Usage,
+                    format!("`--vary {}` and `--{option}` contradict each other", word.trim()),
+                )
+                .help("leave one of them out"));
+            }
+            *wish = true;
+        }
+        Ok(out)
+    }
+
+    fn choices(self, planned: &Planned) -> Vec<(String, Choice)> {
+        let mut out = Vec::new();
+        if self.orders {
+            for order in orders(&planned.program().indices()) {
+                let names: Vec<&str> = order.iter().map(|name| &**name).collect();
+                out.push((format!("order={}", names.join(">")), Choice::Order(order.clone())));
+            }
+        }
+        if self.unions {
+            let of = |u: Union| (format!("union={}", u.word()), Choice::Union(u));
+            out.extend(Union::ALL.map(of));
+        }
+        let threads = available_parallelism().map_or(1, NonZero::get);
+        if self.threads && threads > 1 {
+            out.push((format!("threads={threads}"), Choice::Threads(threads)));
+        }
+        out
+    }
+}
+
+/// More indices have too many orders to try.
+const MOST_ORDERED: usize = 4;
+
+/// Every order of the indices.
+fn orders(indices: &[Name]) -> Vec<Vec<Name>> {
+    match indices {
+        [] => vec![Vec::new()],
+        _ if indices.len() > MOST_ORDERED => Vec::new(),
+        _ => {
+            let first = |k: usize| {
+                let mut rest = indices.to_vec();
+                let first = rest.remove(k);
+                orders(&rest).into_iter().map(move |mut order| {
+                    order.insert(0, first.clone());
+                    order
+                })
+            };
+            (0..indices.len()).flat_map(first).collect()
+        }
+    }
+}
+
+/// The name of the automatic choice.
+pub fn automatic() -> &'static str {
+    Coiterate::Auto.word()
+}
+
+/// The name of the baseline: the two-finger merge.
+pub fn baseline() -> &'static str {
+    Coiterate::Merge.word()
+}
+
+/// The automatic choice, every scheme of co-iteration that makes something else of the statement, every proved
+/// template of every find, one at a time, and what else is varied where that is valid and makes something else.
+pub fn strategies(planned: &Planned, kernel: &Kernel, varied: Varied) -> Result<Vec<Strategy>> {
+    let auto = Choice::Scheme(Coiterate::Auto);
+    let mut out = vec![Strategy { name: automatic().to_string(), choice: auto, estimate: 0.0 }];
+    let mut known = vec![planned.render()?.text().to_string()];
+    let mut choices: Vec<(String, Choice)> = Vec::new();
+    if !kernel.states_coiteration() {
+        let schemes = [Coiterate::Find, Coiterate::Merge, Coiterate::Looplets];
+        choices.extend(schemes.map(|s| (s.word().to_string(), Choice::Scheme(s))));
+    }
+    let (schemes, more) = (choices.len(), varied.choices(planned));
+    for (k, (name, choice)) in choices.into_iter().chain(more).enumerate() {
+        // What cannot be done is no strategy; what the options ask for stays as it is.
+        let made = choice.apply(kernel).plan().and_then(|p| Ok((p.render()?, p)));
+        let Ok((module, own)) = made else { continue };
+        let text = module.text().to_string();
+        if !known.contains(&text) {
+            let estimate = if k < schemes { 0.0 } else { estimate(&own, kernel)? };
+            out.push(Strategy { name, choice, estimate });
+            known.push(text);
+        }
+    }
+    let searched = |s: &&Find| s.plans().count() > 1;
+    let finds = planned
+        .statements()
+        .iter()
+        .flat_map(|s| s.finds().iter().enumerate().map(move |(k, f)| (s.nest_of(k), f)));
+    let finds: Vec<_> = finds.filter(|(_, f)| searched(f)).collect();
+    for (nest, find) in &finds {
+        let position = find.problem.position.to_string();
+        for plan in find.plans() {
+            let template = plan.template.name.clone();
+            let name = match finds.len() {
+                1 => template.clone(),
+                _ => format!("{position}={template}"),
+            };
+            if out.iter().any(|s| s.name == name) {
+                continue;
+            }
+            let estimate = cost(plan, find, nest, kernel.known_sizes())? * 1e-9;
+            let choice = Choice::Find(position.clone(), template);
+            out.push(Strategy { name, choice, estimate });
+        }
+    }
+    Ok(out)
+}
+
+/// Seconds that the finds of a plan are expected to take.
+fn estimate(planned: &Planned, kernel: &Kernel) -> Result<f64> {
+    let mut out = 0.0;
+    for statement in planned.statements() {
+        for (k, (find, plan)) in statement.finds().iter().zip(statement.chosen()).enumerate() {
+            out += cost(plan, find, statement.nest_of(k), kernel.known_sizes())? * 1e-9;
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_order_is_tried_once() {
+        let names = ["i", "j", "k"].map(Name::from);
+        let all = orders(&names);
+        assert_eq!((all.len(), all[0].as_slice()), (6, &names[..]));
+        assert!(all.iter().enumerate().all(|(k, order)| !all[..k].contains(order)));
+        assert!(orders(&["a", "b", "c", "d", "e"].map(Name::from)).is_empty());
+    }
+}
