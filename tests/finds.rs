@@ -18,6 +18,7 @@ fn csr_rows_in_a_sparse_vector() {
       gallop (up, while crd_x(px) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_x(px) = j, state {})
+      masked (key crd_x(px) = j, state {})
       rank (key crd_x(px) = j, state {})
       scan
       seq (up, while crd_x(px) < j, resume after a match, state {pA0})
@@ -38,6 +39,7 @@ fn a_sparse_vector_in_csr_rows() {
       gallop (up, while crd_A(pA1) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_A(pA1) = j, state {pA0})
+      masked (key crd_A(pA1) = j, state {pA0})
       rank (key crd_A(pA1) = j, state {pA0})
       scan
       seq (up, while crd_A(pA1) < j, resume after a match, state {pA0})
@@ -59,6 +61,7 @@ fn a_sparse_vector_in_csr_rows_vector_outside() {
       gallop (up, while crd_A(pA1) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash not applicable: it would keep one state for each value of pA0
+      masked not applicable: it would keep one state for each value of pA0
       rank not applicable: it would keep one state for each value of pA0
       scan
       seq (up, while crd_A(pA1) < j, resume after a match, state {pA0})
@@ -80,6 +83,7 @@ fn coo_in_coo() {
       gallop (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j, resume after a match, state {})
       group not applicable: at most one position matches
       hash (key crd0_B(pB) = i, crd1_B(pB) = j, state {})
+      masked refuted by `coordinate`: the key is several numbers, or may be negative; e.g. P0_B = 1, pB = 0, crd0_B = [0], crd1_B = [0]
       rank refuted by `coordinate`: the key is several numbers, or may be negative; e.g. P0_B = 1, pB = 0, crd0_B = [0], crd1_B = [0]
       scan
       seq (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j, resume after a match, state {})
@@ -100,6 +104,7 @@ fn coo_in_dcsr() {
       gallop (up, while crd0_B(pB0) < i, state {})
       group not applicable: at most one position matches
       hash (key crd0_B(pB0) = i, state {})
+      masked not applicable: more is read of a match than one value
       rank (key crd0_B(pB0) = i, state {})
       scan
       seq (up, while crd0_B(pB0) < i, state {})
@@ -109,6 +114,7 @@ fn coo_in_dcsr() {
       gallop (up, while crd1_B(pB1) < j, resume after a match, state {i})
       group not applicable: at most one position matches
       hash (key crd1_B(pB1) = j, state {i})
+      masked not applicable: it would keep one state for each value of i
       rank (key crd1_B(pB1) = j, state {i})
       scan
       seq (up, while crd1_B(pB1) < j, resume after a match, state {i})
@@ -130,6 +136,7 @@ fn coo_in_csr() {
       gallop (up, while crd_B(pB1) < j, resume after a match, state {i})
       group not applicable: at most one position matches
       hash (key crd_B(pB1) = j, state {i})
+      masked not applicable: it would keep one state for each value of i
       rank (key crd_B(pB1) = j, state {i})
       scan
       seq (up, while crd_B(pB1) < j, resume after a match, state {i})
@@ -151,6 +158,7 @@ fn csr_in_blocks() {
       gallop (up, while 2*crd_B(pB1) + 1 < j, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_B(pB1) = floor(j/2), state {pA0})
+      masked not applicable: more is read of a match than one value
       rank (key crd_B(pB1) = floor(j/2), state {pA0})
       scan
       seq (up, while 2*crd_B(pB1) + 1 < j, state {pA0})
@@ -173,6 +181,7 @@ fn blocks_in_a_sparse_vector() {
       gallop (up, while crd_x(px) < j, resume after a match, state {pA0, pA2})
       group not applicable: at most one position matches
       hash (key crd_x(px) = j, state {})
+      masked (key crd_x(px) = j, state {})
       rank (key crd_x(px) = j, state {})
       scan
       seq (up, while crd_x(px) < j, resume after a match, state {pA0, pA2})
@@ -193,6 +202,7 @@ fn blocks_in_csr() {
       gallop (up, while crd_B(pB1) < j, resume after a match, state {pA0, pA2})
       group not applicable: at most one position matches
       hash not applicable: it would keep one state for each value of pA2
+      masked not applicable: it would keep one state for each value of pA2
       rank not applicable: it would keep one state for each value of pA2
       scan
       seq (up, while crd_B(pB1) < j, resume after a match, state {pA0, pA2})
@@ -214,6 +224,7 @@ fn increasing_in_runs() {
       gallop (up, while right_b(pb) <= i, state {})
       group not applicable: at most one position matches
       hash not applicable: the find condition is not an equality of a key
+      masked not applicable: the find condition is not an equality of a key
       rank not applicable: the find condition is not an equality of a key
       scan
       seq (up, while right_b(pb) <= i, state {})
@@ -235,6 +246,7 @@ fn csr_in_csc() {
       gallop (up, while crd1_B(pB1) < i, resume after a match, state {j})
       group not applicable: at most one position matches
       hash not applicable: it would keep one state for each value of j
+      masked not applicable: it would keep one state for each value of j
       rank not applicable: it would keep one state for each value of j
       scan
       seq (up, while crd1_B(pB1) < i, resume after a match, state {j})
@@ -256,6 +268,7 @@ fn csr_rows_in_a_hash_table() {
       gallop refuted by `partition` (up, while crd0_x(0, px) < j): the positions to skip do not all come first; e.g. W0_x = 2, j = 1, px = 0, px' = 1, crd0_x(0, 0) = 1, crd0_x(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
       group not applicable: at most one position matches
       hash (key crd0_x(0, px) = j, state {})
+      masked refuted by `coordinate`: the key is several numbers, or may be negative; e.g. W0_x = 1, px = 0, crd0_x(0, 0) = -1, home(1, -1) = -8
       probe (key crd0_x(0, px) = j)
       rank refuted by `coordinate`: the key is several numbers, or may be negative; e.g. W0_x = 1, px = 0, crd0_x(0, 0) = -1, home(1, -1) = -8
       scan
@@ -273,6 +286,7 @@ fn csr_in_a_hash_table_for_each_row() {
       gallop refuted by `partition` (up, while crd0_B(0, pB0) < 0): the positions to skip do not all come first; e.g. W0_B = 2, pB0 = 0, pB0' = 1, crd0_B(0, 0) = 0, crd0_B(0, 1) = -1, home(2, -1) = -8, home(2, 0) = 0
       group not applicable: the find condition is not an equality of a key
       hash not applicable: the find condition is not an equality of a key
+      masked not applicable: more is read of a match than one value
       rank not applicable: the find condition is not an equality of a key
       scan (all matches)
       seq refuted by `contiguous` (up, while crd0_B(0, pB0) < 0): the matches of one query are not consecutive; e.g. W0_B = 3, pB0 = 0, pB0' = 1, pB0'' = 2, crd0_B(0, 0) = 0, crd0_B(0, 1) = -1, crd0_B(0, 2) = 1, home(3, -1) = -8, home(3, 0) = 0, home(3, 1) = 2
@@ -282,6 +296,7 @@ fn csr_in_a_hash_table_for_each_row() {
       gallop refuted by `partition` (up, while crd1_B(pB0, pB1) < j): the positions to skip do not all come first; e.g. W1_B = 2, pB0 = 0, j = 1, pB1 = 0, pB1' = 1, crd0_B(0, 0) = 0, crd1_B(0, 0) = 1, crd1_B(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
       group not applicable: at most one position matches
       hash not applicable: it would keep one state for each value of i
+      masked not applicable: more is read of a match than one value
       probe (key crd1_B(pB0, pB1) = j)
       rank refuted by `coordinate`: the key is several numbers, or may be negative; e.g. W1_B = 1, pB0 = 0, pB1 = 0, crd0_B(0, 0) = 0, crd1_B(0, 0) = -1, home(1, -1) = -8
       scan
@@ -299,6 +314,7 @@ fn dcsr_in_dcsr() {
       gallop (up, while crd0_B(pB0) < i, resume after a match, state {})
       group not applicable: at most one position matches
       hash (key crd0_B(pB0) = i, state {})
+      masked not applicable: more is read of a match than one value
       rank (key crd0_B(pB0) = i, state {})
       scan
       seq (up, while crd0_B(pB0) < i, resume after a match, state {})
@@ -308,6 +324,7 @@ fn dcsr_in_dcsr() {
       gallop (up, while crd1_B(pB1) < j, resume after a match, state {i})
       group not applicable: at most one position matches
       hash (key crd1_B(pB1) = j, state {i})
+      masked not applicable: it would keep one state for each value of i
       rank (key crd1_B(pB1) = j, state {i})
       scan
       seq (up, while crd1_B(pB1) < j, resume after a match, state {i})
@@ -329,6 +346,7 @@ fn csr_in_csr() {
       gallop (up, while crd_B(pB1) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_B(pB1) = j, state {pA0})
+      masked (key crd_B(pB1) = j, state {pA0})
       rank (key crd_B(pB1) = j, state {pA0})
       scan
       seq (up, while crd_B(pB1) < j, resume after a match, state {pA0})
@@ -350,6 +368,7 @@ fn unsorted_coo_in_unsorted_coo() {
       gallop refuted by `partition` (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j): the positions to skip do not all come first; e.g. P0_B = 2, i = 0, j = 1, pB = 0, pB' = 1, crd0_B = [0, 0], crd1_B = [1, 0]
       group (key crd0_B(pB) = i, crd1_B(pB) = j, all matches, state {})
       hash (key crd0_B(pB) = i, crd1_B(pB) = j, all matches, state {})
+      masked refuted by `coordinate`: the key is several numbers, or may be negative; e.g. P0_B = 1, pB = 0, crd0_B = [0], crd1_B = [0]
       rank refuted by `coordinate`: the key is several numbers, or may be negative; e.g. P0_B = 1, pB = 0, crd0_B = [0], crd1_B = [0]
       scan (all matches)
       seq refuted by `stop` (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j): the walk would stop before a match; e.g. P0_B = 2, i = 0, j = 0, pB = 0, pB' = 1, crd0_B = [0, 0], crd1_B = [1, 0]
@@ -367,6 +386,7 @@ fn variable_blocks() {
       gallop (up, while last_b(pb0) < i, state {})
       group not applicable: at most one position matches
       hash not applicable: the find condition is not an equality of a key
+      masked not applicable: more is read of a match than one value
       rank not applicable: the find condition is not an equality of a key
       scan
       seq (up, while last_b(pb0) < i, state {})
@@ -388,6 +408,7 @@ fn rows_of_ell_in_a_sparse_vector() {
       gallop (up, while crd_x(px) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_x(px) = j, state {})
+      masked (key crd_x(px) = j, state {})
       rank (key crd_x(px) = j, state {})
       scan
       seq (up, while crd_x(px) < j, resume after a match, state {pA0})
@@ -408,6 +429,7 @@ fn three_vectors_of_three_orders() {
       gallop refuted by `amortise` (up, while i < crd_b(pb), state {i}): every query would start again from the beginning of the range
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
+      masked (key crd_b(pb) = i, state {})
       rank refuted by `rising`: the keys do not rise strictly: a position is not the number of those before it; e.g. NNZ_b = 2, pb = 0, pb' = 1, crd_b = [1, 0]
       scan
       seq (down, while crd_b(pb) < i, resume after a match, state {})
@@ -417,6 +439,7 @@ fn three_vectors_of_three_orders() {
       gallop refuted by `partition` (up, while crd_c(pc) < i): the positions to skip do not all come first; e.g. NNZ_c = 2, i = 1, pc = 0, pc' = 1, crd_c = [1, 0]
       group not applicable: at most one position matches
       hash (key crd_c(pc) = i, state {})
+      masked (key crd_c(pc) = i, state {})
       rank refuted by `rising`: the keys do not rise strictly: a position is not the number of those before it; e.g. NNZ_c = 2, pc = 0, pc' = 1, crd_c = [1, 0]
       scan
       seq refuted by `stop` (up, while crd_c(pc) < i): the walk would stop before a match; e.g. NNZ_c = 2, i = 0, pc = 0, pc' = 1, crd_c = [1, 0]
@@ -437,6 +460,7 @@ fn contradiction() {
       gallop vacuous: nothing can match under the properties
       group vacuous: nothing can match under the properties
       hash vacuous: nothing can match under the properties
+      masked vacuous: nothing can match under the properties
       rank vacuous: nothing can match under the properties
       scan
       seq vacuous: nothing can match under the properties

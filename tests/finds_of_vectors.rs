@@ -17,6 +17,7 @@ fn increasing_in_increasing() {
       gallop (up, while crd_b(pb) < i, resume after a match, state {})
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
+      masked (key crd_b(pb) = i, state {})
       rank (key crd_b(pb) = i, state {})
       scan
       seq (up, while crd_b(pb) < i, resume after a match, state {})
@@ -37,6 +38,7 @@ fn decreasing_in_decreasing() {
       gallop (up, while i < crd_b(pb), resume after a match, state {})
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
+      masked (key crd_b(pb) = i, state {})
       rank refuted by `rising`: the keys do not rise strictly: a position is not the number of those before it; e.g. NNZ_b = 2, pb = 0, pb' = 1, crd_b = [1, 0]
       scan
       seq (up, while i < crd_b(pb), resume after a match, state {})
@@ -57,6 +59,7 @@ fn increasing_in_decreasing() {
       gallop refuted by `amortise` (up, while i < crd_b(pb), state {i}): every query would start again from the beginning of the range
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
+      masked (key crd_b(pb) = i, state {})
       rank refuted by `rising`: the keys do not rise strictly: a position is not the number of those before it; e.g. NNZ_b = 2, pb = 0, pb' = 1, crd_b = [1, 0]
       scan
       seq (down, while crd_b(pb) < i, resume after a match, state {})
@@ -77,6 +80,7 @@ fn decreasing_in_increasing() {
       gallop refuted by `amortise` (up, while crd_b(pb) < i, state {i}): every query would start again from the beginning of the range
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
+      masked (key crd_b(pb) = i, state {})
       rank (key crd_b(pb) = i, state {})
       scan
       seq (down, while i < crd_b(pb), resume after a match, state {})
@@ -97,6 +101,7 @@ fn increasing_in_unsorted() {
       gallop refuted by `partition` (up, while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
+      masked (key crd_b(pb) = i, state {})
       rank refuted by `rising`: the keys do not rise strictly: a position is not the number of those before it; e.g. NNZ_b = 2, pb = 0, pb' = 1, crd_b = [1, 0]
       scan
       seq refuted by `stop` (up, while crd_b(pb) < i): the walk would stop before a match; e.g. NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]
@@ -114,6 +119,7 @@ fn unsorted_in_increasing() {
       gallop refuted by `amortise` (up, while crd_b(pb) < i, state {i}): every query would start again from the beginning of the range
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
+      masked (key crd_b(pb) = i, state {})
       rank (key crd_b(pb) = i, state {})
       scan
       seq refuted by `amortise` (up, while crd_b(pb) < i, state {i}): every query would start again from the beginning of the range
@@ -134,6 +140,7 @@ fn weakly_increasing_in_increasing() {
       gallop (up, while crd_b(pb) < i, state {})
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
+      masked (key crd_b(pb) = i, state {})
       rank (key crd_b(pb) = i, state {})
       scan
       seq (up, while crd_b(pb) < i, state {})
@@ -155,6 +162,7 @@ fn increasing_in_weakly_increasing() {
       gallop (up, while crd_b(pb) < i, resume after a match, all matches, state {})
       group (key crd_b(pb) = i, all matches, state {})
       hash (key crd_b(pb) = i, all matches, state {})
+      masked refuted by `once`: several positions may have one coordinate; e.g. NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [0, 0]
       rank refuted by `rising`: the keys do not rise strictly: a position is not the number of those before it; e.g. NNZ_b = 2, pb = 0, pb' = 1, crd_b = [0, 0]
       scan (all matches)
       seq (up, while crd_b(pb) < i, resume after a match, all matches, state {})
@@ -175,6 +183,7 @@ fn duplicates_in_any_order() {
       gallop refuted by `partition` (up, while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
       group (key crd_b(pb) = i, all matches, state {})
       hash (key crd_b(pb) = i, all matches, state {})
+      masked refuted by `once`: several positions may have one coordinate; e.g. NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [0, 0]
       rank refuted by `rising`: the keys do not rise strictly: a position is not the number of those before it; e.g. NNZ_b = 2, pb = 0, pb' = 1, crd_b = [0, 0]
       scan (all matches)
       seq refuted by `stop` (up, while crd_b(pb) < i): the walk would stop before a match; e.g. NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]
@@ -192,6 +201,7 @@ fn only_even_coordinates() {
       gallop (up, while 2*half_b(pb) < i, resume after a match, state {})
       group not applicable: at most one position matches
       hash (key 2*half_b(pb) = i, state {})
+      masked (key 2*half_b(pb) = i, state {})
       rank (key 2*half_b(pb) = i, state {})
       scan
       seq (up, while 2*half_b(pb) < i, resume after a match, state {})

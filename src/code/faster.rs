@@ -1,5 +1,5 @@
 //! Ways in which a body runs faster, if its accesses are there under fewer conditions: what decides about loops is
-//! asked before them, sums are kept in registers, rows are fetched ahead, segments end behind loops, entries are
+//! asked before them, values are spread over coordinates, sums are kept in registers, rows are fetched ahead, segments end behind loops, entries are
 //! pushed without a branch.
 
 use super::ir::{Block, Body};
@@ -9,8 +9,9 @@ pub type Faster = fn(&mut Body) -> bool;
 
 impl Body {
     /// All of them. What may be pushed without a branch is seen when segments end elsewhere.
-    pub const FASTER: [Faster; 5] = [
+    pub const FASTER: [Faster; 6] = [
         Body::guard_loops,
+        Body::spread_values,
         Body::keep_sums,
         Body::fetch_ahead,
         Body::end_segments_later,

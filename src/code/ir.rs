@@ -157,6 +157,8 @@ pub struct Body {
     pub(super) arrays: Vec<Array>,
     pub(super) labels: Vec<Name>,
     pub(super) tables: Vec<Name>,
+    /// Those that may give way to the values of what they find.
+    pub(super) spread_tables: Vec<Name>,
     pub(super) workspaces: Vec<Workspace>,
     /// Index arrays of which an element is read that is not proved to be at most a size.
     pub(super) beyond_sizes: Vec<ArrayId>,
@@ -324,6 +326,13 @@ pub struct Load {
     pub array: ArrayId,
     pub subscripts: Vec<Expr>,
     pub access: Access,
+}
+
+impl Load {
+    /// An element of an array whose subscripts are tested.
+    pub fn checked(array: ArrayId, subscripts: Vec<Expr>) -> Load {
+        Load { array, subscripts, access: Access::Checked }
+    }
 }
 
 /// How an access is kept inside its array.

@@ -48,6 +48,7 @@ mod read_parallel;
 pub mod realise;
 mod registers;
 mod segment_ends;
+mod spread;
 pub mod template;
 mod types;
 mod unused;

@@ -18,6 +18,19 @@ impl Body {
     }
 }
 
+impl Body {
+    /// Whether a type of tables is mentioned.
+    pub fn has_table(&self, name: &str) -> bool {
+        let mut found = false;
+        visit(&self.block, &mut |part| {
+            if let Part::Expr(Expr::NewTable { table, .. } | Expr::Fits { table, .. }) = part {
+                found |= **self.table_name(*table) == *name;
+            }
+        });
+        found
+    }
+}
+
 /// What some code mentions.
 #[derive(Default)]
 pub struct Used {

@@ -133,8 +133,12 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
     out.push_str(&operator_items(body));
     let mut done: Vec<&str> = Vec::new();
     for plan in spec.statements.iter().flat_map(|s| &s.chosen) {
+        let called = |table: &String| body.has_table(table);
         if !done.contains(&plan.template.name.as_str()) {
             done.push(&plan.template.name);
+            if plan.template.table.as_ref().is_some_and(|table| !called(table)) {
+                continue;
+            }
             let items = template::items(&plan.template, spec.index_width.unsigned())?;
             if !items.trim().is_empty() {
                 out.push_str(&format!("\n{}\n", items.trim()));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::formula::{Affine, Call, Constraint, Name, conjunction};
+use crate::formula::{Affine, Arith, Call, Constraint, Name, conjunction};
 use crate::iterspace::Space;
 use crate::layout::PropertyKind;
 use crate::scan::{Bind, Nest, Range};
@@ -34,6 +34,28 @@ pub struct FindProblem {
     pub theory: Arc<Theory>,
     /// The kinds of the properties, with the arrays they are about.
     pub kinds: Vec<(PropertyKind, Vec<Name>)>,
+    /// Nothing is read of a match but the value at its position.
+    pub of_value: bool,
+}
+
+/// Whether a position names a value of its tensor, and nothing else depends on it.
+fn is_of_value(space: &Space, nest: &Nest, level: usize) -> bool {
+    let position = &nest.levels[level].var;
+    let Some(owner) = space.owner(position) else { return false };
+    let mentions = |index: &Arith| {
+        let mut found = false;
+        index.visit_vars(&mut |n| found |= n == position);
+        found
+    };
+    let deeper = nest.levels[level + 1..].iter().any(|l| {
+        l.constraints().iter().any(|c| c.mentions(position))
+            || l.calls.iter().any(|c| c.args.iter().any(|a| a.mentions(position)))
+            || l.restrictions.iter().any(|f| f.free_vars().contains(position))
+    });
+    let others = space.operands.iter().filter(|o| o.label != owner.label);
+    owner.value_index == [Arith::Var(position.clone())]
+        && !deeper
+        && !others.flat_map(|o| &o.value_index).any(mentions)
 }
 
 impl FindProblem {
@@ -77,6 +99,7 @@ impl FindProblem {
             context: nest.known_before(level),
             theory: space.theory.clone(),
             kinds: space.properties.iter().map(|p| (p.kind, p.arrays.clone())).collect(),
+            of_value: is_of_value(space, nest, level),
         })
     }
 

@@ -140,6 +140,7 @@ fn closed_form(
             context: Vec::new(),
             theory: space.theory.clone(),
             kinds: Vec::new(),
+            of_value: false,
         },
         unique: true,
         attempts: vec![Attempt { template, verdict: Verdict::Proved(Proved::new(plan)) }],
@@ -182,6 +183,9 @@ impl Session<'_> {
         }
         if template.several && unique {
             return inapplicable("at most one position matches");
+        }
+        if template.values && !self.problem.of_value {
+            return inapplicable("more is read of a match than one value");
         }
         let key = if template.key {
             match find_key(&self.problem.conditions, &self.problem.position) {

@@ -30,6 +30,8 @@ pub struct Template {
     pub properties: Vec<PropertyKind>,
     /// Only where several positions may match one query.
     pub several: bool,
+    /// Only where nothing but its value is read of a match.
+    pub values: bool,
     /// Keeps state between queries, per value of its state indices.
     pub state: bool,
     /// Queries only read the state, so threads may share it.
@@ -142,7 +144,7 @@ impl Template {
                 state,
             });
         }
-        const NEEDS: [&str; 5] = ["ordering", "key", "closed-form", "several", "state"];
+        const NEEDS: [&str; 6] = ["ordering", "key", "closed-form", "several", "state", "values"];
         let properties: Vec<PropertyKind> =
             file.needs.iter().filter_map(|n| PropertyKind::named(n)).collect();
         let known = |n: &str| NEEDS.contains(&n) || PropertyKind::named(n).is_some();
@@ -161,6 +163,7 @@ impl Template {
             key: needs("key"),
             closed_form: needs("closed-form"),
             several: needs("several"),
+            values: needs("values"),
             state: needs("state"),
             name: file.name,
             summary: file.summary,

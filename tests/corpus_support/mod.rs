@@ -239,7 +239,10 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
     ]
     .into_iter()
     .cycle();
-    for combination in case.combinations()?.into_iter().skip(part).step_by(case.parts) {
+    let combinations = case.combinations()?;
+    // Of many combinations of layouts, each tries every other template: no layout always the same ones.
+    let few = combinations.len() < 4;
+    for (turn, combination) in combinations.into_iter().enumerate().skip(part).step_by(case.parts) {
         let shown: Vec<String> = combination.iter().map(|(t, l)| format!("{t}={l}")).collect();
         let orders = std::iter::once("").chain(case.orders.iter().map(String::as_str));
         let gathered = case.gathered.iter().map(|how| ("", how.as_str()));
@@ -335,7 +338,10 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
             for s in 0..statements {
                 for f in 0..planned.statements()[s].finds().len() {
                     let find = &planned.statements()[s].finds()[f];
-                    for plan in find.plans().filter(|p| !p.template.closed_form) {
+                    let plans = find.plans().filter(|p| !p.template.closed_form);
+                    let in_turn =
+                        |k: usize| few || (k + f + turn.count_ones() as usize).is_multiple_of(2);
+                    for (_, plan) in plans.enumerate().filter(|(k, _)| in_turn(*k)) {
                         let forced = planned.clone().with_template(s, f, &plan.template.name);
                         let forced = forced.expect("the plans of a find are proved");
                         let what = format!("{} by {plan}", find.problem.position);

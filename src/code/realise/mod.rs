@@ -157,8 +157,12 @@ pub fn realise(
     block.append(&mut realiser.allocated);
     block.extend(all);
     realiser.end_result(&mut block);
-    realiser.body.block.extend(block);
-    Ok(realiser.body)
+    let mut body = realiser.body;
+    body.block.extend(block);
+    let templates = loops.finds.iter().map(|find| &find.plan.template);
+    let of_values = templates.filter(|t| t.values).filter_map(|t| t.table.as_deref());
+    body.spread_tables.extend(of_values.map(Name::from));
+    Ok(body)
 }
 
 /// What a lookup sets.

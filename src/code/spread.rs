@@ -1,0 +1,354 @@
+//! Values that are looked up are spread over their coordinates, where nothing but the value is read of a match.
+//!
+//! Before → after, for a sparse matrix times a sparse vector:
+//!
+//! ```text
+//! let mut table = Table::new(NNZ_x);           let mut there = vec![false; J];
+//! for px in 0..NNZ_x {                         let mut value = vec![0.0; J];
+//!     table.insert([crd_x[px]], px);           for px in 0..NNZ_x {
+//! }                                                there[crd_x[px]] = true;
+//! …                                                value[crd_x[px]] = val_x[px];
+//! for pA in … {                                }
+//!     let j = crd_A[pA];                    →  …
+//!     if let Some(px) = table.first([j]) {     sum += sum_of(…, |pA| {
+//!         sum += val_A[pA] * val_x[px];            let j = crd_A[pA];
+//!     }                                            choose(there[j], val_A[pA] * value[j], 0.0)
+//! }                                            });
+//! ```
+//! No branch depends on what is there, and what is infinite or no number stays exact: where nothing is there,
+//! nothing is added. A table within a loop is two arrays around it, of which what was set is cleared.
+//!
+//! Gustavson 1978, §2 (the switch array).
+
+use super::ir::{
+    Array, ArrayId, Assign, Block, Body, Element, Expr, Load, Origin, Stmt, Sum, Type, VarId,
+};
+use super::visit::{Part, visit};
+use crate::formula::{Atom, Name};
+use crate::tensor::{Value, ValueType};
+
+/// A table that gives way to two arrays.
+struct Spread {
+    table: VarId,
+    /// The values of what was entered.
+    stored: ArrayId,
+    there: ArrayId,
+    value: ArrayId,
+}
+
+impl Body {
+    /// Spreads the values of all tables that may be; true if there are any.
+    pub(super) fn spread_values(&mut self) -> bool {
+        let is_spread = |ty| matches!(ty, Type::Table { table, parts: 1 } if self.spread_tables.contains(self.table_name(table)));
+        let tables: Vec<VarId> =
+            self.variables().filter(|(_, v)| is_spread(v.ty)).map(|(id, _)| id).collect();
+        let mut changed = false;
+        for table in tables {
+            let mut before = Vec::new();
+            changed |= self.change(|body, block| {
+                let spread = body.spread_table(table, block, &mut before, Around::Nothing);
+                block.splice(0..0, std::mem::take(&mut before));
+                spread
+            });
+        }
+        changed
+    }
+
+    /// `before`: what is allocated before the loops around the table.
+    fn spread_table(
+        &mut self,
+        table: VarId,
+        block: &mut Block,
+        before: &mut Block,
+        around: Around,
+    ) -> bool {
+        let is_set_up = |stmt: &Stmt| matches!(stmt, Stmt::Let { var, .. } if *var == table);
+        let Some(at) = block.iter().position(is_set_up) else {
+            return block.iter_mut().any(|stmt| {
+                let inner = match stmt {
+                    Stmt::Parallel(_) => Around::Threads,
+                    _ if around == Around::Threads => Around::Threads,
+                    Stmt::For { .. } | Stmt::While { .. } | Stmt::Drain(_) => Around::Loop,
+                    _ => around,
+                };
+                let mut found = false;
+                let mut within = |b: &mut Block| {
+                    found = found || self.spread_table(table, b, before, inner);
+                };
+                stmt.parts_mut(&mut |_| {}, &mut within);
+                found
+            });
+        };
+        let rest = block[at + 1..].to_vec();
+        // What is left early is not cleared.
+        if around == Around::Threads || around == Around::Loop && leaves(&rest) {
+            return false;
+        }
+        let Some((stored, extent)) = self.spreads(table, &rest) else { return false };
+        let Element::Value(ty) = self.arr(stored).element else { return false };
+        let hint = self.hint(table).trim_end_matches("_table").to_string();
+        let mut array = |suffix: &str, ty: ValueType| {
+            self.array(Array {
+                name: Name::from(format!("{hint}_{suffix}")),
+                element: Element::Value(ty),
+                origin: Origin::Local,
+                shape: vec![extent.clone()],
+                args: Vec::new(),
+                domain: Vec::new(),
+                range: Vec::new(),
+            })
+        };
+        let (there, value) = (array("there", ValueType::Bool), array("value", ty));
+        let spread = Spread { table, stored, there, value };
+        let nothing = Expr::Number(Value::Bool(false));
+        let allocated = [
+            Stmt::Allocate { array: there, fill: nothing.clone() },
+            Stmt::Allocate { array: value, fill: Expr::zero(ty) },
+        ];
+        let mut entered = block.clone();
+        entered.retain(|stmt| spread.enters(stmt));
+        block[at + 1..].iter_mut().for_each(|stmt| self.read(stmt, &spread));
+        match around {
+            Around::Loop => {
+                before.extend(allocated);
+                block.remove(at);
+                entered.iter_mut().for_each(|stmt| spread.clear(stmt));
+                block.extend(entered);
+            }
+            _ => drop(block.splice(at..=at, allocated)),
+        }
+        true
+    }
+
+    /// The array whose values are read of what a table says, and the extent of its keys, if these are all that
+    /// is needed of it.
+    fn spreads(&self, table: VarId, rest: &Block) -> Option<(ArrayId, Expr)> {
+        let mut stored = None;
+        let mut extent = None;
+        let mut plain = true;
+        visit(rest, &mut |part| match part {
+            Part::Stmt(Stmt::Insert { table: t, key, .. }) if *t == table => {
+                plain &= extent.is_none() && self.is_coordinate(key);
+                extent = self.extent_of(key);
+            }
+            Part::Stmt(Stmt::Matches { table: t, key, var, all, body }) if *t == table => {
+                plain &= !*all && self.is_coordinate(key);
+                let mut mentions = 0;
+                visit(body, &mut |part| match part {
+                    Part::Expr(Expr::Load(load)) if load.subscripts == [Expr::Var(*var)] => {
+                        plain &= stored.is_none_or(|array| array == load.array);
+                        stored = Some(load.array);
+                        mentions -= 1;
+                    }
+                    Part::Expr(Expr::Var(v)) => mentions += i32::from(v == var),
+                    _ => {}
+                });
+                plain &= mentions == 0;
+            }
+            Part::Stmt(Stmt::Assign { var, .. }) => plain &= *var != table,
+            _ => {}
+        });
+        let stored = stored.filter(|array| self.arr(*array).origin == Origin::Input);
+        stored.filter(|_| plain).zip(extent)
+    }
+
+    /// Whether a key is one natural number.
+    fn is_coordinate(&self, key: &Expr) -> bool {
+        let Expr::Key(parts) = key else { return false };
+        matches!(&parts[..], [part] if self.type_of(part) == Ok(Type::Unsigned))
+    }
+
+    /// What all keys are below, from the declared range of the array that holds them.
+    fn extent_of(&self, key: &Expr) -> Option<Expr> {
+        let Expr::Key(parts) = key else { return None };
+        let [part] = &parts[..] else { return None };
+        let mut part = part;
+        while let Expr::Given { value, .. } | Expr::Convert { value, .. } = part {
+            part = value;
+        }
+        let Expr::Load(load) = part else { return None };
+        let array = self.arr(load.array);
+        array.range.iter().find_map(|c| {
+            let mut below = Expr::int(c.affine.offset() + 1);
+            let mut is_key = false;
+            for (atom, factor) in c.affine.terms() {
+                match atom {
+                    Atom::Call(call) if call.array == array.name && *factor == -1 => is_key = true,
+                    Atom::Var(name) if *factor == 1 => {
+                        let size = self.variable_named(name)?;
+                        below = Expr::Var(size).add(below);
+                    }
+                    _ => return None,
+                }
+            }
+            let is_natural = c.affine.offset() == -1;
+            (is_key && is_natural).then_some(below)
+        })
+    }
+
+    /// Statements with the arrays in place of the table.
+    fn read(&mut self, stmt: &mut Stmt, spread: &Spread) {
+        stmt.parts_mut(&mut |_| {}, &mut |block| {
+            for mut stmt in std::mem::take(block) {
+                match &stmt {
+                    Stmt::Insert { table, key: Expr::Key(key), position }
+                        if *table == spread.table =>
+                    {
+                        let place = |array| Load::checked(array, key.clone());
+                        let truth = Expr::Number(Value::Bool(true));
+                        let value = Expr::load(spread.stored, vec![position.clone()]);
+                        let (there, at) = (place(spread.there), place(spread.value));
+                        block.push(Stmt::Store { place: there, op: Assign::Set, value: truth });
+                        block.push(Stmt::Store { place: at, op: Assign::Set, value });
+                        continue;
+                    }
+                    Stmt::Matches { table, key: Expr::Key(key), var, body, .. }
+                        if *table == spread.table =>
+                    {
+                        let mut body = body.clone();
+                        spread.replace(&mut body, *var, key);
+                        self.where_there(spread, key, body, block);
+                        continue;
+                    }
+                    _ => {}
+                }
+                self.read(&mut stmt, spread);
+                block.push(stmt);
+            }
+        });
+        self.sum(stmt);
+    }
+
+    /// What is done where something is there: without a branch, where that adds to a number.
+    fn where_there(&mut self, spread: &Spread, key: &[Expr], mut body: Block, out: &mut Block) {
+        let condition = Expr::load(spread.there, key.to_vec());
+        let added = match body.split_last() {
+            Some((Stmt::Assign { var, op: Assign::Add, .. }, lets)) => {
+                let bound = |s: &Stmt| matches!(s, Stmt::Let { mutable: false, .. });
+                lets.iter().all(bound).then_some(*var)
+            }
+            _ => None,
+        };
+        let number = added.and_then(|var| match self.var(var).ty {
+            Type::Value(ty) if ty != ValueType::Bool && may_be_wasted(ty, &body) => Some(ty),
+            _ => None,
+        });
+        match (number, body.last_mut()) {
+            (Some(ty), Some(Stmt::Assign { value, .. })) => {
+                let (then, otherwise) = (Box::new(value.clone()), Box::new(Expr::zero(ty)));
+                *value = Expr::Choose { condition: Box::new(condition), then, otherwise };
+                out.append(&mut body);
+            }
+            _ => out.push(Stmt::If { condition, then: body, otherwise: Vec::new() }),
+        }
+    }
+
+    /// A loop that adds to a number, as one sum in several chains.
+    fn sum(&self, stmt: &mut Stmt) {
+        let Stmt::For { var, lo, hi, body } = &*stmt else { return };
+        let Some((Stmt::Assign { var: sum, op: Assign::Add, value }, before)) = body.split_last()
+        else {
+            return;
+        };
+        let Type::Value(ty) = self.var(*sum).ty else { return };
+        let of_result =
+            |array: &Array| array.origin == Origin::Output && array.element == Element::Value(ty);
+        let mut lets = Vec::new();
+        for stmt in before {
+            match stmt {
+                Stmt::Let { var, mutable: false, value } => lets.push((*var, value.clone())),
+                _ => return,
+            }
+        }
+        let chosen = matches!(value, Expr::Choose { .. });
+        let mut alone = true;
+        visit(body, &mut |part| {
+            if let Part::Expr(e) = part {
+                alone &= *e != Expr::Var(*sum);
+            }
+        });
+        if !chosen || !alone || !self.arrays().any(|(_, a)| of_result(a)) {
+            return;
+        }
+        let (var, lo, hi, term) = (*var, lo.clone(), hi.clone(), value.clone());
+        let value = Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty }));
+        *stmt = Stmt::Assign { var: *sum, op: Assign::Add, value };
+    }
+}
+
+/// What is around a table.
+#[derive(Clone, Copy, PartialEq)]
+enum Around {
+    Nothing,
+    Loop,
+    Threads,
+}
+
+impl Spread {
+    /// Whether a statement enters what is looked up.
+    fn enters(&self, stmt: &Stmt) -> bool {
+        let mut found = false;
+        visit(&vec![stmt.clone()], &mut |part| {
+            if let Part::Stmt(Stmt::Insert { table, .. }) = part {
+                found |= *table == self.table;
+            }
+        });
+        found
+    }
+
+    /// A statement that entered, as one that clears.
+    fn clear(&self, stmt: &mut Stmt) {
+        stmt.parts_mut(&mut |_| {}, &mut |block| block.iter_mut().for_each(|s| self.clear(s)));
+        if let Stmt::Insert { key: Expr::Key(key), .. } = stmt {
+            let place = Load::checked(self.there, key.clone());
+            let value = Expr::Number(Value::Bool(false));
+            *stmt = Stmt::Store { place, op: Assign::Set, value };
+        }
+    }
+
+    /// What is done with a match, by its key. Facts about the position are about nothing then.
+    fn replace(&self, body: &mut Block, position: VarId, key: &[Expr]) {
+        let mut inner = Vec::new();
+        for stmt in std::mem::take(body) {
+            match stmt {
+                Stmt::Given { body: mut given, .. } => {
+                    self.replace(&mut given, position, key);
+                    inner.append(&mut given);
+                }
+                mut stmt => {
+                    let mut by_key = |e: &mut Expr| {
+                        e.visit_mut(&mut |e| match e {
+                            Expr::Given { value, .. } => *e = (**value).clone(),
+                            _ => {}
+                        });
+                        e.visit_mut(&mut |e| {
+                            if let Expr::Load(load) = e
+                                && load.array == self.stored
+                                && load.subscripts == [Expr::Var(position)]
+                            {
+                                *e = Expr::load(self.value, key.to_vec());
+                            }
+                        });
+                    };
+                    stmt.parts_mut(&mut by_key, &mut |b| self.replace(b, position, key));
+                    inner.push(stmt);
+                }
+            }
+        }
+        *body = inner;
+    }
+}
+
+/// Whether values may be computed of which nothing is there: no division of whole numbers fails.
+fn may_be_wasted(ty: ValueType, body: &Block) -> bool {
+    let mut plain = true;
+    visit(body, &mut |part| plain &= !matches!(part, Part::Expr(Expr::Operator { .. })));
+    plain || matches!(ty, ValueType::F64 | ValueType::F32)
+}
+
+/// Whether something is left before its end.
+fn leaves(block: &Block) -> bool {
+    let mut found = false;
+    visit(block, &mut |part| found |= matches!(part, Part::Stmt(Stmt::Break(_))));
+    found
+}
