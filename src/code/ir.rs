@@ -6,9 +6,12 @@ use crate::formula::{Constraint, Name};
 use crate::operators::{Operator, Value};
 use crate::tensor::ValueType;
 
+use rustc_hash::FxHashMap;
+
 use super::bounds::BoundsProof;
 pub use super::ids::{ArrayId, LabelId, TableId, VarId, WorkspaceId};
 pub use super::parts::{PartLevel, Parts, Writes};
+pub use super::spread::Spreads;
 
 /// What an expression evaluates to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -158,7 +161,7 @@ pub struct Body {
     pub(super) labels: Vec<Name>,
     pub(super) tables: Vec<Name>,
     /// Those that may give way to the values of what they find.
-    pub(super) spread_tables: Vec<Name>,
+    pub(super) spread_tables: FxHashMap<Name, Spreads>,
     pub(super) workspaces: Vec<Workspace>,
     /// Index arrays of which an element is read that is not proved to be at most a size.
     pub(super) beyond_sizes: Vec<ArrayId>,

@@ -18,10 +18,19 @@
 //! No branch depends on what is there, and what is infinite or no number stays exact: where nothing is there,
 //! nothing is added. A table within a loop is two arrays around it, of which what was set is cleared.
 //!
+//! Where the value is a factor of what is added, and zero where nothing is there, that adds nothing by itself. Of floats
+//! it may also be NaN, if another factor is infinite or NaN. Then the sum is, too, and is made again with the mask:
+//!
+//! ```text
+//! let sum_of_all = sum_of(…, |pA| { let j = crd_A[pA]; val_A[pA] * value[j] });
+//! if sum_of_all != sum_of_all { … }
+//! ```
+//!
 //! Gustavson 1978, §2 (the switch array).
 
 use super::ir::{
-    Array, ArrayId, Assign, Block, Body, Element, Expr, Load, Origin, Stmt, Sum, Type, VarId,
+    Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Origin, Stmt, Sum, Type,
+    VarId,
 };
 use super::visit::{Part, visit};
 use crate::formula::{Atom, Name};
@@ -34,14 +43,21 @@ struct Spread {
     stored: ArrayId,
     there: ArrayId,
     value: ArrayId,
+    /// Where nothing is there, a zero takes part in sums.
+    expands: bool,
 }
 
 impl Body {
     /// Spreads the values of all tables that may be; true if there are any.
     pub(super) fn spread_values(&mut self) -> bool {
-        let is_spread = |ty| matches!(ty, Type::Table { table, parts: 1 } if self.spread_tables.contains(self.table_name(table)));
-        let tables: Vec<VarId> =
-            self.variables().filter(|(_, v)| is_spread(v.ty)).map(|(id, _)| id).collect();
+        let is_spread = |ty| match ty {
+            Type::Table { table, parts: 1 } => {
+                self.spread_tables.get(self.table_name(table)).copied()
+            }
+            _ => None,
+        };
+        let tables: Vec<(VarId, Spreads)> =
+            self.variables().filter_map(|(id, v)| Some((id, is_spread(v.ty)?))).collect();
         let mut changed = false;
         for table in tables {
             let mut before = Vec::new();
@@ -57,7 +73,7 @@ impl Body {
     /// `before`: what is allocated before the loops around the table.
     fn spread_table(
         &mut self,
-        table: VarId,
+        (table, how): (VarId, Spreads),
         block: &mut Block,
         before: &mut Block,
         around: Around,
@@ -73,7 +89,7 @@ impl Body {
                 };
                 let mut found = false;
                 let mut within = |b: &mut Block| {
-                    found = found || self.spread_table(table, b, before, inner);
+                    found = found || self.spread_table((table, how), b, before, inner);
                 };
                 stmt.parts_mut(&mut |_| {}, &mut within);
                 found
@@ -99,23 +115,30 @@ impl Body {
             })
         };
         let (there, value) = (array("there", ValueType::Bool), array("value", ty));
-        let spread = Spread { table, stored, there, value };
-        let nothing = Expr::Number(Value::Bool(false));
-        let allocated = [
-            Stmt::Allocate { array: there, fill: nothing.clone() },
-            Stmt::Allocate { array: value, fill: Expr::zero(ty) },
-        ];
+        let spread = Spread { table, stored, there, value, expands: how == Spreads::Alone };
         let mut entered = block.clone();
         entered.retain(|stmt| spread.enters(stmt));
-        block[at + 1..].iter_mut().for_each(|stmt| self.read(stmt, &spread));
+        let rest = block.split_off(at);
+        for stmt in rest.into_iter().skip(1) {
+            self.read(stmt, &spread, block);
+        }
+        let masked = reads(block, there);
+        if !masked {
+            drop_stores(block, there);
+        }
+        let mut allocated = vec![Stmt::Allocate { array: value, fill: Expr::zero(ty) }];
+        if masked {
+            let nothing = Expr::Number(Value::Bool(false));
+            allocated.insert(0, Stmt::Allocate { array: there, fill: nothing });
+        }
         match around {
             Around::Loop => {
                 before.extend(allocated);
-                block.remove(at);
-                entered.iter_mut().for_each(|stmt| spread.clear(stmt));
+                let zero = spread.expands.then(|| Expr::zero(ty));
+                spread.clear(&mut entered, masked, zero.as_ref());
                 block.extend(entered);
             }
-            _ => drop(block.splice(at..=at, allocated)),
+            _ => drop(block.splice(at..at, allocated)),
         }
         true
     }
@@ -186,37 +209,35 @@ impl Body {
         })
     }
 
-    /// Statements with the arrays in place of the table.
-    fn read(&mut self, stmt: &mut Stmt, spread: &Spread) {
-        stmt.parts_mut(&mut |_| {}, &mut |block| {
-            for mut stmt in std::mem::take(block) {
-                match &stmt {
-                    Stmt::Insert { table, key: Expr::Key(key), position }
-                        if *table == spread.table =>
-                    {
-                        let place = |array| Load::checked(array, key.clone());
-                        let truth = Expr::Number(Value::Bool(true));
-                        let value = Expr::load(spread.stored, vec![position.clone()]);
-                        let (there, at) = (place(spread.there), place(spread.value));
-                        block.push(Stmt::Store { place: there, op: Assign::Set, value: truth });
-                        block.push(Stmt::Store { place: at, op: Assign::Set, value });
-                        continue;
-                    }
-                    Stmt::Matches { table, key: Expr::Key(key), var, body, .. }
-                        if *table == spread.table =>
-                    {
-                        let mut body = body.clone();
-                        spread.replace(&mut body, *var, key);
-                        self.where_there(spread, key, body, block);
-                        continue;
-                    }
-                    _ => {}
+    /// A statement with the arrays in place of the table.
+    fn read(&mut self, mut stmt: Stmt, spread: &Spread, out: &mut Block) {
+        match stmt {
+            Stmt::Insert { table, key: Expr::Key(key), position } if table == spread.table => {
+                let truth = Expr::Number(Value::Bool(true));
+                let value = Expr::load(spread.stored, vec![position]);
+                for (array, value) in [(spread.there, truth), (spread.value, value)] {
+                    let place = Load::checked(array, key.clone());
+                    out.push(Stmt::Store { place, op: Assign::Set, value });
                 }
-                self.read(&mut stmt, spread);
-                block.push(stmt);
             }
-        });
-        self.sum(stmt);
+            Stmt::Matches { table, key: Expr::Key(key), var, mut body, .. }
+                if table == spread.table =>
+            {
+                spread.replace(&mut body, var, &key);
+                self.where_there(spread, &key, body, out);
+            }
+            _ => {
+                stmt.parts_mut(&mut |_| {}, &mut |block| {
+                    for stmt in std::mem::take(block) {
+                        self.read(stmt, spread, block);
+                    }
+                });
+                match self.sum(&stmt, spread) {
+                    Some(sum) => out.extend(sum),
+                    None => out.push(stmt),
+                }
+            }
+        }
     }
 
     /// What is done where something is there: without a branch, where that adds to a number.
@@ -244,36 +265,61 @@ impl Body {
     }
 
     /// A loop that adds to a number, as one sum in several chains.
-    fn sum(&self, stmt: &mut Stmt) {
-        let Stmt::For { var, lo, hi, body } = &*stmt else { return };
-        let Some((Stmt::Assign { var: sum, op: Assign::Add, value }, before)) = body.split_last()
-        else {
-            return;
+    fn sum(&mut self, stmt: &Stmt, spread: &Spread) -> Option<Block> {
+        let Stmt::For { var, lo, hi, body } = stmt else { return None };
+        let (Stmt::Assign { var: sum, op: Assign::Add, value }, before) = body.split_last()? else {
+            return None;
         };
-        let Type::Value(ty) = self.var(*sum).ty else { return };
+        let Type::Value(ty) = self.var(*sum).ty else { return None };
         let of_result =
             |array: &Array| array.origin == Origin::Output && array.element == Element::Value(ty);
         let mut lets = Vec::new();
         for stmt in before {
             match stmt {
                 Stmt::Let { var, mutable: false, value } => lets.push((*var, value.clone())),
-                _ => return,
+                _ => return None,
             }
         }
-        let chosen = matches!(value, Expr::Choose { .. });
+        let Expr::Choose { then, .. } = value else { return None };
         let mut alone = true;
-        visit(body, &mut |part| {
-            if let Part::Expr(e) = part {
-                alone &= *e != Expr::Var(*sum);
-            }
-        });
-        if !chosen || !alone || !self.arrays().any(|(_, a)| of_result(a)) {
-            return;
+        visit(body, &mut |part| alone &= !matches!(part, Part::Expr(e) if *e == Expr::Var(*sum)));
+        if !alone || !self.arrays().any(|(_, a)| of_result(a)) {
+            return None;
         }
-        let (var, lo, hi, term) = (*var, lo.clone(), hi.clone(), value.clone());
-        let value = Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty }));
-        *stmt = Stmt::Assign { var: *sum, op: Assign::Add, value };
+        let (var, lo, hi) = (*var, lo.clone(), hi.clone());
+        let sum_of = |term: &Expr| {
+            let (lo, hi, lets, term) = (lo.clone(), hi.clone(), lets.clone(), term.clone());
+            Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty }))
+        };
+        let add = |value: Expr| Stmt::Assign { var: *sum, op: Assign::Add, value };
+        if !spread.expands || !spread.is_factor(then, &lets) {
+            return Some(vec![add(sum_of(value))]);
+        }
+        if !matches!(ty, ValueType::F64 | ValueType::F32) {
+            return Some(vec![add(sum_of(then))]);
+        }
+        let all = self.variable(&format!("{}_of_all", self.hint(*sum)), Type::Value(ty));
+        let number = || Box::new(Expr::Var(all));
+        let is_none = Expr::Binary { op: BinaryOp::Ne, left: number(), right: number() };
+        let again = vec![
+            Stmt::Comment("What is missing may have met what is no finite number.".to_string()),
+            Stmt::Assign { var: all, op: Assign::Set, value: sum_of(value) },
+        ];
+        Some(vec![
+            Stmt::Let { var: all, mutable: true, value: sum_of(then) },
+            Stmt::If { condition: is_none, then: again, otherwise: Vec::new() },
+            add(Expr::Var(all)),
+        ])
     }
+}
+
+/// How the values that a table finds are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spreads {
+    /// With a mask of what is there.
+    Masked,
+    /// Alone, where what is missing adds nothing.
+    Alone,
 }
 
 /// What is around a table.
@@ -296,13 +342,37 @@ impl Spread {
         found
     }
 
-    /// A statement that entered, as one that clears.
-    fn clear(&self, stmt: &mut Stmt) {
-        stmt.parts_mut(&mut |_| {}, &mut |block| block.iter_mut().for_each(|s| self.clear(s)));
-        if let Stmt::Insert { key: Expr::Key(key), .. } = stmt {
-            let place = Load::checked(self.there, key.clone());
-            let value = Expr::Number(Value::Bool(false));
-            *stmt = Stmt::Store { place, op: Assign::Set, value };
+    /// Statements that entered, as such that clear: the mask, and values that take part even so.
+    fn clear(&self, block: &mut Block, masked: bool, zero: Option<&Expr>) {
+        for mut stmt in std::mem::take(block) {
+            stmt.parts_mut(&mut |_| {}, &mut |inner| self.clear(inner, masked, zero));
+            let Stmt::Insert { key: Expr::Key(key), .. } = &stmt else {
+                block.push(stmt);
+                continue;
+            };
+            let nothing = masked.then_some((self.there, Expr::Number(Value::Bool(false))));
+            for (array, value) in nothing.into_iter().chain(zero.map(|z| (self.value, z.clone()))) {
+                let place = Load::checked(array, key.clone());
+                block.push(Stmt::Store { place, op: Assign::Set, value });
+            }
+        }
+    }
+
+    /// Whether a value is a product with the spread one: if that is zero, so is the product, or NaN.
+    fn is_factor(&self, value: &Expr, lets: &[(VarId, Expr)]) -> bool {
+        match value {
+            Expr::Load(load) => load.array == self.value,
+            Expr::Binary { op: BinaryOp::Mul, left, right } => {
+                self.is_factor(left, lets) || self.is_factor(right, lets)
+            }
+            Expr::Choose { then, otherwise, .. } => {
+                is_zero(otherwise) && self.is_factor(then, lets)
+            }
+            Expr::Given { value, .. } | Expr::Cast { value, .. } => self.is_factor(value, lets),
+            Expr::Var(var) => {
+                lets.iter().any(|(bound, value)| bound == var && self.is_factor(value, lets))
+            }
+            _ => false,
         }
     }
 
@@ -344,6 +414,27 @@ fn may_be_wasted(ty: ValueType, body: &Block) -> bool {
     let mut plain = true;
     visit(body, &mut |part| plain &= !matches!(part, Part::Expr(Expr::Operator { .. })));
     plain || matches!(ty, ValueType::F64 | ValueType::F32)
+}
+
+fn is_zero(value: &Expr) -> bool {
+    matches!(value, Expr::Number(number) if number.same(Value::zero(number.value_type())))
+}
+
+/// Whether an element of an array is read.
+fn reads(block: &Block, array: ArrayId) -> bool {
+    let mut found = false;
+    visit(block, &mut |part| {
+        found |= matches!(part, Part::Expr(Expr::Load(l)) if l.array == array)
+    });
+    found
+}
+
+/// A block without what is stored in an array.
+fn drop_stores(block: &mut Block, array: ArrayId) {
+    block.retain(|stmt| !matches!(stmt, Stmt::Store { place, .. } if place.array == array));
+    for stmt in block {
+        stmt.parts_mut(&mut |_| {}, &mut |inner| drop_stores(inner, array));
+    }
 }
 
 /// Whether something is left before its end.

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use crate::formula::{Affine, Arith, Call, Constraint, Name, conjunction};
-use crate::iterspace::Space;
+use crate::iterspace::{Source, Space};
 use crate::layout::PropertyKind;
+use crate::operators::algebra::{Derived, derive};
+use crate::operators::{Region, Value};
 use crate::scan::{Bind, Nest, Range};
+use crate::tensor::ValueType;
 use crate::theory::Theory;
 
 /// A level of a nest whose position is to be found.
@@ -36,6 +39,8 @@ pub struct FindProblem {
     pub kinds: Vec<(PropertyKind, Vec<Name>)>,
     /// Nothing is read of a match but the value at its position.
     pub of_value: bool,
+    /// A match whose value is zero changes nothing, but for what is infinite or NaN.
+    pub vanishes: bool,
 }
 
 /// Whether a position names a value of its tensor, and nothing else depends on it.
@@ -56,6 +61,23 @@ fn is_of_value(space: &Space, nest: &Nest, level: usize) -> bool {
     owner.value_index == [Arith::Var(position.clone())]
         && !deeper
         && !others.flat_map(|o| &o.value_index).any(mentions)
+}
+
+/// Whether what is combined is the identity of how, if the element of an operand is zero and all others are finite.
+fn vanishes(space: &Space, position: &Name) -> bool {
+    let Some(owner) = space.owner(position) else { return false };
+    let known = |source: &Source| match source {
+        Source::Operand(k) if space.operands[*k].label == owner.label => {
+            Derived::constant(Value::zero(owner.value_type))
+        }
+        Source::Operand(k) => Derived::unknown(space.operands[*k].value_type),
+        Source::Index(_) => Derived::unknown(ValueType::I64),
+    };
+    let Ok(value) = derive(&space.value, &known, true) else { return false };
+    let ty = space.output().value_type;
+    let identity = space.op.identity(ty, 1);
+    value.region == Region::Nothing
+        && value.fill.zip(identity).is_some_and(|(fill, identity)| fill.cast(ty).same(identity))
 }
 
 impl FindProblem {
@@ -100,6 +122,7 @@ impl FindProblem {
             theory: space.theory.clone(),
             kinds: space.properties.iter().map(|p| (p.kind, p.arrays.clone())).collect(),
             of_value: is_of_value(space, nest, level),
+            vanishes: vanishes(space, &here.var),
         })
     }
 

@@ -141,6 +141,7 @@ fn closed_form(
             theory: space.theory.clone(),
             kinds: Vec::new(),
             of_value: false,
+            vanishes: false,
         },
         unique: true,
         attempts: vec![Attempt { template, verdict: Verdict::Proved(Proved::new(plan)) }],
@@ -186,6 +187,9 @@ impl Session<'_> {
         }
         if template.values && !self.problem.of_value {
             return inapplicable("more is read of a match than one value");
+        }
+        if template.vanishes && !self.problem.vanishes {
+            return inapplicable("a value of zero changes something");
         }
         let key = if template.key {
             match find_key(&self.problem.conditions, &self.problem.position) {

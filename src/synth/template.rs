@@ -32,6 +32,8 @@ pub struct Template {
     pub several: bool,
     /// Only where nothing but its value is read of a match.
     pub values: bool,
+    /// Only where a match whose value is zero changes nothing, but for what is infinite or NaN.
+    pub vanishes: bool,
     /// Keeps state between queries, per value of its state indices.
     pub state: bool,
     /// Queries only read the state, so threads may share it.
@@ -144,7 +146,8 @@ impl Template {
                 state,
             });
         }
-        const NEEDS: [&str; 6] = ["ordering", "key", "closed-form", "several", "state", "values"];
+        const NEEDS: [&str; 7] =
+            ["ordering", "key", "closed-form", "several", "state", "values", "vanishes"];
         let properties: Vec<PropertyKind> =
             file.needs.iter().filter_map(|n| PropertyKind::named(n)).collect();
         let known = |n: &str| NEEDS.contains(&n) || PropertyKind::named(n).is_some();
@@ -164,6 +167,7 @@ impl Template {
             closed_form: needs("closed-form"),
             several: needs("several"),
             values: needs("values"),
+            vanishes: needs("vanishes"),
             state: needs("state"),
             name: file.name,
             summary: file.summary,

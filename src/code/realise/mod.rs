@@ -39,7 +39,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::ir::{
-    Array, ArrayId, Block, Body, Element, Expr, IndexWidth, Origin, Stmt, Type, VarId,
+    Array, ArrayId, Block, Body, Element, Expr, IndexWidth, Origin, Spreads, Stmt, Type, VarId,
 };
 use super::path::Path;
 use super::template::{self, FindCode};
@@ -159,9 +159,12 @@ pub fn realise(
     realiser.end_result(&mut block);
     let mut body = realiser.body;
     body.block.extend(block);
-    let templates = loops.finds.iter().map(|find| &find.plan.template);
-    let of_values = templates.filter(|t| t.values).filter_map(|t| t.table.as_deref());
-    body.spread_tables.extend(of_values.map(Name::from));
+    for template in loops.finds.iter().map(|find| &find.plan.template) {
+        let how = if template.vanishes { Spreads::Alone } else { Spreads::Masked };
+        if let Some(table) = template.table.as_deref().filter(|_| template.values) {
+            body.spread_tables.insert(Name::from(table), how);
+        }
+    }
     Ok(body)
 }
 
