@@ -15,6 +15,7 @@ fn csr_rows_in_a_sparse_vector() {
     find px in 0..NNZ_x where j = crd_x(px)
       bsearch (while crd_x(px) < j)
       direct (key crd_x(px) = j, state {})
+      expand (key crd_x(px) = j, state {})
       gallop (up, while crd_x(px) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_x(px) = j, state {})
@@ -36,6 +37,7 @@ fn a_sparse_vector_in_csr_rows() {
     find pA1 in pos_A(pA0)..pos_A(pA0 + 1) where j = crd_A(pA1)
       bsearch (while crd_A(pA1) < j)
       direct (key crd_A(pA1) = j, state {pA0})
+      expand (key crd_A(pA1) = j, state {pA0})
       gallop (up, while crd_A(pA1) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_A(pA1) = j, state {pA0})
@@ -58,6 +60,7 @@ fn a_sparse_vector_in_csr_rows_vector_outside() {
     find pA1 in pos_A(pA0)..pos_A(pA0 + 1) where j = crd_A(pA1)
       bsearch (while crd_A(pA1) < j)
       direct not applicable: it would keep one state for each value of pA0
+      expand not applicable: it would keep one state for each value of pA0
       gallop (up, while crd_A(pA1) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash not applicable: it would keep one state for each value of pA0
@@ -80,6 +83,7 @@ fn coo_in_coo() {
     find pB in 0..P0_B where i = crd0_B(pB) and j = crd1_B(pB)
       bsearch (while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j)
       direct refuted by `coordinate`: the key is several numbers, or may be negative; e.g. P0_B = 1, pB = 0, crd0_B = [0], crd1_B = [0]
+      expand refuted by `coordinate`: the key is several numbers, or may be negative; e.g. P0_B = 1, pB = 0, crd0_B = [0], crd1_B = [0]
       gallop (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j, resume after a match, state {})
       group not applicable: at most one position matches
       hash (key crd0_B(pB) = i, crd1_B(pB) = j, state {})
@@ -101,6 +105,7 @@ fn coo_in_dcsr() {
     find pB0 in 0..P0_B where i = crd0_B(pB0)
       bsearch (while crd0_B(pB0) < i)
       direct (key crd0_B(pB0) = i, state {})
+      expand not applicable: more is read of a match than one value
       gallop (up, while crd0_B(pB0) < i, state {})
       group not applicable: at most one position matches
       hash (key crd0_B(pB0) = i, state {})
@@ -111,6 +116,7 @@ fn coo_in_dcsr() {
     find pB1 in pos1_B(pB0)..pos1_B(pB0 + 1) where j = crd1_B(pB1)
       bsearch (while crd1_B(pB1) < j)
       direct (key crd1_B(pB1) = j, state {i})
+      expand not applicable: it would keep one state for each value of i
       gallop (up, while crd1_B(pB1) < j, resume after a match, state {i})
       group not applicable: at most one position matches
       hash (key crd1_B(pB1) = j, state {i})
@@ -133,6 +139,7 @@ fn coo_in_csr() {
     find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where j = crd_B(pB1)
       bsearch (while crd_B(pB1) < j)
       direct (key crd_B(pB1) = j, state {i})
+      expand not applicable: it would keep one state for each value of i
       gallop (up, while crd_B(pB1) < j, resume after a match, state {i})
       group not applicable: at most one position matches
       hash (key crd_B(pB1) = j, state {i})
@@ -155,6 +162,7 @@ fn csr_in_blocks() {
     find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where 2*crd_B(pB1) <= j <= 2*crd_B(pB1) + 1
       bsearch (while 2*crd_B(pB1) + 1 < j)
       direct (key crd_B(pB1) = floor(j/2), state {pA0})
+      expand not applicable: more is read of a match than one value
       gallop (up, while 2*crd_B(pB1) + 1 < j, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_B(pB1) = floor(j/2), state {pA0})
@@ -178,6 +186,7 @@ fn blocks_in_a_sparse_vector() {
     find px in 0..NNZ_x where j = crd_x(px)
       bsearch (while crd_x(px) < j)
       direct (key crd_x(px) = j, state {})
+      expand (key crd_x(px) = j, state {})
       gallop (up, while crd_x(px) < j, resume after a match, state {pA0, pA2})
       group not applicable: at most one position matches
       hash (key crd_x(px) = j, state {})
@@ -199,6 +208,7 @@ fn blocks_in_csr() {
     find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where j = crd_B(pB1)
       bsearch (while crd_B(pB1) < j)
       direct not applicable: it would keep one state for each value of pA2
+      expand not applicable: it would keep one state for each value of pA2
       gallop (up, while crd_B(pB1) < j, resume after a match, state {pA0, pA2})
       group not applicable: at most one position matches
       hash not applicable: it would keep one state for each value of pA2
@@ -221,6 +231,7 @@ fn increasing_in_runs() {
     find pb in 0..RUNS_b where left_b(pb) <= i < right_b(pb)
       bsearch (while right_b(pb) <= i)
       direct not applicable: the find condition is not an equality of a key
+      expand not applicable: the find condition is not an equality of a key
       gallop (up, while right_b(pb) <= i, state {})
       group not applicable: at most one position matches
       hash not applicable: the find condition is not an equality of a key
@@ -243,6 +254,7 @@ fn csr_in_csc() {
     find pB1 in pos1_B(pB0)..pos1_B(pB0 + 1) where i = crd1_B(pB1)
       bsearch (while crd1_B(pB1) < i)
       direct not applicable: it would keep one state for each value of j
+      expand not applicable: it would keep one state for each value of j
       gallop (up, while crd1_B(pB1) < i, resume after a match, state {j})
       group not applicable: at most one position matches
       hash not applicable: it would keep one state for each value of j
@@ -265,6 +277,7 @@ fn csr_rows_in_a_hash_table() {
     find px in 0..W0_x where j = crd0_x(0, px)
       bsearch refuted by `partition` (while crd0_x(0, px) < j): the positions to skip do not all come first; e.g. W0_x = 2, j = 1, px = 0, px' = 1, crd0_x(0, 0) = 1, crd0_x(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
       direct refuted by `coordinate`: the key is several numbers, or may be negative; e.g. W0_x = 1, px = 0, crd0_x(0, 0) = -1, home(1, -1) = -8
+      expand refuted by `coordinate`: the key is several numbers, or may be negative; e.g. W0_x = 1, px = 0, crd0_x(0, 0) = -1, home(1, -1) = -8
       gallop refuted by `partition` (up, while crd0_x(0, px) < j): the positions to skip do not all come first; e.g. W0_x = 2, j = 1, px = 0, px' = 1, crd0_x(0, 0) = 1, crd0_x(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
       group not applicable: at most one position matches
       hash (key crd0_x(0, px) = j, state {})
@@ -283,6 +296,7 @@ fn csr_in_a_hash_table_for_each_row() {
     find pB0 in 0..W0_B where crd0_B(0, pB0) >= 0 (several)
       bsearch refuted by `partition` (while crd0_B(0, pB0) < 0): the positions to skip do not all come first; e.g. W0_B = 2, pB0 = 0, pB0' = 1, crd0_B(0, 0) = 0, crd0_B(0, 1) = -1, home(2, -1) = -8, home(2, 0) = 0
       direct not applicable: the find condition is not an equality of a key
+      expand not applicable: more is read of a match than one value
       gallop refuted by `partition` (up, while crd0_B(0, pB0) < 0): the positions to skip do not all come first; e.g. W0_B = 2, pB0 = 0, pB0' = 1, crd0_B(0, 0) = 0, crd0_B(0, 1) = -1, home(2, -1) = -8, home(2, 0) = 0
       group not applicable: the find condition is not an equality of a key
       hash not applicable: the find condition is not an equality of a key
@@ -293,6 +307,7 @@ fn csr_in_a_hash_table_for_each_row() {
     find pB1 in 0..W1_B where j = crd1_B(pB0, pB1)
       bsearch refuted by `partition` (while crd1_B(pB0, pB1) < j): the positions to skip do not all come first; e.g. W1_B = 2, pB0 = 0, j = 1, pB1 = 0, pB1' = 1, crd0_B(0, 0) = 0, crd1_B(0, 0) = 1, crd1_B(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
       direct refuted by `coordinate`: the key is several numbers, or may be negative; e.g. W1_B = 1, pB0 = 0, pB1 = 0, crd0_B(0, 0) = 0, crd1_B(0, 0) = -1, home(1, -1) = -8
+      expand not applicable: more is read of a match than one value
       gallop refuted by `partition` (up, while crd1_B(pB0, pB1) < j): the positions to skip do not all come first; e.g. W1_B = 2, pB0 = 0, j = 1, pB1 = 0, pB1' = 1, crd0_B(0, 0) = 0, crd1_B(0, 0) = 1, crd1_B(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
       group not applicable: at most one position matches
       hash not applicable: it would keep one state for each value of i
@@ -311,6 +326,7 @@ fn dcsr_in_dcsr() {
     find pB0 in 0..P0_B where i = crd0_B(pB0)
       bsearch (while crd0_B(pB0) < i)
       direct (key crd0_B(pB0) = i, state {})
+      expand not applicable: more is read of a match than one value
       gallop (up, while crd0_B(pB0) < i, resume after a match, state {})
       group not applicable: at most one position matches
       hash (key crd0_B(pB0) = i, state {})
@@ -321,6 +337,7 @@ fn dcsr_in_dcsr() {
     find pB1 in pos1_B(pB0)..pos1_B(pB0 + 1) where j = crd1_B(pB1)
       bsearch (while crd1_B(pB1) < j)
       direct (key crd1_B(pB1) = j, state {i})
+      expand not applicable: it would keep one state for each value of i
       gallop (up, while crd1_B(pB1) < j, resume after a match, state {i})
       group not applicable: at most one position matches
       hash (key crd1_B(pB1) = j, state {i})
@@ -343,6 +360,7 @@ fn csr_in_csr() {
     find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where j = crd_B(pB1)
       bsearch (while crd_B(pB1) < j)
       direct (key crd_B(pB1) = j, state {pA0})
+      expand (key crd_B(pB1) = j, state {pA0})
       gallop (up, while crd_B(pB1) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_B(pB1) = j, state {pA0})
@@ -365,6 +383,7 @@ fn unsorted_coo_in_unsorted_coo() {
     find pB in 0..P0_B where i = crd0_B(pB) and j = crd1_B(pB) (several)
       bsearch refuted by `partition` (while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j): the positions to skip do not all come first; e.g. P0_B = 2, i = 0, j = 1, pB = 0, pB' = 1, crd0_B = [0, 0], crd1_B = [1, 0]
       direct refuted by `coordinate`: the key is several numbers, or may be negative; e.g. P0_B = 1, pB = 0, crd0_B = [0], crd1_B = [0]
+      expand refuted by `coordinate`: the key is several numbers, or may be negative; e.g. P0_B = 1, pB = 0, crd0_B = [0], crd1_B = [0]
       gallop refuted by `partition` (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j): the positions to skip do not all come first; e.g. P0_B = 2, i = 0, j = 1, pB = 0, pB' = 1, crd0_B = [0, 0], crd1_B = [1, 0]
       group (key crd0_B(pB) = i, crd1_B(pB) = j, all matches, state {})
       hash (key crd0_B(pB) = i, crd1_B(pB) = j, all matches, state {})
@@ -383,6 +402,7 @@ fn variable_blocks() {
     find pb0 in 0..BLOCKS_b where last_b(pb0) + ofs_b(pb0) < i + ofs_b(pb0 + 1) and i <= last_b(pb0)
       bsearch (while last_b(pb0) < i)
       direct not applicable: the find condition is not an equality of a key
+      expand not applicable: more is read of a match than one value
       gallop (up, while last_b(pb0) < i, state {})
       group not applicable: at most one position matches
       hash not applicable: the find condition is not an equality of a key
@@ -405,6 +425,7 @@ fn rows_of_ell_in_a_sparse_vector() {
     find px in 0..NNZ_x where j = crd_x(px)
       bsearch (while crd_x(px) < j)
       direct (key crd_x(px) = j, state {})
+      expand (key crd_x(px) = j, state {})
       gallop (up, while crd_x(px) < j, resume after a match, state {pA0})
       group not applicable: at most one position matches
       hash (key crd_x(px) = j, state {})
@@ -426,6 +447,7 @@ fn three_vectors_of_three_orders() {
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch (while i < crd_b(pb))
       direct (key crd_b(pb) = i, state {})
+      expand (key crd_b(pb) = i, state {})
       gallop refuted by `amortise` (up, while i < crd_b(pb), state {i}): every query would start again from the beginning of the range
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
@@ -436,6 +458,7 @@ fn three_vectors_of_three_orders() {
     find pc in 0..NNZ_c where i = crd_c(pc)
       bsearch refuted by `partition` (while crd_c(pc) < i): the positions to skip do not all come first; e.g. NNZ_c = 2, i = 1, pc = 0, pc' = 1, crd_c = [1, 0]
       direct (key crd_c(pc) = i, state {})
+      expand (key crd_c(pc) = i, state {})
       gallop refuted by `partition` (up, while crd_c(pc) < i): the positions to skip do not all come first; e.g. NNZ_c = 2, i = 1, pc = 0, pc' = 1, crd_c = [1, 0]
       group not applicable: at most one position matches
       hash (key crd_c(pc) = i, state {})
@@ -457,6 +480,7 @@ fn contradiction() {
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch vacuous: nothing can match under the properties
       direct vacuous: nothing can match under the properties
+      expand vacuous: nothing can match under the properties
       gallop vacuous: nothing can match under the properties
       group vacuous: nothing can match under the properties
       hash vacuous: nothing can match under the properties

@@ -14,6 +14,7 @@ fn increasing_in_increasing() {
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch (while crd_b(pb) < i)
       direct (key crd_b(pb) = i, state {})
+      expand (key crd_b(pb) = i, state {})
       gallop (up, while crd_b(pb) < i, resume after a match, state {})
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
@@ -35,6 +36,7 @@ fn decreasing_in_decreasing() {
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch (while i < crd_b(pb))
       direct (key crd_b(pb) = i, state {})
+      expand (key crd_b(pb) = i, state {})
       gallop (up, while i < crd_b(pb), resume after a match, state {})
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
@@ -56,6 +58,7 @@ fn increasing_in_decreasing() {
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch (while i < crd_b(pb))
       direct (key crd_b(pb) = i, state {})
+      expand (key crd_b(pb) = i, state {})
       gallop refuted by `amortise` (up, while i < crd_b(pb), state {i}): every query would start again from the beginning of the range
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
@@ -77,6 +80,7 @@ fn decreasing_in_increasing() {
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch (while crd_b(pb) < i)
       direct (key crd_b(pb) = i, state {})
+      expand (key crd_b(pb) = i, state {})
       gallop refuted by `amortise` (up, while crd_b(pb) < i, state {i}): every query would start again from the beginning of the range
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
@@ -98,6 +102,7 @@ fn increasing_in_unsorted() {
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch refuted by `partition` (while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
       direct (key crd_b(pb) = i, state {})
+      expand (key crd_b(pb) = i, state {})
       gallop refuted by `partition` (up, while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
@@ -116,6 +121,7 @@ fn unsorted_in_increasing() {
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch (while crd_b(pb) < i)
       direct (key crd_b(pb) = i, state {})
+      expand (key crd_b(pb) = i, state {})
       gallop refuted by `amortise` (up, while crd_b(pb) < i, state {i}): every query would start again from the beginning of the range
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
@@ -137,6 +143,7 @@ fn weakly_increasing_in_increasing() {
     find pb in 0..NNZ_b where i = crd_b(pb)
       bsearch (while crd_b(pb) < i)
       direct (key crd_b(pb) = i, state {})
+      expand (key crd_b(pb) = i, state {})
       gallop (up, while crd_b(pb) < i, state {})
       group not applicable: at most one position matches
       hash (key crd_b(pb) = i, state {})
@@ -159,6 +166,7 @@ fn increasing_in_weakly_increasing() {
     find pb in 0..NNZ_b where i = crd_b(pb) (several)
       bsearch (while crd_b(pb) < i, all matches)
       direct refuted by `once`: several positions may have one coordinate; e.g. NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [0, 0]
+      expand refuted by `once`: several positions may have one coordinate; e.g. NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [0, 0]
       gallop (up, while crd_b(pb) < i, resume after a match, all matches, state {})
       group (key crd_b(pb) = i, all matches, state {})
       hash (key crd_b(pb) = i, all matches, state {})
@@ -180,6 +188,7 @@ fn duplicates_in_any_order() {
     find pb in 0..NNZ_b where i = crd_b(pb) (several)
       bsearch refuted by `partition` (while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
       direct refuted by `once`: several positions may have one coordinate; e.g. NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [0, 0]
+      expand refuted by `once`: several positions may have one coordinate; e.g. NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [0, 0]
       gallop refuted by `partition` (up, while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
       group (key crd_b(pb) = i, all matches, state {})
       hash (key crd_b(pb) = i, all matches, state {})
@@ -198,6 +207,7 @@ fn only_even_coordinates() {
     find pb in 0..NNZ_b where i = 2*half_b(pb)
       bsearch (while 2*half_b(pb) < i)
       direct (key 2*half_b(pb) = i, state {})
+      expand (key 2*half_b(pb) = i, state {})
       gallop (up, while 2*half_b(pb) < i, resume after a match, state {})
       group not applicable: at most one position matches
       hash (key 2*half_b(pb) = i, state {})

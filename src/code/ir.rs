@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::bounds::BoundsProof;
 pub use super::ids::{ArrayId, LabelId, TableId, VarId, WorkspaceId};
 pub use super::parts::{PartLevel, Parts, Writes};
-pub use super::spread::Spreads;
+pub use super::spreads::Spreads;
 
 /// What an expression evaluates to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

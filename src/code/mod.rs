@@ -49,6 +49,7 @@ pub mod realise;
 mod registers;
 mod segment_ends;
 mod spread;
+mod spreads;
 pub mod template;
 mod types;
 mod unused;

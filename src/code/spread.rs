@@ -29,8 +29,8 @@
 //! Gustavson 1978, §2 (the switch array).
 
 use super::ir::{
-    Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Origin, Stmt, Sum, Type,
-    VarId,
+    Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Origin, Spreads, Stmt, Sum,
+    Type, VarId,
 };
 use super::visit::{Part, visit};
 use crate::formula::{Atom, Name};
@@ -311,15 +311,6 @@ impl Body {
             add(Expr::Var(all)),
         ])
     }
-}
-
-/// How the values that a table finds are spread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spreads {
-    /// With a mask of what is there.
-    Masked,
-    /// Alone, where what is missing adds nothing.
-    Alone,
 }
 
 /// What is around a table.

@@ -34,6 +34,7 @@ mod region;
 mod source;
 mod space;
 mod transform;
+mod vanishing;
 mod wanted;
 
 pub use cases::{Case, cases};

@@ -36,6 +36,7 @@
 mod assemble;
 mod coiterate;
 mod compile;
+mod drivers;
 mod fitting;
 mod layouts;
 mod leaves;
@@ -103,6 +104,13 @@ impl Kernel {
     #[must_use]
     pub fn order(mut self, order: &[&str]) -> Kernel {
         self.request.order = order.iter().map(|n| (*n).into()).collect();
+        self
+    }
+
+    /// Where no order is asked for, loops follow how operands are stored, whatever that is expected to cost.
+    #[must_use]
+    pub fn in_default_order(mut self) -> Kernel {
+        self.request.default_order = true;
         self
     }
 

@@ -1,12 +1,14 @@
-//! The order of the loops around a result that is assembled.
+//! The order of the loops, where another than the default is expected to cost less.
 //!
-//! The default order follows how operands are stored. Entries may then come in another order than that in which
-//! they are appended, and be gathered all at once; or every pair of a row and a column be visited, though few have
-//! an entry in common. Where that is expected to cost more than the entries would, orders that begin with the first
-//! coordinate of the result are priced, too, and the cheapest is taken.
+//! The default order follows how operands are stored. Entries of a result that is assembled may then come in another
+//! order than that in which they are appended, and be gathered all at once; or every pair of a row and a column be
+//! visited, though few have an entry in common. Where that is expected to cost more than the entries would, orders
+//! that begin with the first coordinate of the result are priced, too; of a dense result, all orders. Of a dense result
+//! the other direction of each search is priced in any case (`drivers.rs`). The cheapest is taken.
 
 use super::assemble::{appended_layout, gathering};
 use super::coiterate::Coiterate;
+use super::drivers::other_drivers;
 use super::layouts::layouts;
 use super::planned::Planned;
 use super::request::Request;
@@ -16,7 +18,7 @@ use crate::formula::Name;
 use crate::iterspace::{Space, Union, Wanted, compose_by};
 use crate::prover::Prover;
 use crate::scan::scan;
-use crate::schedule::{Schedule, alternatives, schedule};
+use crate::schedule::{Alternative, Schedule, alternatives, schedule};
 
 /// A plan that takes less than so many nanoseconds for each entry that is read or written is good enough.
 const GOOD: f64 = 10.0;
@@ -24,11 +26,14 @@ const GOOD: f64 = 10.0;
 /// Prices are rough: another order must be cheaper by this factor.
 const GAIN: f64 = 0.7;
 
+/// Proofs take time: so many other orders are planned in full.
+const MOST_PLANNED: usize = 2;
+
 /// Nothing is said about the loops, so that their order is ours to choose.
 fn is_open(request: &Request) -> bool {
     let said = request.order.len() + request.tiles.len() + request.fused.len();
     let by_finds = matches!(request.coiterate, Coiterate::Auto | Coiterate::Find);
-    said == 0 && by_finds && request.workspace.is_none()
+    said == 0 && by_finds && request.workspace.is_none() && !request.default_order
 }
 
 /// The cheapest of the plan in the default order and those in others, which `plan` makes.
@@ -45,40 +50,77 @@ pub(super) fn cheapest_order(
     if !is_open(request) {
         return first;
     }
-    let mut least = match &first {
-        Ok(planned) => match excess(request, planned)? {
-            Some(price) => GAIN * price,
-            None => return first,
-        },
-        Err(_) if request.forced.iter().any(|(position, _)| position.is_some()) => f64::INFINITY,
-        Err(_) => return first,
+    let found = match &first {
+        Ok(planned) => open_price(request, planned)?.map(|(price, others)| (GAIN * price, others)),
+        // The find that is asked for may be one of another order.
+        Err(_) if request.forced.iter().any(|(position, _)| position.is_some()) => {
+            let free = Request { forced: Vec::new(), ..request.clone() };
+            let planned = plan(&free, prover)?;
+            open_price(&free, &planned)?.map(|(_, others)| (f64::INFINITY, others))
+        }
+        Err(_) => None,
     };
+    let Some((mut least, others)) = found else { return first };
+    let good = others.good;
     let Some((space, index)) = only_space(request, union)? else { return first };
+    let mut orders = others.drivers;
+    if others.all {
+        orders.extend(alternatives(&space, index.as_ref()));
+    }
     let own = first.as_ref().ok().and_then(|planned| planned.statements().first());
     let mut seen: Vec<Schedule> = own.map(|s| s.schedule().clone()).into_iter().collect();
     let mut best = first;
-    for other in alternatives(&space, &index) {
+    let mut open = Vec::new();
+    for other in orders {
         let mut request = request.clone();
         (request.order, request.fused) = (other.order, other.fused);
         let Ok((visits, schedule)) = visits(&request, &space, prover) else { continue };
-        if visits >= least || seen.contains(&schedule) {
-            continue;
+        if visits < least && !seen.contains(&schedule) {
+            seen.push(schedule);
+            open.push((visits, request));
         }
-        seen.push(schedule);
+    }
+    // What has few iterations is likely to cost little, and then leaves little to try.
+    open.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let mut tried = 0;
+    for (visits, request) in open {
+        if visits >= least || tried == MOST_PLANNED {
+            break;
+        }
         let Ok(planned) = plan(&request, prover) else { continue };
+        tried += 1;
         let price = price(&request, &planned)?;
         if price < least {
             (least, best) = (price, Ok(planned));
+        }
+        if price < good {
+            break;
         }
     }
     best
 }
 
-/// What a plan of one statement is expected to cost, in nanoseconds, if that is much for what it reads and writes.
-fn excess(request: &Request, planned: &Planned) -> Result<Option<f64>> {
+/// Which other orders are worth a price.
+struct Orders {
+    /// Those in which what is searched drives.
+    drivers: Vec<Alternative>,
+    /// Those of the indices.
+    all: bool,
+    /// A price that leaves nothing to look for.
+    good: f64,
+}
+
+/// What a plan of one statement is expected to cost, in nanoseconds, and the orders that may cost less, if there are
+/// any.
+fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Orders)>> {
     let [statement] = planned.statements() else { return Ok(None) };
     let plain = statement.lookups().is_empty() && statement.merged().is_none();
-    if planned.assembled().is_none() || !plain {
+    let assembled = planned.assembled().is_some();
+    // Without data, what is walked and what is searched look alike. Threads share the outermost loop of the default.
+    let searches =
+        statement.finds().iter().any(|find| find.plans().any(|p| !p.template.closed_form));
+    let known = !request.sizes.params.is_empty() && request.threads == 1;
+    if !plain || !assembled && (!known || !searches) {
         return Ok(None);
     }
     let price = price(request, planned)?;
@@ -87,7 +129,16 @@ fn excess(request: &Request, planned: &Planned) -> Result<Option<f64>> {
         |positions: &[Name]| positions.iter().filter_map(|p| trips.get(p)).product::<f64>();
     let operands = statement.space().present().map(|o| stored(&o.positions));
     let entries = operands.sum::<f64>() + statement.updates(&request.sizes);
-    Ok((price > GOOD * entries).then_some(price))
+    let good = GOOD * entries;
+    let all = price > good;
+    let drivers = match assembled {
+        true => Vec::new(),
+        false => {
+            let orders = other_drivers(statement.nest()).into_iter();
+            orders.map(|order| Alternative { order, fused: Vec::new() }).collect()
+        }
+    };
+    Ok((all || !drivers.is_empty()).then_some((price, Orders { drivers, all, good })))
 }
 
 /// What the loops, searches and the workspace of a plan are expected to cost, in nanoseconds.
@@ -102,19 +153,22 @@ fn price(request: &Request, planned: &Planned) -> Result<f64> {
     }
 }
 
-/// The space of a statement that has one, and the index of the first coordinate in the order of its result.
-fn only_space(request: &Request, union: Union) -> Result<Option<(Space, Name)>> {
+/// The space of a statement that has one, and the index of the first coordinate in the order of its result, if that
+/// is assembled.
+fn only_space(request: &Request, union: Union) -> Result<Option<(Space, Option<Name>)>> {
     let program = request.program()?;
     let request = &request.with_leaves(&program)?;
     let found = layouts(request, &program)?;
-    let Some(result) = &found.result else { return Ok(None) };
-    let (_, appending) = appended_layout(result)?;
-    let wanted = Wanted { union, assembles: true, ..request.wanted(&program)? };
+    let wanted = Wanted { union, assembles: found.result.is_some(), ..request.wanted(&program)? };
     let mut spaces = compose_by(&program, &found.composed, &wanted)?;
     let (Some(space), true) = (spaces.pop(), spaces.is_empty()) else { return Ok(None) };
+    if !space.lookups.is_empty() || space.merges {
+        return Ok(None);
+    }
+    let Some(result) = &found.result else { return Ok(Some((space, None))) };
+    let (_, appending) = appended_layout(result)?;
     let first = appending.order.first().and_then(|d| space.output().subscripts[*d].as_var());
-    let first = first.cloned().filter(|_| space.lookups.is_empty() && !space.merges);
-    Ok(first.map(|first| (space, first)))
+    Ok(first.cloned().map(|first| (space, Some(first))))
 }
 
 /// How many iterations the loops of an order are expected to have: one costs a nanosecond at least.

@@ -26,6 +26,8 @@ pub struct Request {
     pub declared: IndexMap<Name, Arc<Layout>>,
     /// The loop order asked for, outermost first: indices or positions.
     pub order: Vec<Name>,
+    /// Where no order is asked for, that which follows how operands are stored, whatever it costs.
+    pub default_order: bool,
     /// `(position or all, template)`; later ones win.
     pub forced: Vec<(Option<String>, String)>,
     /// The types of the tensors.
@@ -68,6 +70,7 @@ impl Request {
             layouts: IndexMap::new(),
             declared: IndexMap::new(),
             order: Vec::new(),
+            default_order: false,
             forced: Vec::new(),
             types: Types::all(ValueType::F64),
             fills: IndexMap::new(),

@@ -26,14 +26,15 @@ pub struct Alternative {
 /// So many indices have few enough orders to try.
 const MOST_INDICES: usize = 4;
 
-/// The orders of all indices of `space` that begin with `first`: each as it is, and with those tensors fused that
-/// are stored in another.
-pub fn alternatives(space: &Space, first: &Name) -> Vec<Alternative> {
+/// The orders of all indices of `space` that begin with `first`, if there is one: each as it is, and with those tensors
+/// fused that are stored in another.
+pub fn alternatives(space: &Space, first: Option<&Name>) -> Vec<Alternative> {
     let mut out = Vec::new();
-    if space.indices.len() > MOST_INDICES || !space.indices.contains(first) {
+    if space.indices.len() > MOST_INDICES {
         return out;
     }
-    for order in permutations(&space.indices).into_iter().filter(|order| order[0] == *first) {
+    let begins = |order: &Vec<Name>| first.is_none_or(|first| order.first() == Some(first));
+    for order in permutations(&space.indices).into_iter().filter(begins) {
         let fused = fused(space, &order);
         if !fused.fused.is_empty() {
             out.push(fused);

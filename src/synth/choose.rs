@@ -124,7 +124,9 @@ impl Sizes {
                     let spans = range.upper.iter().flat_map(|u| {
                         range.lower.iter().map(|l| self.estimate(&(u.clone() - l.clone()), &out))
                     });
-                    spans.fold(f64::INFINITY, f64::min).max(1.0)
+                    // A loop whose length is not known is taken to be there; a search of nothing is none.
+                    let least = if level.is_find() { 0.0 } else { 1.0 };
+                    spans.fold(f64::INFINITY, f64::min).max(least)
                 }
             };
             out.insert(level.var.clone(), trip);

@@ -3,12 +3,9 @@
 use std::sync::Arc;
 
 use crate::formula::{Affine, Arith, Call, Constraint, Name, conjunction};
-use crate::iterspace::{Source, Space};
+use crate::iterspace::Space;
 use crate::layout::PropertyKind;
-use crate::operators::algebra::{Derived, derive};
-use crate::operators::{Region, Value};
 use crate::scan::{Bind, Nest, Range};
-use crate::tensor::ValueType;
 use crate::theory::Theory;
 
 /// A level of a nest whose position is to be found.
@@ -63,23 +60,6 @@ fn is_of_value(space: &Space, nest: &Nest, level: usize) -> bool {
         && !others.flat_map(|o| &o.value_index).any(mentions)
 }
 
-/// Whether what is combined is the identity of how, if the element of an operand is zero and all others are finite.
-fn vanishes(space: &Space, position: &Name) -> bool {
-    let Some(owner) = space.owner(position) else { return false };
-    let known = |source: &Source| match source {
-        Source::Operand(k) if space.operands[*k].label == owner.label => {
-            Derived::constant(Value::zero(owner.value_type))
-        }
-        Source::Operand(k) => Derived::unknown(space.operands[*k].value_type),
-        Source::Index(_) => Derived::unknown(ValueType::I64),
-    };
-    let Ok(value) = derive(&space.value, &known, true) else { return false };
-    let ty = space.output().value_type;
-    let identity = space.op.identity(ty, 1);
-    value.region == Region::Nothing
-        && value.fill.zip(identity).is_some_and(|(fill, identity)| fill.cast(ty).same(identity))
-}
-
 impl FindProblem {
     /// The problem at `level` of `nest`; the level must be a loop.
     pub fn new(space: &Space, nest: &Nest, level: usize) -> Option<FindProblem> {
@@ -122,7 +102,7 @@ impl FindProblem {
             theory: space.theory.clone(),
             kinds: space.properties.iter().map(|p| (p.kind, p.arrays.clone())).collect(),
             of_value: is_of_value(space, nest, level),
-            vanishes: vanishes(space, &here.var),
+            vanishes: space.vanishes_with(&here.var),
         })
     }
 

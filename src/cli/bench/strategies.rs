@@ -7,6 +7,7 @@ use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
 use siskin::iterspace::Union;
 use siskin::kernel::{Coiterate, Kernel, Planned};
+use siskin::scan::Nest;
 use siskin::synth::{Find, cost};
 
 use super::super::options::KernelOptions;
@@ -26,6 +27,8 @@ enum Choice {
     Scheme(Coiterate),
     /// A position, and the template that finds it.
     Find(String, String),
+    /// The same in the order that follows how operands are stored.
+    DefaultFind(String, String),
     Order(Vec<Name>),
     Union(Union),
     Threads(usize),
@@ -38,6 +41,9 @@ impl Choice {
             Choice::Scheme(Coiterate::Auto) => kernel,
             Choice::Scheme(scheme) => kernel.coiterate(*scheme),
             Choice::Find(position, template) => kernel.find(Some(position), template),
+            Choice::DefaultFind(position, template) => {
+                kernel.in_default_order().find(Some(position), template)
+            }
             Choice::Order(order) => {
                 kernel.order(&order.iter().map(|name| &**name).collect::<Vec<_>>())
             }
@@ -169,13 +175,13 @@ pub fn strategies(planned: &Planned, kernel: &Kernel, varied: Varied) -> Result<
             known.push(text);
         }
     }
-    let searched = |s: &&Find| s.plans().count() > 1;
-    let finds = planned
-        .statements()
-        .iter()
-        .flat_map(|s| s.finds().iter().enumerate().map(move |(k, f)| (s.nest_of(k), f)));
-    let finds: Vec<_> = finds.filter(|(_, f)| searched(f)).collect();
-    for (nest, find) in &finds {
+    // The automatic choice may be of another order, in which other positions are searched for.
+    let default = kernel.clone().in_default_order().plan().ok();
+    let default = default.as_ref().filter(|p| positions(p) != positions(planned));
+    let own = finds(planned).into_iter().map(|found| (found, false));
+    let others = default.map(finds).unwrap_or_default().into_iter().map(|found| (found, true));
+    let finds: Vec<_> = own.chain(others).collect();
+    for ((nest, find), is_default) in &finds {
         let position = find.problem.position.to_string();
         for plan in find.plans() {
             let template = plan.template.name.clone();
@@ -187,11 +193,25 @@ pub fn strategies(planned: &Planned, kernel: &Kernel, varied: Varied) -> Result<
                 continue;
             }
             let estimate = cost(plan, find, nest, kernel.known_sizes())? * 1e-9;
-            let choice = Choice::Find(position.clone(), template);
+            let choice = match is_default {
+                false => Choice::Find(position.clone(), template),
+                true => Choice::DefaultFind(position.clone(), template),
+            };
             out.push(Strategy { name, choice, estimate });
         }
     }
     Ok(out)
+}
+
+/// The finds of a plan for which there is a choice, each with its nest.
+fn finds(planned: &Planned) -> Vec<(&Nest, &Find)> {
+    let statements = planned.statements().iter();
+    let all = statements.flat_map(|s| s.finds().iter().enumerate().map(|(k, f)| (s.nest_of(k), f)));
+    all.filter(|(_, find)| find.plans().count() > 1).collect()
+}
+
+fn positions(planned: &Planned) -> Vec<&Name> {
+    finds(planned).into_iter().map(|(_, find)| &find.problem.position).collect()
 }
 
 /// Seconds that the finds of a plan are expected to take.
