@@ -9,6 +9,7 @@ mod bench;
 mod check;
 mod completions;
 mod convert;
+mod costs;
 mod data;
 mod destination;
 mod emit;

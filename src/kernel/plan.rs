@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::assemble::sparse_result;
 use super::coiterate::Coiterate;
 use super::fitting::fit;
+use super::grounds::Grounds;
 use super::layouts::{Layouts, layouts};
 use super::leaves::{other_fill, says_fill};
 use super::planned::{Planned, last};
@@ -328,6 +329,12 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
         wanted,
         index_width: request.index_width,
         repacked: None,
+        grounds: Grounds {
+            sizes: request.sizes.clone(),
+            forced: request.forced.clone(),
+            workspace: request.workspace.clone(),
+            orders: Vec::new(),
+        },
     })
 }
 

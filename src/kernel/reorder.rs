@@ -7,6 +7,7 @@
 
 use super::assemble::{appended_layout, gathering};
 use super::coiterate::Coiterate;
+use super::grounds::PricedOrder;
 use super::layouts::layouts;
 use super::planned::Planned;
 use super::request::Request;
@@ -56,20 +57,39 @@ pub(super) fn cheapest_order(
     let Some((space, index)) = only_space(request, union)? else { return first };
     let own = first.as_ref().ok().and_then(|planned| planned.statements().first());
     let mut seen: Vec<Schedule> = own.map(|s| s.schedule().clone()).into_iter().collect();
+    let price_of_first = (least / GAIN).is_finite().then_some(least / GAIN);
+    let priced = |schedule: &Schedule, time: Option<f64>, loops_only: bool| PricedOrder {
+        dims: schedule.dims(),
+        time,
+        loops_only,
+    };
+    let mut orders: Vec<PricedOrder> =
+        seen.iter().map(|schedule| priced(schedule, price_of_first, false)).collect();
     let mut best = first;
     for other in alternatives(&space, &index) {
         let mut request = request.clone();
         (request.order, request.fused) = (other.order, other.fused);
         let Ok((visits, schedule)) = visits(&request, &space, prover) else { continue };
-        if visits >= least || seen.contains(&schedule) {
+        if seen.contains(&schedule) {
             continue;
         }
-        seen.push(schedule);
-        let Ok(planned) = plan(&request, prover) else { continue };
+        seen.push(schedule.clone());
+        if visits >= least {
+            orders.push(priced(&schedule, Some(visits), true));
+            continue;
+        }
+        let Ok(planned) = plan(&request, prover) else {
+            orders.push(priced(&schedule, None, false));
+            continue;
+        };
         let price = price(&request, &planned)?;
+        orders.push(priced(&schedule, Some(price), false));
         if price < least {
             (least, best) = (price, Ok(planned));
         }
+    }
+    if let Ok(planned) = &mut best {
+        planned.grounds.orders = orders;
     }
     best
 }

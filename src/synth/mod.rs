@@ -17,6 +17,8 @@
 
 mod choose;
 mod conditions;
+mod cost_formula;
+mod machine;
 mod plan;
 mod problem;
 mod prove;
@@ -28,7 +30,9 @@ mod verdict;
 mod vocabulary;
 mod workspace;
 
-pub use choose::{Sizes, cheapest, cost};
+pub use choose::{Estimate, QUANTITIES, Sizes, cheapest, cost, estimate};
+pub use cost_formula::{CostFormula, Function, Operation};
+pub use machine::{Constant, Machine, constants, loops_cost, loops_price};
 pub use plan::{Direction, KeyPart, Placement, Plan, StateIndex};
 pub use problem::FindProblem;
 pub use prove::{Attempt, Find, Proved, refutations, synthesize};

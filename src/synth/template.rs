@@ -7,6 +7,9 @@ use std::rc::Rc;
 
 use serde::Deserialize;
 
+use super::choose::QUANTITIES;
+use super::cost_formula::CostFormula;
+use super::machine;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::embedded;
 use crate::formula::{Formula, parse};
@@ -45,10 +48,10 @@ pub struct Template {
     /// Where that state may live: `prefix`, `reset`, `array`.
     pub placements: Vec<String>,
     pub obligations: Vec<Obligation>,
-    /// Expression over `queries`, `length`, `repeats`, `states`, `extent`; in nanoseconds.
-    pub cost: String,
+    /// Over [`QUANTITIES`] and constants of the machine; in nanoseconds.
+    pub cost: CostFormula,
     /// What its state takes, in bytes, over the same; `None`: a small multiple of what is searched.
-    pub memory: Option<String>,
+    pub memory: Option<CostFormula>,
     /// The minijinja source of its code.
     pub code: Rc<str>,
 }
@@ -157,6 +160,10 @@ impl Template {
             )));
         }
         let needs = |what: &str| file.needs.iter().any(|n| n == what);
+        let priced =
+            |key: &str, text: &str| machine::parse(format!("{place}: `{key}`"), text, &QUANTITIES);
+        let cost = priced("cost", &file.cost)?;
+        let memory = file.memory.map(|text| priced("memory", &text)).transpose()?;
         let template = Template {
             properties,
             ordering: needs("ordering"),
@@ -175,8 +182,8 @@ impl Template {
             ordered: file.ordered,
             table: file.table,
             obligations,
-            cost: file.cost,
-            memory: file.memory,
+            cost,
+            memory,
             code: Rc::from(code),
         };
         if template.state && !template.state_has_one_range() {
