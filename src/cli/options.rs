@@ -9,7 +9,7 @@ use siskin::code::IndexWidth;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
 use siskin::iterspace::{Union, Wanted};
-use siskin::kernel::{Coiterate, Kernel};
+use siskin::kernel::{Coiterate, Kernel, calibrated};
 use siskin::operators::{Operators, Value};
 use siskin::program::{Program, Types};
 use siskin::tensor::ValueType;
@@ -18,7 +18,7 @@ use siskin::tensor::ValueType;
 const MAX_THREADS: usize = 4096;
 
 /// How the kernel is made.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Kernel options")]
 pub struct KernelOptions {
     /// Force a find template for all finds, or for one position (pX=NAME)
@@ -56,6 +56,9 @@ pub struct KernelOptions {
     /// choice]
     #[arg(long, value_name = "BYTES")]
     pub workspace_limit: Option<String>,
+    /// Choose by the costs of an assumed machine, even if `siskin calibrate` has measured this one
+    #[arg(long)]
+    pub no_calibration: bool,
     /// Take 0 * inf and 0 * nan for 0, also of values that are stored
     #[arg(long)]
     pub fast_math: bool,
@@ -173,6 +176,9 @@ impl KernelOptions {
         }
         if let Some(width) = self.index_width()? {
             kernel = kernel.index(width);
+        }
+        if !self.no_calibration {
+            kernel = kernel.machine(&calibrated()?);
         }
         let order = self.order();
         kernel = kernel.order(&order.iter().map(|name| &**name).collect::<Vec<_>>());

@@ -34,6 +34,7 @@
 //! ```
 
 mod assemble;
+mod calibration;
 mod coiterate;
 mod compile;
 mod fitting;
@@ -52,9 +53,10 @@ mod sequence;
 mod wishes;
 
 pub use assemble::is_written_in_place;
+pub use calibration::{CALIBRATION_VARIABLE, calibrated, calibration_place, with_calibration};
 pub use coiterate::Coiterate;
 pub use compile::CompiledKernel;
-pub use grounds::{Grounds, PricedOrder};
+pub use grounds::{Grounds, PricedOrder, Term};
 pub use measure::index_width;
 pub use places::{places, places_code, places_layout};
 pub use planned::Planned;
@@ -70,7 +72,7 @@ use crate::layout::Layout;
 use crate::operators::{Operators, Value};
 use crate::program::{Program, Types};
 use crate::prover::Prover;
-use crate::synth::Sizes;
+use crate::synth::{Machine, Sizes};
 use crate::tensor::ValueType;
 
 /// A kernel to be: an expression, a layout for each tensor, and wishes.
@@ -174,6 +176,13 @@ impl Kernel {
     #[must_use]
     pub fn sizes(mut self, sizes: Sizes) -> Kernel {
         self.request.sizes = sizes;
+        self
+    }
+
+    /// The constants of the machine for the cost model; those that are assumed unless told.
+    #[must_use]
+    pub fn machine(mut self, machine: &Machine) -> Kernel {
+        self.request.sizes.machine = machine.clone();
         self
     }
 

@@ -18,6 +18,7 @@ use crate::iterspace::{Space, Union, Wanted, compose_by};
 use crate::prover::Prover;
 use crate::scan::scan;
 use crate::schedule::{Schedule, alternatives, schedule};
+use crate::synth::loops_price;
 
 /// A plan that takes less than so many nanoseconds for each entry that is read or written is good enough.
 const GOOD: f64 = 10.0;
@@ -137,11 +138,12 @@ fn only_space(request: &Request, union: Union) -> Result<Option<(Space, Name)>> 
     Ok(first.map(|first| (space, first)))
 }
 
-/// How many iterations the loops of an order are expected to have: one costs a nanosecond at least.
+/// What the iterations of the loops of an order are expected to cost, whatever is done in them.
 fn visits(request: &Request, space: &Space, prover: &mut dyn Prover) -> Result<(f64, Schedule)> {
     let mut space = space.clone();
     let own = Wishes::of(request, std::slice::from_ref(&space)).within(&mut space)?;
     let schedule = schedule(&space, &own)?;
     let nest = scan(&space, &schedule, prover)?;
-    Ok((request.sizes.iterations(&nest), schedule))
+    let iterations = request.sizes.iterations(&nest);
+    Ok((loops_price(iterations, 0.0, &request.sizes.machine)?, schedule))
 }

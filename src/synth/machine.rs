@@ -151,7 +151,7 @@ pub(super) fn parse(place: String, text: &str, quantities: &[&str]) -> Result<Co
 }
 
 /// The value of a formula for some quantities on a machine.
-pub(super) fn price(formula: &CostFormula, quantities: &[(&str, f64)], machine: &Machine) -> f64 {
+pub fn price(formula: &CostFormula, quantities: &[(&str, f64)], machine: &Machine) -> f64 {
     formula.value(&|name| {
         let quantity = quantities.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
         // Parsing refuses names that are neither.

@@ -32,7 +32,7 @@ mod workspace;
 
 pub use choose::{Estimate, QUANTITIES, Sizes, cheapest, cost, estimate};
 pub use cost_formula::{CostFormula, Function, Operation};
-pub use machine::{Constant, Machine, constants, loops_cost, loops_price};
+pub use machine::{Constant, Machine, constants, loops_cost, loops_price, price};
 pub use plan::{Direction, KeyPart, Placement, Plan, StateIndex};
 pub use problem::FindProblem;
 pub use prove::{Attempt, Find, Proved, refutations, synthesize};

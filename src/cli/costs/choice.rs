@@ -106,11 +106,11 @@ impl Choice<'_> {
             0 if self.find.problem.loops.is_empty() => "asked once".to_string(),
             0 => format!("visits of the loops around it: {}", list(&self.find.problem.loops)),
             1 => "positions in its range".to_string(),
-            2 if plan.many => "positions that match a query, and one".to_string(),
-            2 => "positions that match a query".to_string(),
-            3 if plan.state.is_empty() => "states: one for all queries".to_string(),
-            3 => format!("states: values of {}", list(&plan.state)),
-            _ => "values that its key may have".to_string(),
+            2 if plan.many => "1 and the matches expected of a query".to_string(),
+            2 => "at most one position matches".to_string(),
+            3 if plan.state.is_empty() => "one for all queries".to_string(),
+            3 => format!("values of {}", list(&plan.state)),
+            _ => "values that its key may have (? without data)".to_string(),
         }
     }
 
