@@ -9,7 +9,7 @@ use siskin::code::IndexWidth;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
 use siskin::iterspace::{Union, Wanted};
-use siskin::kernel::{Coiterate, Kernel, calibrated};
+use siskin::kernel::{Coiterate, Kernel, calibrated, templates_of};
 use siskin::operators::{Operators, Value};
 use siskin::program::{Program, Types};
 use siskin::tensor::ValueType;
@@ -24,6 +24,9 @@ pub struct KernelOptions {
     /// Force a find template for all finds, or for one position (pX=NAME)
     #[arg(long, value_name = "NAME|pX=NAME")]
     pub find: Vec<String>,
+    /// A folder with more find templates, each a folder with template.toml and kernel.rs.j2
+    #[arg(long, value_name = "DIR")]
+    pub templates: Option<PathBuf>,
     /// Loop order, outermost first: indices or positions
     #[arg(long, value_name = "i,j,…", value_delimiter = ',')]
     pub order: Vec<String>,
@@ -173,6 +176,9 @@ impl KernelOptions {
         }
         if let Some(folder) = &self.operators {
             kernel = kernel.operators(&Arc::new(Operators::with_folder(folder)?));
+        }
+        if let Some(folder) = &self.templates {
+            kernel = kernel.templates(&templates_of(folder)?);
         }
         if let Some(width) = self.index_width()? {
             kernel = kernel.index(width);

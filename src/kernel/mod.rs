@@ -50,6 +50,7 @@ mod repacked;
 mod request;
 mod run;
 mod sequence;
+mod templates;
 mod wishes;
 
 pub use assemble::is_written_in_place;
@@ -62,7 +63,9 @@ pub use places::{places, places_code, places_layout};
 pub use planned::Planned;
 pub use request::Request;
 pub use run::{Call, fill_initially};
+pub use templates::templates_of;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::code::IndexWidth;
@@ -72,7 +75,7 @@ use crate::layout::Layout;
 use crate::operators::{Operators, Value};
 use crate::program::{Program, Types};
 use crate::prover::Prover;
-use crate::synth::{Machine, Sizes};
+use crate::synth::{Machine, Sizes, Template};
 use crate::tensor::ValueType;
 
 /// A kernel to be: an expression, a layout for each tensor, and wishes.
@@ -114,6 +117,13 @@ impl Kernel {
     #[must_use]
     pub fn find(mut self, position: Option<&str>, template: &str) -> Kernel {
         self.request.forced.push((position.map(str::to_string), template.to_string()));
+        self
+    }
+
+    /// Offers more find templates to every find, beside those that ship.
+    #[must_use]
+    pub fn templates(mut self, templates: &[Rc<Template>]) -> Kernel {
+        self.request.templates.extend_from_slice(templates);
         self
     }
 

@@ -221,7 +221,8 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
     let Layouts { composed, result } = found;
     let wanted = Wanted { union, assembles: result.is_some(), ..request.wanted(&program)? };
     let spaces = compose_by(&program, &composed, &wanted)?;
-    let templates = templates()?;
+    let mut templates = templates()?;
+    templates.extend_from_slice(&request.templates);
     // Also when there is nothing to force it on: it is a slip.
     for (_, name) in &request.forced {
         if !templates.iter().any(|t| t.name == *name) {

@@ -54,6 +54,8 @@ pub struct Template {
     pub memory: Option<CostFormula>,
     /// The minijinja source of its code.
     pub code: Rc<str>,
+    /// Where that is, for diagnostics.
+    pub code_place: String,
 }
 
 /// A formula that must have no solution, or (`satisfiable`) must have one.
@@ -185,6 +187,7 @@ impl Template {
             cost,
             memory,
             code: Rc::from(code),
+            code_place: format!("{}/kernel.rs.j2", place.trim_end_matches("/template.toml")),
         };
         if template.state && !template.state_has_one_range() {
             return Err(schema(
