@@ -60,6 +60,11 @@ pub fn templates_of(folder: &Path) -> Result<Vec<Rc<Template>>> {
                 .note("what a table returns is not proved to be a position: those that ship are tested")
                 .help("leave `table` out, let the macro `items` be empty, and search in the range"));
         }
+        if template.shared {
+            return Err(wrong(format!("template `{name}` shares its state with other threads"))
+                .note("that no query changes it is not proved")
+                .help("leave `shared` out"));
+        }
         check(&template, &mut prover)?;
         out.push(Rc::new(template));
     }

@@ -117,7 +117,8 @@ impl Template {
         let schema =
             |message: String| Diagnostic::new(Code::Find, message).within(place, declaration);
         let file: TemplateFile = toml::from_str(declaration).map_err(|e| {
-            let d = schema(format!("template declaration: {}", e.message()));
+            let d = schema(format!("template declaration: {}", e.message()))
+                .help("the shipped templates, in templates/find, show every key");
             match e.span() {
                 Some(span) => d.at(span, "here"),
                 None => d,
@@ -132,7 +133,8 @@ impl Template {
                     return Err(schema(format!(
                         "obligation `{}` needs exactly one of `refute` and `satisfiable`",
                         o.name
-                    )));
+                    ))
+                    .help("a formula that must have no solution, or one that must have some"));
                 }
             };
             let formula = parse::formula(text)
@@ -197,6 +199,11 @@ impl Template {
                 "add an obligation with refute = \"same_state(I, J) and not same_range(I, J)\"",
             ));
         }
+        if template.ordered && !template.orders_its_range() {
+            return Err(schema("an `ordered` template does not oblige its range to be so".into())
+                .note("positions to skip come first, then all matches: tiles without one are skipped")
+                .help("add the obligations `self`, `partition` and `stop` of a shipped one, or leave it out"));
+        }
         Ok(template)
     }
 }
@@ -211,6 +218,22 @@ impl Template {
     /// True if it is an obligation that two queries of one state search one range.
     fn state_has_one_range(&self) -> bool {
         self.refutes("same_state(I, J) and not same_range(I, J)")
+    }
+
+    /// True if its obligations say that the positions to skip come first, that none of them matches, and that
+    /// the first one behind them does if any does.
+    fn orders_its_range(&self) -> bool {
+        let orders = |less: &str| {
+            let pair = format!(
+                "in_range(q, I) and in_range(r, I) and {less}(q, r) and not continue(q, I)"
+            );
+            self.refutes(&format!("{pair} and continue(r, I)"))
+                && self.refutes(&format!("{pair} and not match(q, I) and match(r, I)"))
+        };
+        // Of a walk that only moves up, `before` is `less`.
+        let up = self.directions.iter().all(|direction| direction == "up");
+        self.refutes("in_range(q, I) and continue(q, I) and match(q, I)")
+            && (orders("less") || up && orders("before"))
     }
 
     fn refutes(&self, formula: &str) -> bool {

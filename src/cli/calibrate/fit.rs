@@ -6,7 +6,7 @@ use siskin::synth::{Constant, Machine, constants};
 use super::observe::Observation;
 
 /// By how much a constant that differs from its default must pay for that: a few kernels tell little of it.
-const PRIOR: f64 = 0.02;
+const PRIOR: f64 = 0.1;
 
 /// What is measured is kept in so many digits.
 const DIGITS: usize = 3;

@@ -1,5 +1,8 @@
 //! The times of kernels, and what the formulas say of them.
 
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use indexmap::{IndexMap, IndexSet};
@@ -53,14 +56,14 @@ pub fn observe(
     let wanted: Vec<&Data> = case.data.iter().filter(|data| data.quick || !quick).collect();
     let mut out = Vec::new();
     let mut kernels: Option<Vec<(String, CompiledKernel)>> = None;
-    for data in wanted {
-        if time_is_up() {
+    for (k, data) in wanted.into_iter().enumerate() {
+        if k > 0 && time_is_up() {
             break;
         }
         let (kernel, inputs) = prepared(case, data)?;
         let kernels = match &mut kernels {
             Some(kernels) => kernels,
-            None => kernels.insert(compiled(case, &kernel, jit, quick, time_is_up)?),
+            None => kernels.insert(compiled(case, &kernel, jit, quick)?),
         };
         out.extend(times(case, data, kernels, &kernel, &inputs, quick)?);
     }
@@ -95,7 +98,6 @@ fn compiled(
     kernel: &Kernel,
     jit: &Jit,
     quick: bool,
-    time_is_up: &dyn Fn() -> bool,
 ) -> Result<Vec<(String, CompiledKernel)>> {
     let mut plans: Vec<(String, Planned)> = Vec::new();
     if case.workspaces {
@@ -118,19 +120,38 @@ fn compiled(
         }
     }
     let mut known: IndexSet<String> = IndexSet::new();
-    let mut out = Vec::new();
+    let mut wanted = Vec::new();
+    let mut modules = Vec::new();
     for (name, planned) in plans {
         let terms = planned.terms(kernel.known_sizes())?;
         let names = terms.iter().flat_map(|term| term.formula.names());
         let names: Vec<String> = names.map(str::to_string).collect();
-        let tells_more = names.iter().any(|name| !known.contains(name));
-        if time_is_up() || quick && !tells_more {
+        if quick && names.iter().all(|name| known.contains(name)) {
             continue;
         }
         known.extend(names);
-        out.push((name, planned.compile_with(jit)?));
+        let module = planned.render()?;
+        modules.push((module.text().to_string(), module.entry().to_string()));
+        wanted.push((name, planned));
     }
-    Ok(out)
+    compile_at_once(&modules, jit);
+    wanted.into_iter().map(|(name, planned)| Ok((name, planned.compile_with(jit)?))).collect()
+}
+
+/// Compiles modules on all cores, so that they come from the cache when they are asked for; what goes wrong, is
+/// said then.
+fn compile_at_once(modules: &[(String, String)], jit: &Jit) {
+    let cores = available_parallelism().map_or(1, NonZero::get);
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..cores.min(modules.len()) {
+            scope.spawn(|| {
+                while let Some((text, entry)) = modules.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let _ = jit.load(text, entry);
+                }
+            });
+        }
+    });
 }
 
 /// Runs kernels by turns.
