@@ -51,19 +51,21 @@ mod request;
 mod run;
 mod sequence;
 mod templates;
+mod terms;
 mod wishes;
 
 pub use assemble::is_written_in_place;
 pub use calibration::{CALIBRATION_VARIABLE, calibrated, calibration_place, with_calibration};
 pub use coiterate::Coiterate;
 pub use compile::CompiledKernel;
-pub use grounds::{Grounds, PricedOrder, Term};
+pub use grounds::{Grounds, PricedOrder};
 pub use measure::index_width;
 pub use places::{places, places_code, places_layout};
 pub use planned::Planned;
 pub use request::Request;
 pub use run::{Call, fill_initially};
 pub use templates::templates_of;
+pub use terms::Term;
 
 use std::rc::Rc;
 use std::sync::Arc;

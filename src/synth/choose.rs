@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 
 use super::machine::{Machine, price};
+use super::template::QUANTITIES;
 use super::{Find, Plan, Proved};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Atom, Constraint, Name, Relop};
@@ -25,9 +26,6 @@ pub struct Sizes {
     /// The constants of the machine.
     pub machine: Machine,
 }
-
-/// What formulas of find templates are over, beside constants of the machine.
-pub const QUANTITIES: [&str; 5] = ["queries", "length", "repeats", "states", "extent"];
 
 /// Without data: square-ish matrices with ten entries a row.
 const ASSUMED_EXTENT: f64 = 10_000.0;

@@ -7,13 +7,15 @@ use std::rc::Rc;
 
 use serde::Deserialize;
 
-use super::choose::QUANTITIES;
 use super::cost_formula::CostFormula;
 use super::machine;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::embedded;
 use crate::formula::{Formula, parse};
 use crate::layout::PropertyKind;
+
+/// What formulas of find templates are over, beside constants of the machine.
+pub const QUANTITIES: [&str; 5] = ["queries", "length", "repeats", "states", "extent"];
 
 /// A find algorithm as declared by its folder.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use crate::sandbox::{SPMSPV, Sandbox};
 
 /// A walk that goes down and up from where the last query stopped.
 fn declared(file: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/user_templates/nearby");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/templates/nearby");
     std::fs::read_to_string(folder.join(file)).unwrap()
 }
 

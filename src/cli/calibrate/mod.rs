@@ -17,7 +17,7 @@ use siskin::exec::{Jit, processor_model};
 use siskin::kernel::{CALIBRATION_VARIABLE, calibration_place, with_calibration};
 use siskin::synth::{Machine, constants};
 
-use super::costs::number;
+use super::costs::figures::number;
 use super::output::{Output, write_text};
 use super::progress;
 use observe::Observation;

@@ -5,7 +5,7 @@ use siskin::kernel::Grounds;
 use siskin::loops::Statement;
 use siskin::synth::{Estimate, Find, Machine, Plan, QUANTITIES, estimate};
 
-use super::{Used, bytes, nanoseconds, number, priced};
+use super::figures::{Used, bytes, nanoseconds, number, priced};
 
 /// A find, what its plans are expected to take, and which is taken.
 pub struct Choice<'a> {

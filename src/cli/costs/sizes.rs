@@ -6,7 +6,7 @@ use siskin::kernel::Grounds;
 use siskin::loops::Statement;
 use siskin::scan::{Bind, Nest};
 
-use super::number;
+use super::figures::number;
 
 /// A size, and where it comes from.
 struct Size {
