@@ -11,11 +11,13 @@ use siskin::kernel::Planned;
 use siskin::layout::Layout;
 use siskin::looplets::derive;
 use siskin::prover::Z3Prover;
+use siskin::synth::cost;
 
 const EXPRESSION: &str = "y[i] += A[i,j] * x[j]";
 /// Stages in the order of the pipeline.
-const STAGES: [&str; 9] =
-    ["layout", "program", "space", "schedule", "nest", "looplets", "proofs", "loops", "rust"];
+const STAGES: [&str; 10] = [
+    "layout", "program", "space", "schedule", "nest", "looplets", "proofs", "cost", "loops", "rust",
+];
 
 fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md")
@@ -43,6 +45,20 @@ fn printed(stage: &str, planned: &Planned) -> String {
                 for attempt in &find.attempts {
                     let name = &attempt.template.name;
                     writeln!(out, "  {name:<12} {}", attempt.verdict).expect("memory");
+                }
+            }
+            out
+        }
+        "cost" => {
+            let (sizes, nest) = (&planned.grounds().sizes, statement.nest());
+            let mut out = String::new();
+            for find in statement.finds() {
+                writeln!(out, "{}", find.problem.describe()).expect("memory");
+                for plan in find.plans() {
+                    let (name, formula) = (&plan.template.name, &plan.template.cost);
+                    let time = cost(plan, find, nest, sizes);
+                    let time = if time.is_finite() { format!("{time:.0} ns") } else { "?".into() };
+                    writeln!(out, "  {name:<8} {time:>12} = {formula}").expect("memory");
                 }
             }
             out

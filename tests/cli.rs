@@ -11,6 +11,8 @@ mod arguments;
 mod assembled;
 #[path = "cli/bench.rs"]
 mod bench;
+#[path = "cli/costs.rs"]
+mod costs;
 #[path = "cli/header.rs"]
 mod header;
 #[path = "cli/help.rs"]
@@ -29,3 +31,5 @@ mod sequences;
 mod signals;
 #[path = "cli/stages.rs"]
 mod stages;
+#[path = "cli/templates.rs"]
+mod templates;

@@ -44,6 +44,7 @@ fn run(line: &str, folder: &Path) -> Output {
         .args(&words(line)[1..])
         .current_dir(folder)
         .env("SISKIN_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels"))
+        .env("SISKIN_CALIBRATION", "none")
         .output()
         .expect("the program starts");
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -130,6 +131,7 @@ fn write_files(document: &Path, folder: &Path) {
 #[test]
 fn every_command_of_the_guides_works() {
     for (guide, least) in [
+        ("docs/costs.md", 6),
         ("docs/formats.md", 15),
         ("docs/index-notation.md", 10),
         ("docs/measuring.md", 4),
@@ -138,6 +140,12 @@ fn every_command_of_the_guides_works() {
         let folder = copy_of_example();
         let document = root().join(guide);
         write_files(&document, folder.path());
+        let template = folder.path().join("templates/nearby");
+        std::fs::create_dir_all(&template).expect("a folder");
+        for file in ["template.toml", "kernel.rs.j2"] {
+            let own = root().join("examples/templates/nearby").join(file);
+            std::fs::copy(own, template.join(file)).expect("a copy");
+        }
         let lines = commands(&document);
         assert!(lines.len() >= least, "{guide}: {lines:?}");
         for line in &lines {

@@ -26,7 +26,7 @@ fn check_refusal(name: &str, message: &str, place: &str) {
     assert_eq!(e.code, Code::Find);
     assert_eq!(e.message, format!("template `{name}`: {message}"));
     let source = e.source.as_ref().expect("a source");
-    assert_eq!(source.name, format!("templates/find/{name}/kernel.rs.j2, {place}"));
+    assert_eq!(source.name, format!("tests/data/templates/{name}/kernel.rs.j2, {place}"));
     let shown = e.notes.iter().find_map(|n| n.strip_prefix("counterexample: "));
     let shown = shown.unwrap_or_else(|| panic!("no counterexample: {:?}", e.notes));
     assert!(shown.contains("hi = "), "{shown}");

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 
 use siskin::code::template::workspace_items;
-use siskin::synth::{Gathered, workspaces};
+use siskin::synth::{Gathered, Machine, workspaces};
 
 /// Random updates of keys below a shape, against an ordered map; with few and with many keys.
 const MAIN: &str = r#"
@@ -77,7 +77,7 @@ fn every_workspace_gives_what_was_combined() {
     for workspace in all {
         let mut text = workspace_items(workspace).unwrap();
         let large = Gathered { extent: 1e24, updates: 1e4, drains: 1.0 };
-        let fits = workspace.memory(&large).unwrap() < 1e9;
+        let fits = workspace.memory(&large, &Machine::default()) < 1e9;
         let main = if fits { MAIN.replace("// LARGE", LARGE) } else { MAIN.to_string() };
         write!(text, "{main}").unwrap();
         let source = folder.path().join(format!("{}.rs", workspace.name));

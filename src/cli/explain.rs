@@ -20,7 +20,7 @@ use super::options::KernelOptions;
 use super::output::Output;
 use super::smt::Recorder;
 use super::tensors::{OutputWish, TensorOptions};
-use super::{finds, fused, looplets, loops, stories};
+use super::{costs, finds, fused, looplets, loops, stories};
 
 /// Print what the stages of the compiler make of a statement
 #[derive(Args)]
@@ -38,7 +38,7 @@ pub struct Explain {
     /// Give the result the sparsity of an input
     #[arg(short, long, value_name = "NAME=shares(INPUT)")]
     output: Vec<String>,
-    /// summary, layout, space, schedule, nest, looplets, proofs, loops, rust or all (cost is not supported yet)
+    /// summary, layout, space, schedule, nest, looplets, proofs, cost, loops, rust or all
     #[arg(long, value_name = "STAGE", default_value = "all")]
     stage: String,
     /// Write every query of the prover as SMT-LIB into a folder
@@ -57,11 +57,12 @@ enum Stage {
     Nest,
     Looplets,
     Proofs,
+    Cost,
     Loops,
     Rust,
 }
 
-const STAGES: [(&str, Stage); 9] = [
+const STAGES: [(&str, Stage); 10] = [
     ("summary", Stage::Summary),
     ("layout", Stage::Layout),
     ("space", Stage::Space),
@@ -69,6 +70,7 @@ const STAGES: [(&str, Stage); 9] = [
     ("nest", Stage::Nest),
     ("looplets", Stage::Looplets),
     ("proofs", Stage::Proofs),
+    ("cost", Stage::Cost),
     ("loops", Stage::Loops),
     ("rust", Stage::Rust),
 ];
@@ -119,12 +121,12 @@ impl Explain {
             tracing::info!("{} queries in {}", written.len(), folder.display());
         }
         if options.json {
-            let mut all = kernels.iter().map(|one| as_json(one, &stages));
-            if let ([_], Some(only)) = (kernels.as_slice(), all.next()) {
-                return Ok(only.to_string());
-            }
-            let all = kernels.iter().map(|one| as_json(one, &stages));
-            return Ok(json!({ "kernels": all.collect::<Vec<_>>() }).to_string());
+            let all =
+                kernels.iter().map(|one| as_json(one, &stages)).collect::<Result<Vec<_>>>()?;
+            return Ok(match all.as_slice() {
+                [only] => only.to_string(),
+                all => json!({ "kernels": all }).to_string(),
+            });
         }
         let mut out = String::new();
         for (k, one) in kernels.iter().enumerate() {
@@ -136,7 +138,7 @@ impl Explain {
                 if stages.len() > 1 {
                     out.push_str(&format!("== {name} ==\n"));
                 }
-                let said = text(&one.planned, &one.module, *stage, &one.options.order());
+                let said = text(&one.planned, &one.module, *stage, &one.options.order())?;
                 out.push_str(said.trim_end());
                 out.push_str("\n\n");
             }
@@ -158,19 +160,15 @@ impl Explain {
         let near = siskin::layout::nearest(&self.stage, names.iter().copied());
         let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
         let known = format!("{near}the stages are {} and all", names.join(", "));
-        let why = match self.stage == "cost" {
-            true => format!("stage `{}` is not supported yet", self.stage),
-            false => format!("there is no stage `{}`", self.stage),
-        };
-        Err(Diagnostic::new(Code::Usage, why)
+        Err(Diagnostic::new(Code::Usage, format!("there is no stage `{}`", self.stage))
             .at(0..self.stage.len(), "")
             .within("--stage", &self.stage)
             .help(known))
     }
 }
 
-fn text(planned: &Planned, module: &Module, stage: Stage, order: &[Name]) -> String {
-    match stage {
+fn text(planned: &Planned, module: &Module, stage: Stage, order: &[Name]) -> Result<String> {
+    Ok(match stage {
         Stage::Summary => summary(planned, module),
         Stage::Layout => {
             let layouts = planned.layouts().iter();
@@ -190,9 +188,10 @@ fn text(planned: &Planned, module: &Module, stage: Stage, order: &[Name]) -> Str
             out.push_str(&access_text(module.accesses()));
             out
         }
+        Stage::Cost => costs::text(planned)?,
         Stage::Loops => planned.loops().to_string(),
         Stage::Rust => module.text().to_string(),
-    }
+    })
 }
 
 /// The answer in a few lines: what is stored how, what is searched for by which algorithm, what is proved.
@@ -353,7 +352,7 @@ fn access_text(accesses: &[AccessProof]) -> String {
     out
 }
 
-fn as_json(one: &One, stages: &[(&str, Stage)]) -> Value {
+fn as_json(one: &One, stages: &[(&str, Stage)]) -> Result<Value> {
     let (planned, module, order) = (&one.planned, &one.module, &one.options.order());
     let mut out = serde_json::Map::new();
     if !one.locates.is_empty() {
@@ -388,10 +387,11 @@ fn as_json(one: &One, stages: &[(&str, Stage)]) -> Value {
                     .map(|a| json!({ "access": a.access, "proved": a.proved }))
                     .collect::<Vec<_>>(),
             }),
+            Stage::Cost => costs::json(planned)?,
             Stage::Loops => json!(planned.loops().to_string()),
             Stage::Rust => json!(module.text()),
         };
         out.insert((*name).to_string(), value);
     }
-    Value::Object(out)
+    Ok(Value::Object(out))
 }

@@ -6,9 +6,11 @@
 //! not be written; one line says how to reproduce it.
 
 mod bench;
+mod calibrate;
 mod check;
 mod completions;
 mod convert;
+mod costs;
 mod data;
 mod destination;
 mod emit;
@@ -69,6 +71,7 @@ enum Command {
     Operators(operators::OperatorsCommand),
     Check(check::Check),
     Convert(convert::Convert),
+    Calibrate(calibrate::Calibrate),
     Completions(completions::Completions),
 }
 
@@ -102,6 +105,7 @@ pub fn main() -> ExitCode {
         Command::Operators(c) => c.execute(),
         Command::Check(c) => c.execute(),
         Command::Convert(c) => c.execute(),
+        Command::Calibrate(c) => c.execute(),
         Command::Completions(c) => c.execute(Cli::command()),
     };
     match result {

@@ -9,7 +9,7 @@ use siskin::code::IndexWidth;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
 use siskin::iterspace::{Union, Wanted};
-use siskin::kernel::{Coiterate, Kernel};
+use siskin::kernel::{Coiterate, Kernel, calibrated, templates_of};
 use siskin::operators::{Operators, Value};
 use siskin::program::{Program, Types};
 use siskin::tensor::ValueType;
@@ -18,12 +18,15 @@ use siskin::tensor::ValueType;
 const MAX_THREADS: usize = 4096;
 
 /// How the kernel is made.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Kernel options")]
 pub struct KernelOptions {
     /// Force a find template for all finds, or for one position (pX=NAME)
     #[arg(long, value_name = "NAME|pX=NAME")]
     pub find: Vec<String>,
+    /// A folder with more find templates, each a folder with template.toml and kernel.rs.j2
+    #[arg(long, value_name = "DIR")]
+    pub templates: Option<PathBuf>,
     /// Loop order, outermost first: indices or positions
     #[arg(long, value_name = "i,j,…", value_delimiter = ',')]
     pub order: Vec<String>,
@@ -56,6 +59,9 @@ pub struct KernelOptions {
     /// choice]
     #[arg(long, value_name = "BYTES")]
     pub workspace_limit: Option<String>,
+    /// Choose by the costs of an assumed machine, even if `siskin calibrate` has measured this one
+    #[arg(long)]
+    pub no_calibration: bool,
     /// Take 0 * inf and 0 * nan for 0, also of values that are stored
     #[arg(long)]
     pub fast_math: bool,
@@ -171,8 +177,14 @@ impl KernelOptions {
         if let Some(folder) = &self.operators {
             kernel = kernel.operators(&Arc::new(Operators::with_folder(folder)?));
         }
+        if let Some(folder) = &self.templates {
+            kernel = kernel.templates(&templates_of(folder)?);
+        }
         if let Some(width) = self.index_width()? {
             kernel = kernel.index(width);
+        }
+        if !self.no_calibration {
+            kernel = kernel.machine(&calibrated()?);
         }
         let order = self.order();
         kernel = kernel.order(&order.iter().map(|name| &**name).collect::<Vec<_>>());

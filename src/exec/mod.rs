@@ -14,12 +14,14 @@ mod cache;
 mod grown;
 mod invoke;
 mod load;
+mod processor;
 mod rustc;
 
 pub use cache::{Cache, MAX_ENTRIES};
 pub use grown::GrownArray;
 pub use invoke::{Arguments, RawArray};
 pub use load::Library;
+pub use processor::processor_model;
 pub use rustc::Rustc;
 
 use std::time::{Duration, Instant};

@@ -13,7 +13,9 @@ use crate::layout::{DefaultFor, Layout};
 use crate::loops::{Assembled, Assembling, Gather, Statement, assembling, chunks_of, joined};
 use crate::packing::{Appending, Plan};
 use crate::prover::Prover;
-use crate::synth::{Gathered, WorkspaceTemplate, cheapest_workspace, workspace_named, workspaces};
+use crate::synth::{
+    Gathered, Sizes, WorkspaceTemplate, cheapest_workspace, workspace_named, workspaces,
+};
 
 /// Whether a kernel writes elements of this layout where they belong, without knowing which there are.
 pub fn is_written_in_place(layout: &Layout) -> bool {
@@ -56,15 +58,16 @@ pub(super) fn assembled(
     let output = space.output();
     let forced = forced_workspace(request)?;
     let loops = joined(statements, true);
+    let machine = &request.sizes.machine;
     let workspace = |around: &[Name], rest: &[usize]| {
         let extents = rest.iter().map(|d| &output.extents[*d]);
-        let gathered = gathered(request, statements, around, extents);
+        let gathered = gathered(&request.sizes, statements, around, extents);
         let chosen = match forced {
             Some(workspace) => workspace,
-            None => cheapest_workspace(&gathered, request.sizes.most_memory())?,
+            None => cheapest_workspace(&gathered, request.sizes.most_memory(), machine)?,
         };
         let what = format!("the workspace `{}` of `{}`", chosen.name, output.tensor);
-        request.sizes.refuse_above_limit(&what, chosen.memory(&gathered)?)?;
+        request.sizes.refuse_above_limit(&what, chosen.memory(&gathered, machine))?;
         let template = Name::from(chosen.name.as_str());
         let sorted = appending.ordered + rest.len() > appending.order.len();
         Ok(Gather::Workspace { template, sorted })
@@ -114,7 +117,7 @@ pub(super) fn sparse_result(
     let operand = statements[0].space.output();
     let sizes = &request.sizes;
     let elements: f64 = operand.extents.iter().map(|e| sizes.extent(e)).product();
-    let updates = gathered(request, statements, &[], std::iter::empty()).updates;
+    let updates = gathered(sizes, statements, &[], std::iter::empty()).updates;
     let asked = request.layouts.contains_key(output) || sizes.params.is_empty();
     if asked || elements < MANY || 4.0 * updates > elements || operand.extents.is_empty() {
         return Ok(None);
@@ -142,21 +145,26 @@ pub(super) fn gathering(
     statements: &[Statement],
     how: &Assembled,
 ) -> Result<f64> {
-    let Assembling { gather, around, prefix, order, .. } = &how.assembling;
-    let Gather::Workspace { template, .. } = gather else { return Ok(0.0) };
+    let Gather::Workspace { template, .. } = &how.assembling.gather else { return Ok(0.0) };
     let Some(workspace) = workspace_named(template)? else { return Ok(0.0) };
+    let gathered = gathered_by(&request.sizes, statements, how);
+    Ok(workspace.cost(&gathered, &request.sizes.machine))
+}
+
+/// What a workspace gathers that the result is assembled through.
+pub(super) fn gathered_by(sizes: &Sizes, statements: &[Statement], how: &Assembled) -> Gathered {
+    let Assembling { around, prefix, order, .. } = &how.assembling;
     let extents = order[*prefix..].iter().map(|d| &how.extents[*d]);
-    workspace.cost(&gathered(request, statements, around, extents))
+    gathered(sizes, statements, around, extents)
 }
 
 /// What the workspace would gather between two iterations of the loops `around` it.
 fn gathered<'a>(
-    request: &Request,
+    sizes: &Sizes,
     statements: &[Statement],
     around: &[Name],
     extents: impl Iterator<Item = &'a Name>,
 ) -> Gathered {
-    let sizes = &request.sizes;
     let extent = extents.map(|e| sizes.extent(e)).product();
     let (mut updates, mut drains): (f64, f64) = (0.0, 1.0);
     for s in statements {

@@ -66,19 +66,32 @@ impl Kernel {
                 tracing::debug!("find {}: {name} is {word}", find.problem.position);
             }
         }
-        let rendering = Instant::now();
-        let module = planned.render()?;
-        let generated = start.elapsed();
-        tracing::info!(
-            "generated {} lines of Rust in {:.1?}, {} array accesses",
-            module.text().lines().count(),
-            rendering.elapsed(),
-            module.accesses().len()
-        );
-        let built = jit.load(module.text(), module.entry())?;
-        let how =
-            if built.cached { "loaded the kernel from the cache" } else { "compiled the kernel" };
-        tracing::info!("{how} in {:.1?}", built.time);
-        Ok(CompiledKernel { planned, module, generated, built, threads: self.request.threads })
+        compiled(planned, start, self.request.threads, jit)
     }
+}
+
+impl Planned {
+    /// Renders, compiles and loads a plan of one thread.
+    ///
+    /// # Errors
+    /// Those of [`Kernel::compile`].
+    pub fn compile_with(self, jit: &Jit) -> Result<CompiledKernel> {
+        compiled(self, Instant::now(), 1, jit)
+    }
+}
+
+fn compiled(planned: Planned, start: Instant, threads: usize, jit: &Jit) -> Result<CompiledKernel> {
+    let rendering = Instant::now();
+    let module = planned.render()?;
+    let generated = start.elapsed();
+    tracing::info!(
+        "generated {} lines of Rust in {:.1?}, {} array accesses",
+        module.text().lines().count(),
+        rendering.elapsed(),
+        module.accesses().len()
+    );
+    let built = jit.load(module.text(), module.entry())?;
+    let how = if built.cached { "loaded the kernel from the cache" } else { "compiled the kernel" };
+    tracing::info!("{how} in {:.1?}", built.time);
+    Ok(CompiledKernel { planned, module, generated, built, threads })
 }

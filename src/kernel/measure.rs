@@ -34,8 +34,8 @@ impl Kernel {
         let extents = resolve(&program, &dims, index_extents)?;
         let layouts = super::layouts::layouts(&self.request, &program)?;
         let spaces = compose_by(&program, &layouts.composed, &self.request.wanted(&program)?)?;
-        let workspace_limit = self.request.sizes.workspace_limit;
-        let mut sizes = Sizes { workspace_limit, ..Sizes::default() };
+        let Sizes { workspace_limit, machine, .. } = self.request.sizes;
+        let mut sizes = Sizes { workspace_limit, machine, ..Sizes::default() };
         for space in &spaces {
             for (index, name) in &space.extents {
                 let extent = extents.indices[index] as f64;

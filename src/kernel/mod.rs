@@ -34,10 +34,12 @@
 //! ```
 
 mod assemble;
+mod calibration;
 mod coiterate;
 mod compile;
 mod drivers;
 mod fitting;
+mod grounds;
 mod layouts;
 mod leaves;
 mod measure;
@@ -49,17 +51,24 @@ mod repacked;
 mod request;
 mod run;
 mod sequence;
+mod templates;
+mod terms;
 mod wishes;
 
 pub use assemble::is_written_in_place;
+pub use calibration::{CALIBRATION_VARIABLE, calibrated, calibration_place, with_calibration};
 pub use coiterate::Coiterate;
 pub use compile::CompiledKernel;
+pub use grounds::{Grounds, PricedOrder};
 pub use measure::index_width;
 pub use places::{places, places_code, places_layout};
 pub use planned::Planned;
 pub use request::Request;
 pub use run::{Call, fill_initially};
+pub use templates::templates_of;
+pub use terms::Term;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::code::IndexWidth;
@@ -69,7 +78,7 @@ use crate::layout::Layout;
 use crate::operators::{Operators, Value};
 use crate::program::{Program, Types};
 use crate::prover::Prover;
-use crate::synth::Sizes;
+use crate::synth::{Machine, Sizes, Template};
 use crate::tensor::ValueType;
 
 /// A kernel to be: an expression, a layout for each tensor, and wishes.
@@ -118,6 +127,13 @@ impl Kernel {
     #[must_use]
     pub fn find(mut self, position: Option<&str>, template: &str) -> Kernel {
         self.request.forced.push((position.map(str::to_string), template.to_string()));
+        self
+    }
+
+    /// Offers more find templates to every find, beside those that ship.
+    #[must_use]
+    pub fn templates(mut self, templates: &[Rc<Template>]) -> Kernel {
+        self.request.templates.extend_from_slice(templates);
         self
     }
 
@@ -180,6 +196,13 @@ impl Kernel {
     #[must_use]
     pub fn sizes(mut self, sizes: Sizes) -> Kernel {
         self.request.sizes = sizes;
+        self
+    }
+
+    /// The constants of the machine for the cost model; those that are assumed unless told.
+    #[must_use]
+    pub fn machine(mut self, machine: &Machine) -> Kernel {
+        self.request.sizes.machine = machine.clone();
         self
     }
 

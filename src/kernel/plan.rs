@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::assemble::sparse_result;
 use super::coiterate::Coiterate;
 use super::fitting::fit;
+use super::grounds::Grounds;
 use super::layouts::{Layouts, layouts};
 use super::leaves::{other_fill, says_fill};
 use super::planned::{Planned, last};
@@ -220,7 +221,8 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
     let Layouts { composed, result } = found;
     let wanted = Wanted { union, assembles: result.is_some(), ..request.wanted(&program)? };
     let spaces = compose_by(&program, &composed, &wanted)?;
-    let templates = templates()?;
+    let mut templates = templates()?;
+    templates.extend_from_slice(&request.templates);
     // Also when there is nothing to force it on: it is a slip.
     for (_, name) in &request.forced {
         if !templates.iter().any(|t| t.name == *name) {
@@ -328,6 +330,12 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
         wanted,
         index_width: request.index_width,
         repacked: None,
+        grounds: Grounds {
+            sizes: request.sizes.clone(),
+            forced: request.forced.clone(),
+            workspace: request.workspace.clone(),
+            orders: Vec::new(),
+        },
     })
 }
 

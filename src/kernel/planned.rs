@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::grounds::Grounds;
 use super::repacked::Repacked;
 use crate::code::IndexWidth;
 use crate::diagnostic::Result;
@@ -34,6 +35,7 @@ pub struct Planned {
     pub(super) index_width: IndexWidth,
     /// What is wanted is packed from what the kernel makes.
     pub(super) repacked: Option<Repacked>,
+    pub(super) grounds: Grounds,
 }
 
 /// The pieces of the last of several statements, which writes the output.

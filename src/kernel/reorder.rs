@@ -9,6 +9,7 @@
 use super::assemble::{appended_layout, gathering};
 use super::coiterate::Coiterate;
 use super::drivers::other_drivers;
+use super::grounds::PricedOrder;
 use super::layouts::layouts;
 use super::planned::Planned;
 use super::request::Request;
@@ -19,6 +20,7 @@ use crate::iterspace::{Space, Union, Wanted, compose_by};
 use crate::prover::Prover;
 use crate::scan::scan;
 use crate::schedule::{Alternative, Schedule, alternatives, schedule};
+use crate::synth::loops_price;
 
 /// A plan that takes less than so many nanoseconds for each entry that is read or written is good enough.
 const GOOD: f64 = 10.0;
@@ -69,33 +71,50 @@ pub(super) fn cheapest_order(
     }
     let own = first.as_ref().ok().and_then(|planned| planned.statements().first());
     let mut seen: Vec<Schedule> = own.map(|s| s.schedule().clone()).into_iter().collect();
+    let price_of_first = (least / GAIN).is_finite().then_some(least / GAIN);
+    let of_order = |schedule: &Schedule, time: Option<f64>, loops_only: bool| PricedOrder {
+        dims: schedule.dims(),
+        time,
+        loops_only,
+    };
+    let mut priced: Vec<PricedOrder> =
+        seen.iter().map(|schedule| of_order(schedule, price_of_first, false)).collect();
     let mut best = first;
     let mut open = Vec::new();
     for other in orders {
         let mut request = request.clone();
         (request.order, request.fused) = (other.order, other.fused);
         let Ok((visits, schedule)) = visits(&request, &space, prover) else { continue };
-        if visits < least && !seen.contains(&schedule) {
-            seen.push(schedule);
-            open.push((visits, request));
+        if seen.contains(&schedule) {
+            continue;
+        }
+        seen.push(schedule.clone());
+        match visits < least {
+            true => open.push((visits, request, schedule)),
+            false => priced.push(of_order(&schedule, Some(visits), true)),
         }
     }
     // What has few iterations is likely to cost little, and then leaves little to try.
-    open.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    open.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
     let mut tried = 0;
-    for (visits, request) in open {
-        if visits >= least || tried == MOST_PLANNED {
-            break;
+    for (visits, request, schedule) in open {
+        if visits >= least || tried == MOST_PLANNED || tried > 0 && least < good {
+            priced.push(of_order(&schedule, Some(visits), true));
+            continue;
         }
-        let Ok(planned) = plan(&request, prover) else { continue };
+        let Ok(planned) = plan(&request, prover) else {
+            priced.push(of_order(&schedule, None, false));
+            continue;
+        };
         tried += 1;
         let price = price(&request, &planned)?;
+        priced.push(of_order(&schedule, Some(price), false));
         if price < least {
             (least, best) = (price, Ok(planned));
         }
-        if price < good {
-            break;
-        }
+    }
+    if let Ok(planned) = &mut best {
+        planned.grounds.orders = priced;
     }
     best
 }
@@ -171,11 +190,12 @@ fn only_space(request: &Request, union: Union) -> Result<Option<(Space, Option<N
     Ok(first.cloned().map(|first| (space, Some(first))))
 }
 
-/// How many iterations the loops of an order are expected to have: one costs a nanosecond at least.
+/// What the iterations of the loops of an order are expected to cost, whatever is done in them.
 fn visits(request: &Request, space: &Space, prover: &mut dyn Prover) -> Result<(f64, Schedule)> {
     let mut space = space.clone();
     let own = Wishes::of(request, std::slice::from_ref(&space)).within(&mut space)?;
     let schedule = schedule(&space, &own)?;
     let nest = scan(&space, &schedule, prover)?;
-    Ok((request.sizes.iterations(&nest), schedule))
+    let iterations = request.sizes.iterations(&nest);
+    Ok((loops_price(iterations, 0.0, &request.sizes.machine)?, schedule))
 }

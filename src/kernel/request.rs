@@ -1,5 +1,6 @@
 //! What is asked of a kernel.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -12,7 +13,7 @@ use crate::iterspace::{Union, Wanted};
 use crate::layout::Layout;
 use crate::operators::{Operators, Value};
 use crate::program::{Language, Program, Types};
-use crate::synth::Sizes;
+use crate::synth::{Sizes, Template};
 use crate::tensor::ValueType;
 
 /// Everything that decides a kernel.
@@ -30,6 +31,8 @@ pub struct Request {
     pub default_order: bool,
     /// `(position or all, template)`; later ones win.
     pub forced: Vec<(Option<String>, String)>,
+    /// Find templates beside those that ship.
+    pub templates: Vec<Rc<Template>>,
     /// The types of the tensors.
     pub types: Types,
     /// What tensors hold where they store nothing, unless it is zero.
@@ -72,6 +75,7 @@ impl Request {
             order: Vec::new(),
             default_order: false,
             forced: Vec::new(),
+            templates: Vec::new(),
             types: Types::all(ValueType::F64),
             fills: IndexMap::new(),
             operators: None,

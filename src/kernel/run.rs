@@ -17,7 +17,7 @@ use crate::module::{TensorSignature, index_type};
 use crate::operators::{Operator, Value};
 use crate::packing::{Group, PackOptions, convert};
 use crate::program::{Extents, resolve};
-use crate::synth::{Gathered, workspace_named};
+use crate::synth::{Gathered, Machine, workspace_named};
 use crate::tensor::{IndexData, IndexType, Tensor, Values, room};
 
 /// A kernel with validated arguments, ready to run any number of times.
@@ -296,7 +296,8 @@ impl CompiledKernel {
         let Gather::Workspace { template, .. } = &how.gather else { return Ok(()) };
         let Some(workspace) = workspace_named(template)? else { return Ok(()) };
         let extent = product(&how.order[how.prefix..]);
-        let bytes = workspace.memory(&Gathered { extent, updates: 0.0, drains: 1.0 })?;
+        let gathered = Gathered { extent, updates: 0.0, drains: 1.0 };
+        let bytes = workspace.memory(&gathered, &Machine::default());
         let threads = match how.threads {
             Some(Ok(_)) => self.threads,
             _ => 1,

@@ -202,13 +202,21 @@ impl Statement {
     /// What the loops, searches and updates are expected to cost, in nanoseconds.
     ///
     /// # Errors
-    /// If the formula of a template is none.
+    /// If the shipped formula for loops is none.
     pub fn price(&self, sizes: &Sizes) -> Result<f64> {
-        let mut price = sizes.iterations(&self.nest) + self.updates(sizes);
+        let mut price = self.loops_price(sizes)?;
         for (k, (find, plan)) in self.finds.iter().zip(&self.chosen).enumerate() {
-            price += synth::cost(plan, find, self.nest_of(k), sizes)?;
+            price += synth::cost(plan, find, self.nest_of(k), sizes);
         }
         Ok(price)
+    }
+
+    /// The part of [`Statement::price`] that loops and updates have.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn loops_price(&self, sizes: &Sizes) -> Result<f64> {
+        synth::loops_price(sizes.iterations(&self.nest), self.updates(sizes), &sizes.machine)
     }
 
     /// The nest that a find is a level of: that of the statement, or of a lookup with the levels around it.

@@ -2,7 +2,9 @@
 
 use indexmap::IndexMap;
 
-use super::{Find, Plan, Proved, Template};
+use super::machine::{Machine, price};
+use super::template::QUANTITIES;
+use super::{Find, Plan, Proved};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Atom, Constraint, Name, Relop};
 use crate::scan::{Bind, Level, Nest};
@@ -21,6 +23,8 @@ pub struct Sizes {
     pub runs: IndexMap<Name, f64>,
     /// The bytes that the state of a search, or a workspace, may take, if that is asked for.
     pub workspace_limit: Option<f64>,
+    /// The constants of the machine.
+    pub machine: Machine,
 }
 
 /// Without data: square-ish matrices with ten entries a row.
@@ -58,6 +62,11 @@ impl Sizes {
         self.params.get(name).copied().unwrap_or(ASSUMED_EXTENT)
     }
 
+    /// The mean difference of consecutive elements of an index array, or what is assumed of it.
+    pub fn segment(&self, array: &Name) -> f64 {
+        self.steps.get(array).copied().unwrap_or(ASSUMED_SEGMENT)
+    }
+
     /// Estimated value of `affine`; loop variables are taken at the middle of their range.
     fn estimate(&self, affine: &Affine, trips: &IndexMap<Name, f64>) -> f64 {
         let mut total = affine.offset() as f64;
@@ -83,10 +92,9 @@ impl Sizes {
             }
         }
         for (array, (balance, weighted)) in steps {
-            let step = self.steps.get(&array).copied().unwrap_or(ASSUMED_SEGMENT);
             // Balanced: a segment length. Unbalanced: the value at the weighted argument.
             let _ = balance;
-            total += step * weighted;
+            total += self.segment(&array) * weighted;
         }
         total
     }
@@ -173,21 +181,33 @@ impl Sizes {
     }
 }
 
+/// What is expected of a find with one of its plans.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// The values of [`QUANTITIES`], in their order.
+    pub quantities: [f64; 5],
+    /// Nanoseconds.
+    pub time: f64,
+    /// The bytes of its state.
+    pub memory: f64,
+}
+
+/// What a plan of `find` is expected to take.
+pub fn estimate(plan: &Plan, find: &Find, nest: &Nest, sizes: &Sizes) -> Estimate {
+    let quantities = quantities(plan, find, nest, sizes);
+    let named: Vec<(&str, f64)> = QUANTITIES.into_iter().zip(quantities).collect();
+    let priced = |formula| price(formula, &named, &sizes.machine);
+    let memory = plan.template.memory.as_ref().map_or(0.0, priced);
+    Estimate { quantities, time: priced(&plan.template.cost), memory }
+}
+
 /// Estimated time of a plan in nanoseconds.
-pub fn cost(plan: &Plan, find: &Find, nest: &Nest, sizes: &Sizes) -> Result<f64> {
-    let Template { name, cost, .. } = &*plan.template;
-    price(name, cost, &quantities(plan, find, nest, sizes))
+pub fn cost(plan: &Plan, find: &Find, nest: &Nest, sizes: &Sizes) -> f64 {
+    estimate(plan, find, nest, sizes).time
 }
 
-/// Estimated bytes of the state of a plan.
-fn memory(plan: &Plan, find: &Find, nest: &Nest, sizes: &Sizes) -> Result<f64> {
-    let Template { name, memory, .. } = &*plan.template;
-    let Some(memory) = memory else { return Ok(0.0) };
-    price(name, memory, &quantities(plan, find, nest, sizes))
-}
-
-/// What formulas of find templates are over.
-fn quantities(plan: &Plan, find: &Find, nest: &Nest, sizes: &Sizes) -> [(&'static str, f64); 5] {
+/// The values of [`QUANTITIES`].
+fn quantities(plan: &Plan, find: &Find, nest: &Nest, sizes: &Sizes) -> [f64; 5] {
     let visits = sizes.visits(nest);
     let position = &find.problem.position;
     let queries: f64 = find.problem.loops.iter().map(|l| visits[l]).product();
@@ -203,13 +223,7 @@ fn quantities(plan: &Plan, find: &Find, nest: &Nest, sizes: &Sizes) -> [(&'stati
         .key
         .iter()
         .map(|part| sizes.most(&part.outer, nest).map_or(f64::INFINITY, |most| most + 1.0));
-    [
-        ("queries", queries),
-        ("length", length),
-        ("repeats", 1.0 + others),
-        ("states", states),
-        ("extent", extents.product()),
-    ]
+    [queries, length, 1.0 + others, states, extents.product()]
 }
 
 /// How many values a state index takes: the iterations of a loop, or the runs of an index array.
@@ -227,23 +241,6 @@ fn values(index: &Name, nest: &Nest, trips: &IndexMap<Name, f64>, sizes: &Sizes)
     most
 }
 
-/// The value of a formula of template `name` over some sizes.
-pub(super) fn price(name: &str, formula: &str, sizes: &[(&str, f64)]) -> Result<f64> {
-    let mut env = minijinja::Environment::new();
-    env.add_function("log2", f64::log2);
-    env.add_function("min", f64::min);
-    let known: Vec<&str> = sizes.iter().map(|(name, _)| *name).collect();
-    let wrong = |e: minijinja::Error| {
-        Diagnostic::new(Code::Find, format!("formula `{formula}` of template `{name}`: {e}")).help(
-            format!("it may use {}, log2(), min(), + - * / and parentheses", known.join(", ")),
-        )
-    };
-    let expression = env.compile_expression(formula).map_err(wrong)?;
-    let sizes: std::collections::BTreeMap<&str, f64> = sizes.iter().copied().collect();
-    let value = expression.eval(minijinja::value::Serde(&sizes)).map_err(wrong)?;
-    f64::try_from(value).map_err(wrong)
-}
-
 /// The cheapest proved plan of `find` that does not take too much memory; of those whose steps grow, if it is to
 /// gallop and there are any.
 pub fn cheapest<'a>(
@@ -256,9 +253,9 @@ pub fn cheapest<'a>(
     let gallops = gallops && find.plans().any(|plan| grows(&plan));
     let mut best: Option<((bool, f64), &Proved<Plan>)> = None;
     for plan in find.plans().filter(|plan| !gallops || grows(plan)) {
-        let memory = memory(plan, find, nest, sizes)?;
+        let Estimate { time, memory, .. } = estimate(plan, find, nest, sizes);
         let large = memory > sizes.most_memory();
-        let rank = (large, if large { memory } else { cost(plan, find, nest, sizes)? });
+        let rank = (large, if large { memory } else { time });
         if best.is_none_or(|(least, _)| rank < least) {
             best = Some((rank, plan));
         }

@@ -17,6 +17,8 @@
 
 mod choose;
 mod conditions;
+mod cost_formula;
+mod machine;
 mod plan;
 mod problem;
 mod prove;
@@ -28,11 +30,13 @@ mod verdict;
 mod vocabulary;
 mod workspace;
 
-pub use choose::{Sizes, cheapest, cost};
+pub use choose::{Estimate, Sizes, cheapest, cost, estimate};
+pub use cost_formula::{CostFormula, Function, Operation};
+pub use machine::{Constant, Machine, constants, loops_cost, loops_price, price};
 pub use plan::{Direction, KeyPart, Placement, Plan, StateIndex};
 pub use problem::FindProblem;
 pub use prove::{Attempt, Find, Proved, refutations, synthesize};
 pub use skip::{TileGuard, tile_guards};
-pub use template::{Obligation, Template, templates};
+pub use template::{Obligation, QUANTITIES, Template, templates};
 pub use verdict::{Refutation, Verdict};
 pub use workspace::{Gathered, WorkspaceTemplate, cheapest_workspace, workspace_named, workspaces};

@@ -7,10 +7,15 @@ use std::rc::Rc;
 
 use serde::Deserialize;
 
+use super::cost_formula::CostFormula;
+use super::machine;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::embedded;
 use crate::formula::{Formula, parse};
 use crate::layout::PropertyKind;
+
+/// What formulas of find templates are over, beside constants of the machine.
+pub const QUANTITIES: [&str; 5] = ["queries", "length", "repeats", "states", "extent"];
 
 /// A find algorithm as declared by its folder.
 #[derive(Clone, Debug)]
@@ -47,12 +52,14 @@ pub struct Template {
     /// Where that state may live: `prefix`, `reset`, `array`.
     pub placements: Vec<String>,
     pub obligations: Vec<Obligation>,
-    /// Expression over `queries`, `length`, `repeats`, `states`, `extent`; in nanoseconds.
-    pub cost: String,
+    /// Over [`QUANTITIES`] and constants of the machine; in nanoseconds.
+    pub cost: CostFormula,
     /// What its state takes, in bytes, over the same; `None`: a small multiple of what is searched.
-    pub memory: Option<String>,
+    pub memory: Option<CostFormula>,
     /// The minijinja source of its code.
     pub code: Rc<str>,
+    /// Where that is, for diagnostics.
+    pub code_place: String,
 }
 
 /// A formula that must have no solution, or (`satisfiable`) must have one.
@@ -114,7 +121,8 @@ impl Template {
         let schema =
             |message: String| Diagnostic::new(Code::Find, message).within(place, declaration);
         let file: TemplateFile = toml::from_str(declaration).map_err(|e| {
-            let d = schema(format!("template declaration: {}", e.message()));
+            let d = schema(format!("template declaration: {}", e.message()))
+                .help("the shipped templates, in templates/find, show every key");
             match e.span() {
                 Some(span) => d.at(span, "here"),
                 None => d,
@@ -129,7 +137,8 @@ impl Template {
                     return Err(schema(format!(
                         "obligation `{}` needs exactly one of `refute` and `satisfiable`",
                         o.name
-                    )));
+                    ))
+                    .help("a formula that must have no solution, or one that must have some"));
                 }
             };
             let formula = parse::formula(text)
@@ -160,6 +169,10 @@ impl Template {
             )));
         }
         let needs = |what: &str| file.needs.iter().any(|n| n == what);
+        let priced =
+            |key: &str, text: &str| machine::parse(format!("{place}: `{key}`"), text, &QUANTITIES);
+        let cost = priced("cost", &file.cost)?;
+        let memory = file.memory.map(|text| priced("memory", &text)).transpose()?;
         let template = Template {
             properties,
             ordering: needs("ordering"),
@@ -179,9 +192,10 @@ impl Template {
             ordered: file.ordered,
             table: file.table,
             obligations,
-            cost: file.cost,
-            memory: file.memory,
+            cost,
+            memory,
             code: Rc::from(code),
+            code_place: format!("{}/kernel.rs.j2", place.trim_end_matches("/template.toml")),
         };
         if template.state && !template.state_has_one_range() {
             return Err(schema(
@@ -190,6 +204,11 @@ impl Template {
             .help(
                 "add an obligation with refute = \"same_state(I, J) and not same_range(I, J)\"",
             ));
+        }
+        if template.ordered && !template.orders_its_range() {
+            return Err(schema("an `ordered` template does not oblige its range to be so".into())
+                .note("positions to skip come first, then all matches: tiles without one are skipped")
+                .help("add the obligations `self`, `partition` and `stop` of a shipped one, or leave it out"));
         }
         Ok(template)
     }
@@ -205,6 +224,22 @@ impl Template {
     /// True if it is an obligation that two queries of one state search one range.
     fn state_has_one_range(&self) -> bool {
         self.refutes("same_state(I, J) and not same_range(I, J)")
+    }
+
+    /// True if its obligations say that the positions to skip come first, that none of them matches, and that
+    /// the first one behind them does if any does.
+    fn orders_its_range(&self) -> bool {
+        let orders = |less: &str| {
+            let pair = format!(
+                "in_range(q, I) and in_range(r, I) and {less}(q, r) and not continue(q, I)"
+            );
+            self.refutes(&format!("{pair} and continue(r, I)"))
+                && self.refutes(&format!("{pair} and not match(q, I) and match(r, I)"))
+        };
+        // Of a walk that only moves up, `before` is `less`.
+        let up = self.directions.iter().all(|direction| direction == "up");
+        self.refutes("in_range(q, I) and continue(q, I) and match(q, I)")
+            && (orders("less") || up && orders("before"))
     }
 
     fn refutes(&self, formula: &str) -> bool {

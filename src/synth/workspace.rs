@@ -10,7 +10,8 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::choose::price;
+use super::cost_formula::CostFormula;
+use super::machine::{self, Machine, price};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::embedded;
 
@@ -20,10 +21,10 @@ pub struct WorkspaceTemplate {
     pub name: String,
     pub summary: String,
     pub source: String,
-    /// Expression over `extent`, `elements`, `updates`, `drains`; in nanoseconds.
-    pub cost: String,
+    /// Over [`Gathered::NAMES`] and constants of the machine; in nanoseconds.
+    pub cost: CostFormula,
     /// The same, in bytes.
-    pub memory: String,
+    pub memory: CostFormula,
     /// The minijinja source of its code.
     pub code: &'static str,
 }
@@ -50,32 +51,32 @@ pub struct Gathered {
     pub drains: f64,
 }
 
-impl WorkspaceTemplate {
-    fn sizes(gathered: &Gathered) -> [(&'static str, f64); 4] {
-        let Gathered { extent, updates, drains } = *gathered;
-        let elements = (updates / drains.max(1.0)).min(extent);
-        [
-            ("extent", extent),
-            ("elements", elements),
-            ("updates", updates),
-            ("drains", drains.max(1.0)),
-        ]
+impl Gathered {
+    /// What formulas of workspaces are over, beside constants of the machine.
+    pub const NAMES: [&'static str; 4] = ["extent", "elements", "updates", "drains"];
+
+    /// The values of [`Gathered::NAMES`].
+    pub fn quantities(&self) -> [f64; 4] {
+        let Gathered { extent, updates, drains } = *self;
+        let drains = drains.max(1.0);
+        [extent, (updates / drains).min(extent), updates, drains]
     }
 
+    fn price(&self, formula: &CostFormula, machine: &Machine) -> f64 {
+        let named: Vec<_> = Self::NAMES.into_iter().zip(self.quantities()).collect();
+        price(formula, &named, machine)
+    }
+}
+
+impl WorkspaceTemplate {
     /// Estimated time in nanoseconds.
-    ///
-    /// # Errors
-    /// [`Code::Find`] if the formula is none.
-    pub fn cost(&self, gathered: &Gathered) -> Result<f64> {
-        price(&self.name, &self.cost, &Self::sizes(gathered))
+    pub fn cost(&self, gathered: &Gathered, machine: &Machine) -> f64 {
+        gathered.price(&self.cost, machine)
     }
 
     /// Estimated memory in bytes.
-    ///
-    /// # Errors
-    /// [`Code::Find`] if the formula is none.
-    pub fn memory(&self, gathered: &Gathered) -> Result<f64> {
-        price(&self.name, &self.memory, &Self::sizes(gathered))
+    pub fn memory(&self, gathered: &Gathered, machine: &Machine) -> f64 {
+        gathered.price(&self.memory, machine)
     }
 }
 
@@ -109,12 +110,15 @@ fn read() -> Result<Vec<WorkspaceTemplate>> {
             }
         })?;
         let code = embedded::text(&format!("{folder}/kernel.rs.j2")).unwrap_or_default();
+        let priced = |key: &str, text: &str| {
+            machine::parse(format!("{path}: `{key}`"), text, &Gathered::NAMES)
+        };
         out.push(WorkspaceTemplate {
             name: file.name,
             summary: file.summary,
             source: file.source,
-            cost: file.cost,
-            memory: file.memory,
+            cost: priced("cost", &file.cost)?,
+            memory: priced("memory", &file.memory)?,
             code,
         });
     }
@@ -124,16 +128,17 @@ fn read() -> Result<Vec<WorkspaceTemplate>> {
 /// The cheapest workspace that takes no more bytes; if all take more, the smallest.
 ///
 /// # Errors
-/// Those of [`workspaces`] and of the formulas.
+/// Those of [`workspaces`].
 pub fn cheapest_workspace(
     gathered: &Gathered,
     most_memory: f64,
+    machine: &Machine,
 ) -> Result<&'static WorkspaceTemplate> {
     let mut best: Option<((bool, f64), &WorkspaceTemplate)> = None;
     for template in workspaces()? {
-        let memory = template.memory(gathered)?;
+        let memory = template.memory(gathered, machine);
         let large = memory > most_memory;
-        let rank = (large, if large { memory } else { template.cost(gathered)? });
+        let rank = (large, if large { memory } else { template.cost(gathered, machine) });
         if best.as_ref().is_none_or(|(least, _)| rank < *least) {
             best = Some((rank, template));
         }
@@ -150,8 +155,9 @@ mod tests {
     fn rows_are_gathered_in_a_dense_workspace_and_huge_extents_are_not() {
         let rows = Gathered { extent: 1e4, updates: 1e6, drains: 1e4 };
         let all = Gathered { extent: 1e12, updates: 1e6, drains: 1.0 };
+        let machine = Machine::default();
         let of = |gathered: &Gathered| {
-            cheapest_workspace(gathered, 2e9).unwrap().memory(gathered).unwrap()
+            cheapest_workspace(gathered, 2e9, &machine).unwrap().memory(gathered, &machine)
         };
         assert!(of(&rows) < 1e6);
         assert!(of(&all) < 1e9, "a place for each key would not fit");

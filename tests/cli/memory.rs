@@ -20,6 +20,7 @@ fn limited(sandbox: &Sandbox, megabytes: usize, arguments: &[&str]) -> Outcome {
         .env("MALLOC_ARENA_MAX", "1")
         .env("RAYON_NUM_THREADS", "1")
         .env("SISKIN_CACHE", std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels"))
+        .env("SISKIN_CALIBRATION", "none")
         .stdin(Stdio::null());
     outcome(&mut command)
 }

@@ -170,7 +170,7 @@ pub fn strategies(planned: &Planned, kernel: &Kernel, varied: Varied) -> Result<
         let Ok((module, own)) = made else { continue };
         let text = module.text().to_string();
         if !known.contains(&text) {
-            let estimate = if k < schemes { 0.0 } else { estimate(&own, kernel)? };
+            let estimate = if k < schemes { 0.0 } else { estimate(&own, kernel) };
             out.push(Strategy { name, choice, estimate });
             known.push(text);
         }
@@ -192,7 +192,7 @@ pub fn strategies(planned: &Planned, kernel: &Kernel, varied: Varied) -> Result<
             if out.iter().any(|s| s.name == name) {
                 continue;
             }
-            let estimate = cost(plan, find, nest, kernel.known_sizes())? * 1e-9;
+            let estimate = cost(plan, find, nest, kernel.known_sizes()) * 1e-9;
             let choice = match is_default {
                 false => Choice::Find(position.clone(), template),
                 true => Choice::DefaultFind(position.clone(), template),
@@ -215,14 +215,14 @@ fn positions(planned: &Planned) -> Vec<&Name> {
 }
 
 /// Seconds that the finds of a plan are expected to take.
-fn estimate(planned: &Planned, kernel: &Kernel) -> Result<f64> {
+fn estimate(planned: &Planned, kernel: &Kernel) -> f64 {
     let mut out = 0.0;
     for statement in planned.statements() {
         for (k, (find, plan)) in statement.finds().iter().zip(statement.chosen()).enumerate() {
-            out += cost(plan, find, statement.nest_of(k), kernel.known_sizes())? * 1e-9;
+            out += cost(plan, find, statement.nest_of(k), kernel.known_sizes()) * 1e-9;
         }
     }
-    Ok(out)
+    out
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub struct FindCode {
 impl FindCode {
     /// Reads the code of `template`; nothing is proved yet.
     pub(super) fn read(template: &Template, variant: Variant) -> Result<FindCode> {
-        let place = format!("templates/find/{}/kernel.rs.j2", template.name);
+        let place = template.code_place.clone();
         let setup_text = render::part(template, "setup", variant)?;
         let search_text = render::part(template, "search", variant)?;
         let mut body = Body::default();

@@ -41,6 +41,7 @@ pub fn workspace_items(template: &WorkspaceTemplate) -> Result<String> {
 fn call(template: &Template, name: &str, args: &[Value]) -> Result<String> {
     let help = "kernel.rs.j2 must define macros items(index_type), setup(find), search(find)";
     rendered(&template.name, &template.code, name, args, help)
+        .map_err(|e| e.note(format!("in `{}`", template.code_place)))
 }
 
 fn rendered(template: &str, code: &str, name: &str, args: &[Value], help: &str) -> Result<String> {

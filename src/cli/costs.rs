@@ -1,0 +1,182 @@
+//! What the choices of a kernel were expected to cost, as `explain` shows it: what is known of sizes, every proved
+//! plan with its formula, the workspaces and the orders of loops that were priced likewise, and the decision in
+//! words.
+
+mod choice;
+pub mod figures;
+mod sizes;
+
+use serde_json::{Value, json};
+use siskin::diagnostic::Result;
+use siskin::kernel::Planned;
+use siskin::loops::Statement;
+use siskin::synth::{Gathered, Machine, constants, loops_cost, workspaces};
+
+use choice::Choice;
+use figures::{Used, bytes, nanoseconds, number, priced};
+
+pub fn text(planned: &Planned) -> Result<String> {
+    let grounds = planned.grounds();
+    let machine = &grounds.sizes.machine;
+    let (mut out, mut used) = (String::new(), Used::new());
+    for statement in planned.statements() {
+        out.push_str(&format!("sizes\n{}", sizes::text(statement, grounds)));
+        out.push_str(&loops(statement, planned, &mut used)?);
+        for choice in choice::choices(statement, grounds) {
+            out.push_str(&choice.text(machine, &mut used));
+        }
+        out.push('\n');
+    }
+    out.push_str(&orders(planned));
+    out.push_str(&workspace(planned, &mut used)?);
+    if !used.is_empty() {
+        out.push_str("constants of the machine\n");
+        let width = used.keys().map(String::len).max().unwrap_or(0);
+        for constant in constants()?.iter().filter(|c| used.contains_key(&c.name)) {
+            let value = format!("{} {}", number(used[&constant.name]), constant.unit);
+            let (name, meaning) = (&constant.name, &constant.meaning);
+            let source = source(machine, name);
+            out.push_str(&format!("  {name:width$}  {value:>13}  {source:8}  {meaning}\n"));
+        }
+    }
+    Ok(out)
+}
+
+/// Where the value of a constant comes from.
+fn source(machine: &Machine, constant: &str) -> &'static str {
+    match machine.measured().any(|(name, _)| name == constant) {
+        true => "measured",
+        false => "assumed",
+    }
+}
+
+/// What is expected of the loops of a statement themselves.
+fn loops(statement: &Statement, planned: &Planned, used: &mut Used) -> Result<String> {
+    if statement.nest().is_nothing() {
+        return Ok("it visits nothing\n".to_string());
+    }
+    let sizes = &planned.grounds().sizes;
+    let names = ["iterations", "updates"];
+    let values = [sizes.iterations(statement.nest()), statement.updates(sizes)];
+    let named: Vec<(&str, f64)> = names.into_iter().zip(values).collect();
+    let formula = loops_cost()?;
+    let time = statement.loops_price(sizes)?;
+    Ok(format!(
+        "loops: {} iterations, {} updates\n{}",
+        number(values[0]),
+        number(values[1]),
+        priced(formula, &named, &sizes.machine, &nanoseconds(time), used)
+    ))
+}
+
+/// The orders of loops that were priced.
+fn orders(planned: &Planned) -> String {
+    let orders = &planned.grounds().orders;
+    if orders.is_empty() {
+        return String::new();
+    }
+    let own = planned.statements().first().map(|s| s.schedule().dims());
+    let mut out = String::from("orders of the loops, with what is searched and gathered in them\n");
+    for (k, order) in orders.iter().enumerate() {
+        let names: Vec<&str> = order.dims.iter().map(|n| &**n).collect();
+        let time = match order.time {
+            Some(time) if order.loops_only => {
+                format!("its loops alone {}, more than another order", nanoseconds(time))
+            }
+            Some(time) => nanoseconds(time),
+            None => "has no plan".to_string(),
+        };
+        let mark = if own.as_ref() == Some(&order.dims) { "*" } else { " " };
+        let default = if k == 0 { ", the order in which operands are stored" } else { "" };
+        out.push_str(&format!("{mark} {}: {time}{default}\n", names.join(", ")));
+    }
+    out.push_str("  * is taken: another order than the first must be cheaper by 30 %\n\n");
+    out
+}
+
+/// The workspaces that might gather the result.
+fn workspace(planned: &Planned, used: &mut Used) -> Result<String> {
+    let Some((taken, gathered)) = planned.gathered() else { return Ok(String::new()) };
+    let grounds = planned.grounds();
+    let (machine, most) = (&grounds.sizes.machine, grounds.sizes.most_memory());
+    let named: Vec<(&str, f64)> = Gathered::NAMES.into_iter().zip(gathered.quantities()).collect();
+    let mut out = format!("workspaces of {}\n", planned.output());
+    let meaning =
+        ["keys that there can be", "elements each time", "updates in all", "times emptied"];
+    for ((name, value), meaning) in named.iter().zip(meaning) {
+        out.push_str(&format!("  {name} = {}, {meaning}\n", number(*value)));
+    }
+    let mut larger = Vec::new();
+    for template in workspaces()? {
+        let mark = if *template.name == **taken { "*" } else { " " };
+        let (time, memory) =
+            (template.cost(&gathered, machine), template.memory(&gathered, machine));
+        if memory > most {
+            larger.push(template.name.as_str());
+        }
+        let title = format!("{} in {}", nanoseconds(time), bytes(memory));
+        out.push_str(&format!("{mark} {}\n", template.name));
+        out.push_str(&priced(&template.cost, &named, machine, &title, used));
+    }
+    let why = match (grounds.workspace.is_some(), larger.as_slice()) {
+        (true, _) => "it is asked for".to_string(),
+        (false, []) => "the cheapest".to_string(),
+        (false, larger) => {
+            let what = if larger.len() == 1 { "takes" } else { "take" };
+            format!("the cheapest of those that fit: {} {what} too much memory", larger.join(", "))
+        }
+    };
+    out.push_str(&format!("  * is taken: {why}\n\n"));
+    Ok(out)
+}
+
+pub fn json(planned: &Planned) -> Result<Value> {
+    let grounds = planned.grounds();
+    let machine = &grounds.sizes.machine;
+    let mut statements = Vec::new();
+    for statement in planned.statements() {
+        let finds = choice::choices(statement, grounds);
+        statements.push(json!({
+            "sizes": sizes::json(statement, grounds),
+            "loops": {
+                "cost": loops_cost()?.to_string(),
+                "iterations": grounds.sizes.iterations(statement.nest()),
+                "updates": statement.updates(&grounds.sizes),
+                "nanoseconds": statement.loops_price(&grounds.sizes)?,
+            },
+            "finds": finds.iter().map(Choice::json).collect::<Vec<_>>(),
+        }));
+    }
+    let own = planned.statements().first().map(|s| s.schedule().dims());
+    let orders = grounds.orders.iter().map(|order| {
+        json!({
+            "order": order.dims.iter().map(|n| &**n).collect::<Vec<_>>(),
+            "nanoseconds": order.time,
+            "loops_only": order.loops_only,
+            "taken": own.as_ref() == Some(&order.dims),
+        })
+    });
+    let mut out = json!({
+        "statements": statements,
+        "orders": orders.collect::<Vec<_>>(),
+        "constants": constants()?.iter().map(|c| json!({
+            "name": c.name,
+            "unit": c.unit,
+            "value": machine.value(&c.name),
+            "source": source(machine, &c.name),
+        })).collect::<Vec<_>>(),
+    });
+    if let Some((taken, gathered)) = planned.gathered() {
+        let rows = workspaces()?.iter().map(|template| {
+            json!({
+                "workspace": template.name,
+                "cost": template.cost.to_string(),
+                "nanoseconds": template.cost(&gathered, machine),
+                "bytes": template.memory(&gathered, machine),
+                "taken": *template.name == **taken,
+            })
+        });
+        out["workspaces"] = rows.collect();
+    }
+    Ok(out)
+}

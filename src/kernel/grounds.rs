@@ -1,0 +1,36 @@
+//! On what grounds a plan was chosen: what was known, what was forced, and which orders were priced.
+
+use crate::formula::Name;
+use crate::synth::Sizes;
+
+/// What a choice stands on, beside what is proved.
+#[derive(Clone, Debug, Default)]
+pub struct Grounds {
+    /// What is known of the data and of the machine.
+    pub sizes: Sizes,
+    /// Templates that were asked for, of one position or of all; later ones win.
+    pub forced: Vec<(Option<String>, String)>,
+    /// The workspace that was asked for.
+    pub workspace: Option<String>,
+    /// Orders of the loops that were priced, the default first; none if the default is good enough, or an order
+    /// was asked for.
+    pub orders: Vec<PricedOrder>,
+}
+
+/// What an order of the loops is expected to cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PricedOrder {
+    /// The loops, outermost first.
+    pub dims: Vec<Name>,
+    /// In nanoseconds; `None` if it has no plan.
+    pub time: Option<f64>,
+    /// Its loops alone cost more than another order: it was not planned.
+    pub loops_only: bool,
+}
+
+impl Grounds {
+    /// Whether a template was asked for where `position` is searched.
+    pub fn is_forced(&self, position: &Name) -> bool {
+        self.forced.iter().any(|(p, _)| p.as_deref().is_none_or(|p| *p == **position))
+    }
+}

@@ -1,0 +1,121 @@
+//! Find templates of a user, `--templates DIR`.
+
+use std::path::Path;
+
+use crate::sandbox::{SPMSPV, Sandbox};
+
+/// A walk that goes down and up from where the last query stopped.
+fn declared(file: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/templates/nearby");
+    std::fs::read_to_string(folder.join(file)).unwrap()
+}
+
+/// A sandbox with the folder `mine` that holds it, changed.
+fn sandbox(name: &str, declaration: &str, kernel: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.path("mine").join(name)).unwrap();
+    sandbox.file(&format!("mine/{name}/template.toml"), declaration);
+    sandbox.file(&format!("mine/{name}/kernel.rs.j2"), kernel);
+    sandbox
+}
+
+const MINE: [&str; 2] = ["--templates", "mine"];
+
+#[test]
+fn a_template_of_a_user_is_proved_and_runs_beside_those_that_ship() {
+    let sandbox = sandbox("nearby", &declared("template.toml"), &declared("kernel.rs.j2"));
+    let data = ["-t", "A=m.mtx:csr", "-t", "x=x.mtx:sparse"];
+    let run = [&["run", SPMSPV, "--find", "nearby", "--json"], &data[..], &MINE].concat();
+    let json = sandbox.json(&run);
+    assert_eq!((&json["output"]["sum"], &json["output"]["nonzero"]), (&52.0.into(), &2.into()));
+    assert_eq!(json["finds"][0]["template"], "nearby");
+    // By columns, later queries need earlier positions; several entries may match.
+    let data = ["-t", "A=m.mtx:csc", "-t", "B=m.mtx:coo", "--order", "j,i"];
+    let product = "s[] += A[i,j] * B[i,j]";
+    let run = [&["run", product, "--find", "nearby", "--json"], &data[..], &MINE].concat();
+    let again = [&["run", product, "--find", "scan", "--json"], &data[..], &MINE].concat();
+    assert_eq!(sandbox.json(&run)["output"], sandbox.json(&again)["output"]);
+    let explain = ["explain", SPMSPV, "-f", "A=csr", "-f", "x=sparse", "--stage", "cost"];
+    let text = sandbox.done(&[&explain[..], &MINE].concat());
+    assert!(text.contains("  nearby (while crd_x(px) < j, state {})\n"), "{text}");
+    assert!(!sandbox.done(&explain).contains("nearby"));
+}
+
+#[test]
+fn a_template_of_a_user_is_refuted_where_it_is_wrong() {
+    let sandbox = sandbox("nearby", &declared("template.toml"), &declared("kernel.rs.j2"));
+    let unsorted = ["-f", "A=csr", "-f", "x=coo-unsorted"];
+    let explain = [&["explain", SPMSPV, "--stage", "proofs"], &unsorted[..], &MINE].concat();
+    let text = sandbox.done(&explain);
+    let line = text.lines().find(|line| line.contains("nearby")).unwrap();
+    assert!(line.contains("refuted: `partition`"), "{line}");
+    let emit = [&["emit", SPMSPV, "--find", "nearby"], &unsorted[..], &MINE].concat();
+    assert!(sandbox.refused("S0401", &emit).contains("`nearby` is not proved"));
+}
+
+#[test]
+fn templates_that_are_wrong_are_refused_by_their_file() {
+    let (declaration, kernel) = (declared("template.toml"), declared("kernel.rs.j2"));
+    let place = "mine/own/template.toml";
+    let renamed = |from: &str, to: &str| {
+        assert!(declaration.contains(from));
+        declaration.replace(from, to)
+    };
+    let stop = declaration.split("[[obligation]]").nth(3).unwrap();
+    let wrong: [(String, String, &[&str]); 10] = [
+        (renamed("log2(1.0", "lg(1.0"), kernel.clone(), &["no function `lg`", place, "`cost`"]),
+        (renamed("\"nearby\"", "\"scan\""), kernel.clone(), &["two find templates `scan`", place]),
+        (renamed("ordered ", "orderly "), kernel.clone(), &["orderly", place]),
+        (
+            renamed("\"ordering\"", "\"sorting\""),
+            kernel.clone(),
+            &["unknown need `sorting`", place],
+        ),
+        (
+            renamed("ordered ", "shared = true\nordered "),
+            kernel.clone(),
+            &["shares its state with other threads", place],
+        ),
+        (
+            renamed("ordered ", "table = \"Table\"\nordered "),
+            kernel.clone(),
+            &["has items of its own", place],
+        ),
+        (renamed(stop, ""), kernel.clone(), &["does not oblige its range", place]),
+        (
+            declaration.clone(),
+            kernel.replace("while p < hi!() && continues!(p)", "while continues!(p)"),
+            &["`continues!(p)` may be outside the range", "mine/own/kernel.rs.j2, search"],
+        ),
+        (
+            declaration.clone(),
+            kernel.replace("endmacro", "endmacros"),
+            &["macro", "in `mine/own/kernel.rs.j2`"],
+        ),
+        (
+            declaration.clone(),
+            kernel
+                .replace("{% macro items(index_type) %}", "{% macro items(index_type) %}fn f() {}"),
+            &["has items of its own", place],
+        ),
+    ];
+    for (declaration, kernel, parts) in wrong {
+        let declaration = declaration.replace("[[obligation]][[obligation]]", "[[obligation]]");
+        let sandbox = sandbox("own", &declaration, &kernel);
+        let emit = ["emit", SPMSPV, "-f", "A=csr", "-f", "x=sparse"];
+        let stderr = sandbox.refused("S0401", &[&emit[..], &MINE].concat());
+        for part in parts {
+            assert!(stderr.contains(part), "no `{part}` in {stderr}");
+        }
+    }
+    let empty = Sandbox::new();
+    std::fs::create_dir(empty.path("mine")).unwrap();
+    let emit = ["emit", SPMSPV, "-f", "A=csr", "-f", "x=sparse"];
+    let of = |folder| [&emit[..], &["--templates", folder]].concat();
+    assert!(empty.refused("S0401", &of("mine")).contains("has no template"));
+    assert!(empty.refused("S0001", &of("nowhere")).contains("nowhere"));
+    std::fs::create_dir_all(empty.path("mine/half")).unwrap();
+    empty.file("mine/half/template.toml", &declaration);
+    let stderr = empty.refused("S0001", &of("mine"));
+    assert!(stderr.contains("mine/half/kernel.rs.j2"), "{stderr}");
+}
