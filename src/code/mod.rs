@@ -47,6 +47,7 @@ mod read_grown;
 mod read_parallel;
 pub mod realise;
 mod registers;
+mod row_blocks;
 mod segment_ends;
 mod spread;
 pub mod template;

@@ -17,10 +17,11 @@
 //!                                                      C[i, k] += sums[lane];
 //!                                                  }
 //!                                              }
-//!                                              … and as before for what is left of 0..K
+//!                                              … and once more for what is left of 0..K
 //! ```
 //! The rows of a block, of which there are as many as its height unless it is the last, are one tile. So is the sum
-//! over a row of a block: where all of it is there, it has a known number of terms.
+//! over a row of a block: where all of it is there, it has a known number of terms. What is left over is a tile of
+//! fewer lanes, so that each element is written once ([`Body::write_once`]).
 //!
 //! The order of addition is free, as in sums. Only segments are walked once for each tile, which stay in the cache.
 
@@ -52,7 +53,7 @@ struct Nest<'a> {
 /// The elements of a row that are kept at once.
 struct Tile {
     sums: ArrayId,
-    width: i64,
+    lanes: Expr,
     /// The first of them, unless it is that of the row.
     first: Option<Expr>,
 }
@@ -88,9 +89,10 @@ impl Body {
     fn kept(&mut self, stmt: &Stmt) -> Option<Block> {
         let nest = self.nest(stmt)?;
         if let Some((count, width)) = at_most(nest.hi) {
-            let then = self.tile(stmt, &nest, width, None);
+            let then = self.tile(stmt, &nest, width, Expr::int(width), None);
             let condition = self.at_least(count.clone(), width);
-            return Some(vec![Stmt::If { condition, then, otherwise: vec![stmt.clone()] }]);
+            let otherwise = self.tile(stmt, &nest, width, nest.hi.clone(), None);
+            return Some(vec![Stmt::If { condition, then, otherwise }]);
         }
         if self.type_of(nest.hi) != Ok(Type::Unsigned) {
             return None;
@@ -102,17 +104,17 @@ impl Body {
         let [wide, narrow] = WIDTHS;
         let (tiles, done) = up_to(wide);
         let tile = self.variable("tile", Type::Unsigned);
-        let body = self.tile(stmt, &nest, wide, Some(Expr::var(tile).mul(Expr::int(wide))));
+        let first = Expr::var(tile).mul(Expr::int(wide));
+        let body = self.tile(stmt, &nest, wide, Expr::int(wide), Some(first));
         let mut out = vec![Stmt::For { var: tile, lo: Expr::int(0), hi: tiles, body }];
-        let then = self.tile(stmt, &nest, narrow, Some(done.clone()));
+        let then = self.tile(stmt, &nest, narrow, Expr::int(narrow), Some(done.clone()));
         let condition = self.at_least(nest.hi.clone().sub(done), narrow);
         out.push(Stmt::If { condition, then, otherwise: Vec::new() });
         let (_, done) = up_to(narrow);
         let condition = Expr::binary(BinaryOp::Lt, done.clone(), nest.hi.clone());
-        let lane = nest.lane;
-        let mut rest = stmt.clone();
-        begin_at(&mut rest, lane, &done);
-        out.push(Stmt::If { condition, then: vec![rest], otherwise: Vec::new() });
+        let left = nest.hi.clone().sub(done.clone());
+        let then = self.tile(stmt, &nest, narrow, left, Some(done));
+        out.push(Stmt::If { condition, then, otherwise: Vec::new() });
         Some(out)
     }
 
@@ -184,8 +186,15 @@ impl Body {
         plain.then_some(nest)
     }
 
-    /// The nest for a tile of the row, from `first` on.
-    fn tile(&mut self, stmt: &Stmt, nest: &Nest<'_>, width: i64, first: Option<Expr>) -> Block {
+    /// The nest for a tile of the row, from `first` on: for so many `lanes`, at most `width`.
+    fn tile(
+        &mut self,
+        stmt: &Stmt,
+        nest: &Nest<'_>,
+        width: i64,
+        lanes: Expr,
+        first: Option<Expr>,
+    ) -> Block {
         let sums = self.array(Array {
             name: "sums".into(),
             element: Element::Value(nest.ty),
@@ -195,7 +204,7 @@ impl Body {
             domain: Vec::new(),
             range: Vec::new(),
         });
-        let tile = Tile { sums, width, first };
+        let tile = Tile { sums, lanes, first };
         let walked = self.walked(stmt, nest, &tile, &mut Renamed::default());
         let mut renamed = Renamed::default();
         let (lane, mut body) = self.lane(nest, &tile, &mut renamed);
@@ -203,7 +212,7 @@ impl Body {
         place.subscripts.iter_mut().for_each(|e| self.rename(e, &mut renamed));
         let value = Expr::load(sums, vec![Expr::var(lane)]);
         body.push(Stmt::Store { place, op: Assign::Add, value });
-        let written = Stmt::For { var: lane, lo: Expr::int(0), hi: Expr::int(width), body };
+        let written = Stmt::For { var: lane, lo: Expr::int(0), hi: tile.lanes, body };
         vec![Stmt::Allocate { array: sums, fill: Expr::zero(nest.ty) }, walked, written]
     }
 
@@ -252,7 +261,7 @@ impl Body {
         if whole {
             body.iter_mut().for_each(|stmt| stmt.parts_mut(&mut whole_sums, &mut |_| {}));
         }
-        Stmt::For { var: lane, lo: Expr::int(0), hi: Expr::int(tile.width), body }
+        Stmt::For { var: lane, lo: Expr::int(0), hi: tile.lanes.clone(), body }
     }
 
     /// The variable of a loop over a tile, and what the innermost loop computes before its update.
@@ -361,17 +370,5 @@ fn whole_sums(e: &mut Expr) {
         {
             sum.hi = Expr::int(width);
         }
-    });
-}
-
-/// Lets a loop begin elsewhere.
-fn begin_at(stmt: &mut Stmt, lane: VarId, first: &Expr) {
-    if let Stmt::For { var, lo, .. } = stmt
-        && *var == lane
-    {
-        *lo = first.clone();
-    }
-    stmt.parts_mut(&mut |_| {}, &mut |inner| {
-        inner.iter_mut().for_each(|stmt| begin_at(stmt, lane, first));
     });
 }
