@@ -23,10 +23,11 @@
 //! over a row of a block: where all of it is there, it has a known number of terms. What is left over is a tile of
 //! fewer lanes, so that each element is written once ([`Body::write_once`]).
 //!
-//! The order of addition is free, as in sums. Only segments are walked once for each tile, which stay in the cache.
+//! The order of addition is free, as in sums; where it is not, sums begin with the elements. Only segments are walked once for each tile, which stay in the cache.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::copies::Renamed;
 use super::ir::{
     Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Origin, Stmt, Type, VarId,
 };
@@ -210,10 +211,25 @@ impl Body {
         let (lane, mut body) = self.lane(nest, &tile, &mut renamed);
         let mut place = nest.place.clone();
         place.subscripts.iter_mut().for_each(|e| self.rename(e, &mut renamed));
-        let value = Expr::load(sums, vec![Expr::var(lane)]);
-        body.push(Stmt::Store { place, op: Assign::Add, value });
-        let written = Stmt::For { var: lane, lo: Expr::int(0), hi: tile.lanes, body };
-        vec![Stmt::Allocate { array: sums, fill: Expr::zero(nest.ty) }, walked, written]
+        let sum = Load::checked(sums, vec![Expr::var(lane)]);
+        let lanes = tile.lanes;
+        let all = |lane, body| Stmt::For { var: lane, lo: Expr::int(0), hi: lanes.clone(), body };
+        let mut out = vec![Stmt::Allocate { array: sums, fill: Expr::zero(nest.ty) }];
+        let in_order = self.in_order && matches!(nest.ty, ValueType::F64 | ValueType::F32);
+        if in_order {
+            // Terms are added to the elements themselves, one after another.
+            let mut renamed = Renamed::default();
+            let mut load = body.clone();
+            let value = Expr::Load(place.clone());
+            load.push(Stmt::Store { place: sum.clone(), op: Assign::Set, value });
+            let mut begin = all(lane, load);
+            self.copied(&mut begin, &mut renamed);
+            out.push(begin);
+        }
+        let op = if in_order { Assign::Set } else { Assign::Add };
+        body.push(Stmt::Store { place, op, value: Expr::Load(sum) });
+        out.extend([walked, all(lane, body)]);
+        out
     }
 
     /// The loops anew, with the innermost over the tile.
@@ -289,31 +305,7 @@ impl Body {
         }
         out
     }
-
-    /// A variable of its own for a copy.
-    fn anew(&mut self, var: VarId, renamed: &mut Renamed) -> VarId {
-        let (hint, ty) = (self.var(var).hint.clone(), self.var(var).ty);
-        let new = self.variable(&hint, ty);
-        renamed.insert(var, new);
-        new
-    }
-
-    fn rename(&mut self, e: &mut Expr, renamed: &mut Renamed) {
-        e.visit_mut(&mut |e| match e {
-            Expr::Sum(sum) => {
-                sum.var = self.anew(sum.var, renamed);
-                for (var, _) in &mut sum.lets {
-                    *var = self.anew(*var, renamed);
-                }
-            }
-            Expr::Var(var) => *var = renamed.get(var).copied().unwrap_or(*var),
-            _ => {}
-        });
-    }
 }
-
-/// What variables are called in a copy.
-type Renamed = FxHashMap<VarId, VarId>;
 
 impl Nest<'_> {
     /// Whether an expression is another in other iterations of the outer loops.

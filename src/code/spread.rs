@@ -267,7 +267,7 @@ impl Body {
                 alone &= *e != Expr::Var(*sum);
             }
         });
-        if !chosen || !alone || !self.arrays().any(|(_, a)| of_result(a)) {
+        if self.in_order || !chosen || !alone || !self.arrays().any(|(_, a)| of_result(a)) {
             return;
         }
         let (var, lo, hi, term) = (*var, lo.clone(), hi.clone(), value.clone());
