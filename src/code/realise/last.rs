@@ -115,9 +115,10 @@ fn tests_of(block: &Block, bound: &mut Vec<(Name, Affine)>, out: &mut Tests) -> 
         Node::Update(_) => true,
         Node::Piece(inner) => tests_of(inner, bound, out),
         Node::If { tests, restrictions, body } => {
+            // What a test within another says holds if both do.
             let said = tests.iter().map(|c| c.substitute(&|n| value_of(bound, n))).collect();
             out.push((tests.clone(), said));
-            restrictions.is_empty() && tests_of(body, bound, &mut Tests::new())
+            restrictions.is_empty() && tests_of(body, bound, out)
         }
         _ => false,
     });
