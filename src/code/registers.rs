@@ -20,8 +20,8 @@
 //!                                              … and once more for what is left of 0..K
 //! ```
 //! The rows of a block, of which there are as many as its height unless it is the last, are one tile. So is the sum
-//! over a row of a block: where all of it is there, it has a known number of terms. What is left over is a tile of
-//! fewer lanes, so that each element is written once ([`Body::write_once`]).
+//! over a row of a block: where all of it is there, it has a known number of terms. What is left over are
+//! tiles of fewer lanes, so that each element is written once ([`Body::write_once`]).
 //!
 //! The order of addition is free, as in sums; where it is not, sums begin with the elements. Only segments are walked once for each tile, which stay in the cache.
 
@@ -34,8 +34,11 @@ use super::ir::{
 use super::visit::{Part, visit};
 use crate::tensor::ValueType;
 
-/// So many sums are kept, while there are as many: two cache lines of numbers, then one.
-const WIDTHS: [i64; 2] = [16, 8];
+/// So many sums are kept, while there are as many: two cache lines of numbers.
+const WIDE: i64 = 16;
+
+/// Of what is left, so many at once, and then each by itself. A tile of as many as there are would be no registers.
+const NARROW: [i64; 2] = [8, 4];
 
 /// Loops within each other, of which the innermost updates a row of elements.
 struct Nest<'a> {
@@ -102,20 +105,20 @@ impl Body {
             let tiles = Expr::binary(BinaryOp::Div, nest.hi.clone(), Expr::int(width));
             (tiles.clone(), tiles.mul(Expr::int(width)))
         };
-        let [wide, narrow] = WIDTHS;
-        let (tiles, done) = up_to(wide);
+        let (tiles, mut done) = up_to(WIDE);
         let tile = self.variable("tile", Type::Unsigned);
-        let first = Expr::var(tile).mul(Expr::int(wide));
-        let body = self.tile(stmt, &nest, wide, Expr::int(wide), Some(first));
+        let first = Expr::var(tile).mul(Expr::int(WIDE));
+        let body = self.tile(stmt, &nest, WIDE, Expr::int(WIDE), Some(first));
         let mut out = vec![Stmt::For { var: tile, lo: Expr::int(0), hi: tiles, body }];
-        let then = self.tile(stmt, &nest, narrow, Expr::int(narrow), Some(done.clone()));
-        let condition = self.at_least(nest.hi.clone().sub(done), narrow);
-        out.push(Stmt::If { condition, then, otherwise: Vec::new() });
-        let (_, done) = up_to(narrow);
-        let condition = Expr::binary(BinaryOp::Lt, done.clone(), nest.hi.clone());
-        let left = nest.hi.clone().sub(done.clone());
-        let then = self.tile(stmt, &nest, narrow, left, Some(done));
-        out.push(Stmt::If { condition, then, otherwise: Vec::new() });
+        for narrow in NARROW {
+            let then = self.tile(stmt, &nest, narrow, Expr::int(narrow), Some(done.clone()));
+            let condition = self.at_least(nest.hi.clone().sub(done), narrow);
+            out.push(Stmt::If { condition, then, otherwise: Vec::new() });
+            (_, done) = up_to(narrow);
+        }
+        let one = self.variable("one", Type::Unsigned);
+        let body = self.tile(stmt, &nest, 1, Expr::int(1), Some(Expr::var(one)));
+        out.push(Stmt::For { var: one, lo: done, hi: nest.hi.clone(), body });
         Some(out)
     }
 
@@ -346,7 +349,7 @@ fn at_most(hi: &Expr) -> Option<(&Expr, i64)> {
     let Expr::Binary { op: BinaryOp::Min, left, right } = hi else { return None };
     match (&**left, &**right) {
         (count, Expr::Int { value, .. }) | (Expr::Int { value, .. }, count)
-            if (2..=WIDTHS[0]).contains(value) =>
+            if (2..=WIDE).contains(value) =>
         {
             Some((count, *value))
         }
