@@ -60,6 +60,8 @@ struct Tile {
     lanes: Expr,
     /// The first of them, unless it is that of the row.
     first: Option<Expr>,
+    /// The only one.
+    only: Option<VarId>,
 }
 
 impl Body {
@@ -117,7 +119,7 @@ impl Body {
             (_, done) = up_to(narrow);
         }
         let one = self.variable("one", Type::Unsigned);
-        let body = self.tile(stmt, &nest, 1, Expr::int(1), Some(Expr::var(one)));
+        let body = self.element(stmt, &nest, one);
         out.push(Stmt::For { var: one, lo: done, hi: nest.hi.clone(), body });
         Some(out)
     }
@@ -199,7 +201,22 @@ impl Body {
         lanes: Expr,
         first: Option<Expr>,
     ) -> Block {
-        let sums = self.array(Array {
+        let tile = Tile { sums: self.sums(nest, width), lanes, first, only: None };
+        self.tiled(stmt, nest, tile)
+    }
+
+    /// The nest for one element of the row.
+    fn element(&mut self, stmt: &Stmt, nest: &Nest<'_>, only: VarId) -> Block {
+        let sums = self.sums(nest, 1);
+        let tile = Tile { sums, lanes: Expr::int(1), first: None, only: Some(only) };
+        let mut block = self.tiled(stmt, nest, tile);
+        let sum = self.variable("sum", Type::Value(nest.ty));
+        in_variable(&mut block, sums, sum);
+        block
+    }
+
+    fn sums(&mut self, nest: &Nest<'_>, width: i64) -> ArrayId {
+        self.array(Array {
             name: "sums".into(),
             element: Element::Value(nest.ty),
             origin: Origin::Local,
@@ -207,17 +224,19 @@ impl Body {
             args: Vec::new(),
             domain: Vec::new(),
             range: Vec::new(),
-        });
-        let tile = Tile { sums, lanes, first };
+        })
+    }
+
+    fn tiled(&mut self, stmt: &Stmt, nest: &Nest<'_>, tile: Tile) -> Block {
         let walked = self.walked(stmt, nest, &tile, &mut Renamed::default());
         let mut renamed = Renamed::default();
         let (lane, mut body) = self.lane(nest, &tile, &mut renamed);
         let mut place = nest.place.clone();
         place.subscripts.iter_mut().for_each(|e| self.rename(e, &mut renamed));
-        let sum = Load::checked(sums, vec![Expr::var(lane)]);
+        let sum = Load::checked(tile.sums, vec![Expr::var(lane)]);
         let lanes = tile.lanes;
         let all = |lane, body| Stmt::For { var: lane, lo: Expr::int(0), hi: lanes.clone(), body };
-        let mut out = vec![Stmt::Allocate { array: sums, fill: Expr::zero(nest.ty) }];
+        let mut out = vec![Stmt::Allocate { array: tile.sums, fill: Expr::zero(nest.ty) }];
         let in_order = self.in_order && matches!(nest.ty, ValueType::F64 | ValueType::F32);
         if in_order {
             // Terms are added to the elements themselves, one after another.
@@ -285,6 +304,10 @@ impl Body {
 
     /// The variable of a loop over a tile, and what the innermost loop computes before its update.
     fn lane(&mut self, nest: &Nest<'_>, tile: &Tile, renamed: &mut Renamed) -> (VarId, Block) {
+        if let Some(only) = tile.only {
+            renamed.insert(nest.lane, only);
+            return (self.variable("lane", Type::Unsigned), self.lets(nest, renamed));
+        }
         let Some(first) = &tile.first else {
             let lane = self.anew(nest.lane, renamed);
             return (lane, self.lets(nest, renamed));
@@ -341,6 +364,45 @@ impl Nest<'_> {
         });
         let own = |v| v == self.lane || self.lets.contains_key(&v);
         found.filter(|(count, _)| same && !self.mentions(count, &own))
+    }
+}
+
+/// An array of one element as a variable, and loops over it as what they do.
+fn in_variable(block: &mut Block, array: ArrayId, var: VarId) {
+    let is_it = |e: &Expr| matches!(e, Expr::Load(load) if load.array == array);
+    for mut stmt in std::mem::take(block) {
+        let over_it = match &stmt {
+            Stmt::For { body, .. } => matches!(
+                body.last(),
+                Some(Stmt::Store { place, value, .. }) if place.array == array || is_it(value)
+            ),
+            _ => false,
+        };
+        stmt.parts_mut(
+            &mut |e| {
+                e.visit_mut(&mut |e| {
+                    if is_it(e) {
+                        *e = Expr::Var(var);
+                    }
+                });
+            },
+            &mut |inner| in_variable(inner, array, var),
+        );
+        match stmt {
+            Stmt::Allocate { array: a, fill } if a == array => {
+                block.push(Stmt::Let { var, mutable: true, value: fill });
+            }
+            Stmt::Store { place, op: Assign::Set, value } if place.array == array => {
+                // It begins with that.
+                block.retain(|stmt| !matches!(stmt, Stmt::Let { var: v, .. } if *v == var));
+                block.push(Stmt::Let { var, mutable: true, value });
+            }
+            Stmt::Store { place, op, value } if place.array == array => {
+                block.push(Stmt::Assign { var, op, value });
+            }
+            Stmt::For { body, .. } if over_it => block.extend(body),
+            stmt => block.push(stmt),
+        }
     }
 }
 
