@@ -35,6 +35,16 @@ fn results_are_streamed_over_in_blocks_where_each_iteration_goes_over_all_of_it(
 }
 
 #[test]
+fn threads_share_blocks_of_a_result_rather_than_sum_privately() {
+    let planned = |layout: &str| {
+        let kernel = Kernel::new(SPMV).layout("A", layout).threads(2);
+        kernel.plan().unwrap().render().unwrap().text().to_string()
+    };
+    assert!(!planned("dia").contains("on_threads_summing"));
+    assert!(planned("csc").contains("on_threads_summing"), "columns update any rows");
+}
+
+#[test]
 fn running_sums_are_kept_where_entries_of_a_row_are_neighbours() {
     let running = |expression: &str, layout: &str| text(expression, layout).contains("usize::MAX;");
     assert!(running(SPMV, "coo"));
@@ -78,6 +88,10 @@ fn matrix(
 }
 
 fn product(layout: &str, entries: &Entries, strict: bool) -> Vec<f64> {
+    multiplied(layout, entries, |kernel| if strict { kernel.strict_fp() } else { kernel })
+}
+
+fn multiplied(layout: &str, entries: &Entries, how: impl Fn(Kernel) -> Kernel) -> Vec<f64> {
     let layout = Arc::new(Layout::named_for_rank(layout, 2).unwrap());
     let a = pack(&layout, entries, &PackOptions::default()).unwrap();
     let places: Vec<[usize; 1]> = (0..entries.dims()[1]).map(|j| [j]).collect();
@@ -86,8 +100,7 @@ fn product(layout: &str, entries: &Entries, strict: bool) -> Vec<f64> {
     let x = Entries::from_points(&[entries.dims()[1]], &x).unwrap();
     let dense = Arc::new(Layout::named_for_rank("dense", 1).unwrap());
     let x: Tensor = pack(&dense, &x, &PackOptions::default()).unwrap();
-    let kernel = Kernel::new(SPMV).declared("A", &layout);
-    let kernel = if strict { kernel.strict_fp() } else { kernel };
+    let kernel = how(Kernel::new(SPMV).declared("A", &layout));
     let result = kernel.compile().unwrap().run([("A", &a), ("x", &x)]).unwrap();
     result.values().as_slice::<f64>().unwrap().to_vec()
 }
@@ -114,6 +127,8 @@ fn inner_loops_compute_the_same_for_all_layouts() {
                     let got = product(layout, &entries, strict);
                     assert_eq!(got, expected, "{what}, {layout}, {extent}, strict {strict}");
                 }
+                let got = multiplied(layout, &entries, |kernel| kernel.threads(2));
+                assert_eq!(got, expected, "{what}, {layout}, {extent}, two threads");
             }
         }
     }

@@ -12,6 +12,8 @@
 //!                                              }
 //!                                          }
 //! ```
+//! Threads that would each sum into a copy of the result share its blocks.
+//!
 //! Each element gets its terms in the same order as before. What the inner loop runs over must not be told by the
 //! number of the iteration around it, but for elements of index arrays: near a diagonal, most blocks are empty, and
 //! asking for them costs more than it saves.
@@ -20,7 +22,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::ir::{Assign, BinaryOp, Block, Body, Element, Expr, Load, Origin, Stmt, Type, VarId};
+use super::ir::{
+    Assign, BinaryOp, Block, Body, Element, Expr, Load, Origin, Parallel, Stmt, Type, VarId, Writes,
+};
 use super::visit::{Part, visit};
 
 /// So many elements: with as many of a factor, half of the first cache.
@@ -45,7 +49,7 @@ impl Body {
     fn stream_in(&mut self, block: &mut Block) -> bool {
         let mut changed = false;
         for stmt in block {
-            if let Some(blocked) = self.in_blocks(stmt) {
+            if let Some(blocked) = self.in_blocks(stmt).or_else(|| self.shared_blocks(stmt)) {
                 changed = true;
                 *stmt = blocked;
                 continue;
@@ -53,6 +57,32 @@ impl Body {
             stmt.parts_mut(&mut |_| {}, &mut |inner| changed |= self.stream_in(inner));
         }
         changed
+    }
+
+    /// A loop of which threads sum privately, as one whose blocks they share.
+    fn shared_blocks(&mut self, stmt: &Stmt) -> Option<Stmt> {
+        let Stmt::Parallel(p) = stmt else { return None };
+        let (Writes::Copies(output), [], [Stmt::For { var, lo, hi, body }]) =
+            (&p.writes, &p.setup[..], &p.body[..])
+        else {
+            return None;
+        };
+        if (lo, hi) != (&Expr::Var(p.start), &Expr::Var(p.end)) {
+            return None;
+        }
+        let (lo, hi) = (p.lo.clone(), p.hi.clone());
+        let whole = Stmt::For { var: *var, lo, hi, body: body.clone() };
+        let Stmt::For { var, lo, hi, body } = self.in_blocks(&whole)? else { return None };
+        let (start, end) = (Expr::Var(p.start), Expr::Var(p.end));
+        Some(Stmt::Parallel(Box::new(Parallel {
+            start: p.start,
+            end: p.end,
+            lo,
+            hi,
+            writes: Writes::Shared(*output),
+            setup: Vec::new(),
+            body: vec![Stmt::For { var, lo: start, hi: end, body }],
+        })))
     }
 
     fn in_blocks(&mut self, stmt: &Stmt) -> Option<Stmt> {
@@ -115,7 +145,7 @@ impl Body {
         plain.then_some(Streams { var: *var, lo, hi, extent })
     }
 
-    /// Whether elements are told by the inner loop alone, and each time by another number.
+    /// Whether elements are told by the inner loop alone, each time another.
     fn moves(
         &self,
         place: &Load,
@@ -123,21 +153,23 @@ impl Body {
         within: &FxHashMap<VarId, &Expr>,
         around: &FxHashSet<VarId>,
     ) -> bool {
-        let mut own = true;
         let mut moves = false;
-        let mut left: Vec<&Expr> = place.subscripts.iter().collect();
-        while let Some(e) = left.pop() {
+        place.subscripts.iter().all(|e| {
+            let mut e = e;
+            while let Expr::Var(v) = e
+                && let Some(value) = within.get(v)
+            {
+                e = value;
+            }
+            moves |= *e == Expr::Var(var);
+            let mut own = true;
             e.visit(&mut |e| match e {
-                Expr::Var(v) => {
-                    own &= !around.contains(v);
-                    moves |= *v == var;
-                    left.extend(within.get(v));
-                }
+                Expr::Var(v) => own &= *v == var || !around.contains(v) && !within.contains_key(v),
                 Expr::Load(_) => own = false,
                 _ => {}
             });
-        }
-        own && moves
+            own
+        }) && moves
     }
 }
 
