@@ -6,6 +6,7 @@
 
 pub mod compare;
 pub mod dylib;
+pub mod entries;
 pub mod generated;
 pub mod generators;
 pub mod handwritten;

@@ -65,6 +65,10 @@ pub struct KernelOptions {
     /// Take 0 * inf and 0 * nan for 0, also of values that are stored
     #[arg(long)]
     pub fast_math: bool,
+    /// Add the terms of each sum of floats one after another, in the order of the loops, rather than several sums at
+    /// once
+    #[arg(long)]
+    pub strict_fp: bool,
     /// Run the outermost loop on several threads; refused unless it is proved to be safe
     #[arg(long, value_name = "N")]
     pub threads: Option<String>,
@@ -228,6 +232,15 @@ impl KernelOptions {
         }
         if self.fast_math {
             kernel = kernel.fast_math();
+        }
+        if self.strict_fp {
+            if self.fast_math {
+                let what = "--fast-math and --strict-fp contradict each other";
+                return Err(Diagnostic::new(Code::Usage, what)
+                    .note("a sum of equal numbers is their product with fast math, and a sum otherwise")
+                    .help("leave out one of the two"));
+            }
+            kernel = kernel.strict_fp();
         }
         for text in &self.fuse {
             let positions: Vec<&str> =

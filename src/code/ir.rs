@@ -162,6 +162,10 @@ pub struct Body {
     pub(super) tables: Vec<Name>,
     /// Those that may give way to the values of what they find.
     pub(super) spread_tables: FxHashMap<Name, Spreads>,
+    /// Index arrays by which positions are sorted, the first of them first: equal elements of it are neighbours.
+    pub(super) sorted_by: Vec<Vec<ArrayId>>,
+    /// Sums of floats keep the order of their terms.
+    pub(super) in_order: bool,
     pub(super) workspaces: Vec<Workspace>,
     /// Index arrays of which an element is read that is not proved to be at most a size.
     pub(super) beyond_sizes: Vec<ArrayId>,

@@ -17,23 +17,28 @@
 //!                                                      C[i, k] += sums[lane];
 //!                                                  }
 //!                                              }
-//!                                              … and as before for what is left of 0..K
+//!                                              … and once more for what is left of 0..K
 //! ```
 //! The rows of a block, of which there are as many as its height unless it is the last, are one tile. So is the sum
-//! over a row of a block: where all of it is there, it has a known number of terms.
+//! over a row of a block: where all of it is there, it has a known number of terms. What is left over are
+//! tiles of fewer lanes, so that each element is written once ([`Body::write_once`]).
 //!
-//! The order of addition is free, as in sums. Only segments are walked once for each tile, which stay in the cache.
+//! The order of addition is free, as in sums; where it is not, sums begin with the elements. Only segments are walked once for each tile, which stay in the cache.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::copies::Renamed;
 use super::ir::{
     Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Origin, Stmt, Type, VarId,
 };
 use super::visit::{Part, visit};
 use crate::tensor::ValueType;
 
-/// So many sums are kept, while there are as many: two cache lines of numbers, then one.
-const WIDTHS: [i64; 2] = [16, 8];
+/// So many sums are kept, while there are as many: two cache lines of numbers.
+const WIDE: i64 = 16;
+
+/// Of what is left, so many at once, and then each by itself. A tile of as many as there are would be no registers.
+const NARROW: [i64; 2] = [8, 4];
 
 /// Loops within each other, of which the innermost updates a row of elements.
 struct Nest<'a> {
@@ -52,9 +57,11 @@ struct Nest<'a> {
 /// The elements of a row that are kept at once.
 struct Tile {
     sums: ArrayId,
-    width: i64,
+    lanes: Expr,
     /// The first of them, unless it is that of the row.
     first: Option<Expr>,
+    /// The only one.
+    only: Option<VarId>,
 }
 
 impl Body {
@@ -88,9 +95,10 @@ impl Body {
     fn kept(&mut self, stmt: &Stmt) -> Option<Block> {
         let nest = self.nest(stmt)?;
         if let Some((count, width)) = at_most(nest.hi) {
-            let then = self.tile(stmt, &nest, width, None);
+            let then = self.tile(stmt, &nest, width, Expr::int(width), None);
             let condition = self.at_least(count.clone(), width);
-            return Some(vec![Stmt::If { condition, then, otherwise: vec![stmt.clone()] }]);
+            let otherwise = self.tile(stmt, &nest, width, nest.hi.clone(), None);
+            return Some(vec![Stmt::If { condition, then, otherwise }]);
         }
         if self.type_of(nest.hi) != Ok(Type::Unsigned) {
             return None;
@@ -99,20 +107,20 @@ impl Body {
             let tiles = Expr::binary(BinaryOp::Div, nest.hi.clone(), Expr::int(width));
             (tiles.clone(), tiles.mul(Expr::int(width)))
         };
-        let [wide, narrow] = WIDTHS;
-        let (tiles, done) = up_to(wide);
+        let (tiles, mut done) = up_to(WIDE);
         let tile = self.variable("tile", Type::Unsigned);
-        let body = self.tile(stmt, &nest, wide, Some(Expr::var(tile).mul(Expr::int(wide))));
+        let first = Expr::var(tile).mul(Expr::int(WIDE));
+        let body = self.tile(stmt, &nest, WIDE, Expr::int(WIDE), Some(first));
         let mut out = vec![Stmt::For { var: tile, lo: Expr::int(0), hi: tiles, body }];
-        let then = self.tile(stmt, &nest, narrow, Some(done.clone()));
-        let condition = self.at_least(nest.hi.clone().sub(done), narrow);
-        out.push(Stmt::If { condition, then, otherwise: Vec::new() });
-        let (_, done) = up_to(narrow);
-        let condition = Expr::binary(BinaryOp::Lt, done.clone(), nest.hi.clone());
-        let lane = nest.lane;
-        let mut rest = stmt.clone();
-        begin_at(&mut rest, lane, &done);
-        out.push(Stmt::If { condition, then: vec![rest], otherwise: Vec::new() });
+        for narrow in NARROW {
+            let then = self.tile(stmt, &nest, narrow, Expr::int(narrow), Some(done.clone()));
+            let condition = self.at_least(nest.hi.clone().sub(done), narrow);
+            out.push(Stmt::If { condition, then, otherwise: Vec::new() });
+            (_, done) = up_to(narrow);
+        }
+        let one = self.variable("one", Type::Unsigned);
+        let body = self.element(stmt, &nest, one);
+        out.push(Stmt::For { var: one, lo: done, hi: nest.hi.clone(), body });
         Some(out)
     }
 
@@ -184,9 +192,31 @@ impl Body {
         plain.then_some(nest)
     }
 
-    /// The nest for a tile of the row, from `first` on.
-    fn tile(&mut self, stmt: &Stmt, nest: &Nest<'_>, width: i64, first: Option<Expr>) -> Block {
-        let sums = self.array(Array {
+    /// The nest for a tile of the row, from `first` on: for so many `lanes`, at most `width`.
+    fn tile(
+        &mut self,
+        stmt: &Stmt,
+        nest: &Nest<'_>,
+        width: i64,
+        lanes: Expr,
+        first: Option<Expr>,
+    ) -> Block {
+        let tile = Tile { sums: self.sums(nest, width), lanes, first, only: None };
+        self.tiled(stmt, nest, tile)
+    }
+
+    /// The nest for one element of the row.
+    fn element(&mut self, stmt: &Stmt, nest: &Nest<'_>, only: VarId) -> Block {
+        let sums = self.sums(nest, 1);
+        let tile = Tile { sums, lanes: Expr::int(1), first: None, only: Some(only) };
+        let mut block = self.tiled(stmt, nest, tile);
+        let sum = self.variable("sum", Type::Value(nest.ty));
+        in_variable(&mut block, sums, sum);
+        block
+    }
+
+    fn sums(&mut self, nest: &Nest<'_>, width: i64) -> ArrayId {
+        self.array(Array {
             name: "sums".into(),
             element: Element::Value(nest.ty),
             origin: Origin::Local,
@@ -194,17 +224,34 @@ impl Body {
             args: Vec::new(),
             domain: Vec::new(),
             range: Vec::new(),
-        });
-        let tile = Tile { sums, width, first };
+        })
+    }
+
+    fn tiled(&mut self, stmt: &Stmt, nest: &Nest<'_>, tile: Tile) -> Block {
         let walked = self.walked(stmt, nest, &tile, &mut Renamed::default());
         let mut renamed = Renamed::default();
         let (lane, mut body) = self.lane(nest, &tile, &mut renamed);
         let mut place = nest.place.clone();
         place.subscripts.iter_mut().for_each(|e| self.rename(e, &mut renamed));
-        let value = Expr::load(sums, vec![Expr::var(lane)]);
-        body.push(Stmt::Store { place, op: Assign::Add, value });
-        let written = Stmt::For { var: lane, lo: Expr::int(0), hi: Expr::int(width), body };
-        vec![Stmt::Allocate { array: sums, fill: Expr::zero(nest.ty) }, walked, written]
+        let sum = Load::checked(tile.sums, vec![Expr::var(lane)]);
+        let lanes = tile.lanes;
+        let all = |lane, body| Stmt::For { var: lane, lo: Expr::int(0), hi: lanes.clone(), body };
+        let mut out = vec![Stmt::Allocate { array: tile.sums, fill: Expr::zero(nest.ty) }];
+        let in_order = self.in_order && matches!(nest.ty, ValueType::F64 | ValueType::F32);
+        if in_order {
+            // Terms are added to the elements themselves, one after another.
+            let mut renamed = Renamed::default();
+            let mut load = body.clone();
+            let value = Expr::Load(place.clone());
+            load.push(Stmt::Store { place: sum.clone(), op: Assign::Set, value });
+            let mut begin = all(lane, load);
+            self.copied(&mut begin, &mut renamed);
+            out.push(begin);
+        }
+        let op = if in_order { Assign::Set } else { Assign::Add };
+        body.push(Stmt::Store { place, op, value: Expr::Load(sum) });
+        out.extend([walked, all(lane, body)]);
+        out
     }
 
     /// The loops anew, with the innermost over the tile.
@@ -252,11 +299,15 @@ impl Body {
         if whole {
             body.iter_mut().for_each(|stmt| stmt.parts_mut(&mut whole_sums, &mut |_| {}));
         }
-        Stmt::For { var: lane, lo: Expr::int(0), hi: Expr::int(tile.width), body }
+        Stmt::For { var: lane, lo: Expr::int(0), hi: tile.lanes.clone(), body }
     }
 
     /// The variable of a loop over a tile, and what the innermost loop computes before its update.
     fn lane(&mut self, nest: &Nest<'_>, tile: &Tile, renamed: &mut Renamed) -> (VarId, Block) {
+        if let Some(only) = tile.only {
+            renamed.insert(nest.lane, only);
+            return (self.variable("lane", Type::Unsigned), self.lets(nest, renamed));
+        }
         let Some(first) = &tile.first else {
             let lane = self.anew(nest.lane, renamed);
             return (lane, self.lets(nest, renamed));
@@ -280,31 +331,7 @@ impl Body {
         }
         out
     }
-
-    /// A variable of its own for a copy.
-    fn anew(&mut self, var: VarId, renamed: &mut Renamed) -> VarId {
-        let (hint, ty) = (self.var(var).hint.clone(), self.var(var).ty);
-        let new = self.variable(&hint, ty);
-        renamed.insert(var, new);
-        new
-    }
-
-    fn rename(&mut self, e: &mut Expr, renamed: &mut Renamed) {
-        e.visit_mut(&mut |e| match e {
-            Expr::Sum(sum) => {
-                sum.var = self.anew(sum.var, renamed);
-                for (var, _) in &mut sum.lets {
-                    *var = self.anew(*var, renamed);
-                }
-            }
-            Expr::Var(var) => *var = renamed.get(var).copied().unwrap_or(*var),
-            _ => {}
-        });
-    }
 }
-
-/// What variables are called in a copy.
-type Renamed = FxHashMap<VarId, VarId>;
 
 impl Nest<'_> {
     /// Whether an expression is another in other iterations of the outer loops.
@@ -340,12 +367,51 @@ impl Nest<'_> {
     }
 }
 
+/// An array of one element as a variable, and loops over it as what they do.
+fn in_variable(block: &mut Block, array: ArrayId, var: VarId) {
+    let is_it = |e: &Expr| matches!(e, Expr::Load(load) if load.array == array);
+    for mut stmt in std::mem::take(block) {
+        let over_it = match &stmt {
+            Stmt::For { body, .. } => matches!(
+                body.last(),
+                Some(Stmt::Store { place, value, .. }) if place.array == array || is_it(value)
+            ),
+            _ => false,
+        };
+        stmt.parts_mut(
+            &mut |e| {
+                e.visit_mut(&mut |e| {
+                    if is_it(e) {
+                        *e = Expr::Var(var);
+                    }
+                });
+            },
+            &mut |inner| in_variable(inner, array, var),
+        );
+        match stmt {
+            Stmt::Allocate { array: a, fill } if a == array => {
+                block.push(Stmt::Let { var, mutable: true, value: fill });
+            }
+            Stmt::Store { place, op: Assign::Set, value } if place.array == array => {
+                // It begins with that.
+                block.retain(|stmt| !matches!(stmt, Stmt::Let { var: v, .. } if *v == var));
+                block.push(Stmt::Let { var, mutable: true, value });
+            }
+            Stmt::Store { place, op, value } if place.array == array => {
+                block.push(Stmt::Assign { var, op, value });
+            }
+            Stmt::For { body, .. } if over_it => block.extend(body),
+            stmt => block.push(stmt),
+        }
+    }
+}
+
 /// The parts of `min(count, width)`, if the width is that of a block.
 fn at_most(hi: &Expr) -> Option<(&Expr, i64)> {
     let Expr::Binary { op: BinaryOp::Min, left, right } = hi else { return None };
     match (&**left, &**right) {
         (count, Expr::Int { value, .. }) | (Expr::Int { value, .. }, count)
-            if (2..=WIDTHS[0]).contains(value) =>
+            if (2..=WIDE).contains(value) =>
         {
             Some((count, *value))
         }
@@ -361,17 +427,5 @@ fn whole_sums(e: &mut Expr) {
         {
             sum.hi = Expr::int(width);
         }
-    });
-}
-
-/// Lets a loop begin elsewhere.
-fn begin_at(stmt: &mut Stmt, lane: VarId, first: &Expr) {
-    if let Stmt::For { var, lo, .. } = stmt
-        && *var == lane
-    {
-        *lo = first.clone();
-    }
-    stmt.parts_mut(&mut |_| {}, &mut |inner| {
-        inner.iter_mut().for_each(|stmt| begin_at(stmt, lane, first));
     });
 }

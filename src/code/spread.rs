@@ -283,7 +283,7 @@ impl Body {
         let Expr::Choose { then, .. } = value else { return None };
         let mut alone = true;
         visit(body, &mut |part| alone &= !matches!(part, Part::Expr(e) if *e == Expr::Var(*sum)));
-        if !alone || !self.arrays().any(|(_, a)| of_result(a)) {
+        if self.in_order || !alone || !self.arrays().any(|(_, a)| of_result(a)) {
             return None;
         }
         let (var, lo, hi) = (*var, lo.clone(), hi.clone());

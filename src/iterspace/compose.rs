@@ -285,6 +285,7 @@ impl Step {
                     theory: common.theory.clone(),
                     op: self.op.clone(),
                     fast_math: wanted.fast_math,
+                    strict_fp: wanted.strict_fp,
                     assigns: self.assigns,
                     elsewhere: self.elsewhere.as_ref().map(|(_, elsewhere)| *elsewhere),
                     value: value.clone(),

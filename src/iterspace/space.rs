@@ -58,6 +58,8 @@ pub struct Space {
     pub op: Arc<Operator>,
     /// What annihilates finite floats annihilates all.
     pub fast_math: bool,
+    /// Sums of floats keep the order of their terms.
+    pub strict_fp: bool,
     /// The output begins anew: `=` in index notation.
     pub assigns: bool,
     /// What becomes of points that are not visited, though they change elements.

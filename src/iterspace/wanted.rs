@@ -18,6 +18,8 @@ pub struct Wanted {
     pub union: Union,
     /// What annihilates finite floats is taken to annihilate infinities and NaN, too: 0 * inf is 0.
     pub fast_math: bool,
+    /// Sums of floats keep the order in which the loops visit their terms.
+    pub strict_fp: bool,
     /// What is visited may be counted, to visit nothing where nothing is stored: the kernel has one thread.
     pub counts: bool,
     /// The output is assembled: it has no elements before.
@@ -36,6 +38,7 @@ impl Default for Wanted {
             shares: None,
             union: Union::default(),
             fast_math: false,
+            strict_fp: false,
             counts: false,
             assembles: false,
             types: Types::all(ValueType::F64),

@@ -275,6 +275,14 @@ impl Kernel {
         self
     }
 
+    /// Sums of floats keep the order in which the loops visit their terms, each added to what was summed before it.
+    /// Otherwise several sums are made at once, and added at their end.
+    #[must_use]
+    pub fn strict_fp(mut self) -> Kernel {
+        self.request.strict_fp = true;
+        self
+    }
+
     /// Runs the outermost loop on several threads.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Kernel {

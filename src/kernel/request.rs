@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 
 use super::coiterate::Coiterate;
 use crate::code::IndexWidth;
-use crate::diagnostic::Result;
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::iterspace::{Union, Wanted};
 use crate::layout::Layout;
@@ -59,6 +59,8 @@ pub struct Request {
     pub sparse_result: bool,
     /// What annihilates finite floats annihilates infinities and NaN, too.
     pub fast_math: bool,
+    /// Sums of floats keep the order in which the loops visit their terms.
+    pub strict_fp: bool,
     /// `(index or position, size)`.
     pub tiles: Vec<(Name, i64)>,
     /// Groups of consecutive positions to visit as one loop.
@@ -89,6 +91,7 @@ impl Request {
             workspace: None,
             sparse_result: false,
             fast_math: false,
+            strict_fp: false,
             tiles: Vec::new(),
             fused: Vec::new(),
         }
@@ -109,10 +112,15 @@ impl Request {
 
     /// What is asked of the spaces of `program`.
     pub(super) fn wanted(&self, program: &Program) -> Result<Wanted> {
+        if self.fast_math && self.strict_fp {
+            let what = "fast math and strict sums contradict each other";
+            return Err(Diagnostic::new(Code::Usage, what).help("ask for one of the two"));
+        }
         Ok(Wanted {
             shares: shares(self, &program.output()?.tensor),
             union: self.union.unwrap_or_default(),
             fast_math: self.fast_math,
+            strict_fp: self.strict_fp,
             counts: self.threads <= 1,
             assembles: false,
             types: self.types.clone(),
@@ -166,6 +174,9 @@ impl Request {
         }
         if self.fast_math {
             out.push_str(" --fast-math");
+        }
+        if self.strict_fp {
+            out.push_str(" --strict-fp");
         }
         for (of, size) in &self.tiles {
             out.push_str(&format!(" --tile {of}={size}"));

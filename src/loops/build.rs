@@ -57,12 +57,13 @@ pub fn joined(statements: &[Statement], alike: bool) -> Loops {
 
 fn empty(statements: &[Statement]) -> Loops {
     let fast_math = statements.iter().any(|s| s.space.fast_math);
+    let strict_fp = statements.iter().any(|s| s.space.strict_fp);
     let counter = |s: &Statement| {
         s.space.counter().map(|counter| s.space.operands[counter].value_array.clone())
     };
     let counters = statements.iter().filter_map(counter).collect();
     let short_circuit = statements.iter().any(|s| s.space.output().layout.short_circuit);
-    Loops { body: Vec::new(), finds: Vec::new(), fast_math, short_circuit, counters }
+    Loops { body: Vec::new(), finds: Vec::new(), fast_math, strict_fp, short_circuit, counters }
 }
 
 /// Makes the tree of `statements`, beside the finds of others.

@@ -24,6 +24,8 @@ pub struct Loops {
     pub finds: Vec<Find>,
     /// What annihilates finite floats annihilates all: loops may end for it.
     pub fast_math: bool,
+    /// Sums of floats keep the order of their terms.
+    pub strict_fp: bool,
     /// Loops end as soon as nothing can change what they update, even if asking costs more than going on.
     pub short_circuit: bool,
     /// Arrays that count what is visited, for what is combined later where that is not all.

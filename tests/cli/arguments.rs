@@ -152,6 +152,31 @@ fn fast_math_is_asked_for_alike_in_every_command() {
 }
 
 #[test]
+fn strict_sums_are_asked_for_alike_in_every_command() {
+    let sandbox = Sandbox::new();
+    let statement = "y[i] = A[i,j] * x[j]";
+    let data = ["-t", "A=m.mtx:csr", "-t", "x=x.mtx:dense"];
+    let stated = ["-f", "A=csr", "-f", "x=dense"];
+    let emitted = |more: &[&str]| sandbox.done(&[&["emit", statement], &stated[..], more].concat());
+    assert!(emitted(&[]).contains("sum_of("));
+    let strict = emitted(&["--strict-fp"]);
+    assert!(!strict.contains("sum_of("), "{strict}");
+    let explain = ["explain", statement, "--stage", "rust", "--strict-fp"];
+    assert_eq!(sandbox.done(&[&explain[..], &stated].concat()), strict);
+    sandbox.json(&[&["run", statement, "--json", "--strict-fp"], &data[..]].concat());
+    let bench = ["bench", statement, "--samples", "1", "--strict-fp"];
+    sandbox.done(&[&bench[..], &data].concat());
+    for command in ["run", "bench"] {
+        let both = [&[command, statement, "--strict-fp", "--fast-math"], &data[..]].concat();
+        assert!(sandbox.refused("S0002", &both).contains("contradict"));
+    }
+    for command in ["emit", "explain"] {
+        let both = [&[command, statement, "--strict-fp", "--fast-math"], &stated[..]].concat();
+        sandbox.refused("S0002", &both);
+    }
+}
+
+#[test]
 fn what_is_not_supported_is_refused_before_data_are_asked_for() {
     let sandbox = Sandbox::new();
     for command in ["run", "bench", "emit", "explain"] {

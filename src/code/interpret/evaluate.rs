@@ -238,10 +238,16 @@ impl<'b> Machine<'b, '_> {
             }
             p += 4;
         }
-        while p < hi {
-            let term = self.term(sum, p)?;
-            chains[0] = added(chains[0], term)?;
-            p += 1;
+        // Two of what is left, then one.
+        let rest: &[usize] = match hi.saturating_sub(p) {
+            0 => &[],
+            1 => &[2],
+            2 => &[0, 1],
+            _ => &[0, 1, 2],
+        };
+        for (k, chain) in rest.iter().enumerate() {
+            let term = self.term(sum, p + k)?;
+            chains[*chain] = added(chains[*chain], term)?;
         }
         let [a, b, c, d] = chains;
         Ok(Value::Number(added(added(a, b)?, added(c, d)?)?))

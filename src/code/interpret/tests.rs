@@ -180,10 +180,10 @@ fn a_sum_adds_in_four_chains() {
     };
     s.body.block = vec![s.add(Expr::Sum(Box::new(sum)))];
     s.body.verify().unwrap();
-    let x: Vec<f64> = vec![1e16, 1.0, -1e16, 1.0, 3.0, 1.0];
-    let got = s.run(6, vec![0_u32; 6].into(), x.clone().into()).unwrap();
-    // `(s0 + s1) + (s2 + s3)`, and the rest on s0.
-    let expected = ((x[0] + x[4] + x[5]) + x[1]) + (x[2] + x[3]);
+    let x: Vec<f64> = vec![1e17, 1.0, -1e17, 1.0, 3.0, 1.0, 5.0];
+    let got = s.run(7, vec![0_u32; 7].into(), x.clone().into()).unwrap();
+    // `(s0 + s1) + (s2 + s3)`, two of the rest on s0 and s1, the last on s2.
+    let expected = ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + x[3]);
     assert_eq!(got, vec![0.0 + expected].into());
     assert_ne!(expected, x.iter().sum::<f64>());
 }

@@ -17,6 +17,7 @@ mod chunk;
 mod finds;
 mod held;
 mod integers;
+mod last;
 mod leave;
 mod merge;
 mod nodes;
@@ -46,6 +47,7 @@ use super::template::{self, FindCode};
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Arith, Call, Constraint, Formula, Name};
 use crate::iterspace::{Operand, Role, Space};
+use crate::layout::PropertyKind;
 use crate::layout::checks::admits_negative;
 use crate::loops::{Assembled, Loops, Place, SearchId};
 use crate::operators::{Operator, Value};
@@ -95,6 +97,21 @@ fn declare_operand(body: &mut Body, o: &Operand, width: IndexWidth) {
             domain: a.domain.clone(),
             range: a.range.clone(),
         });
+    }
+    let sorted = o.properties.iter().filter(|p| {
+        matches!(p.kind, PropertyKind::Lexicographic)
+            || p.kind == PropertyKind::Monotonic && !p.strict
+    });
+    for property in sorted {
+        let mut order: Vec<ArrayId> =
+            property.arrays.iter().filter_map(|name| body.array_named(name)).collect();
+        if order.len() == property.arrays.len() {
+            // What is not strict goes on, as it were: positions of equal elements differ in something.
+            if let (Some(last), false) = (order.last(), property.strict) {
+                order.push(*last);
+            }
+            body.sorted_by.push(order);
+        }
     }
     let shape = o.value_shape.iter().map(|s| size(body, s)).collect();
     body.array(Array {
@@ -148,7 +165,9 @@ pub fn realise(
         elements: Vec::new(),
         allocated: Vec::new(),
         within_loops: 0,
+        granted: Vec::new(),
     };
+    realiser.body.in_order = loops.strict_fp;
     let mut block = Vec::new();
     if let Some((assembled, op)) = assembled {
         realiser.begin_result(assembled, op, &mut block)?;
@@ -207,6 +226,8 @@ pub(super) struct Realiser<'a, 'p> {
     /// Arrays of temporaries that begin inside loops.
     allocated: Block,
     within_loops: usize,
+    /// Tests that are known to hold.
+    granted: Vec<Vec<Constraint>>,
 }
 
 impl Realiser<'_, '_> {

@@ -10,6 +10,7 @@ use crate::formula::{Affine, Arith, Atom, Constraint, Formula, Name};
 use crate::loops::{self, Among, Loop, Node, Place, Skip, Threads, Update, begun, updates};
 use crate::operators::Region;
 use crate::scan::Range;
+use crate::tensor::ValueType;
 
 /// A lookup has its own name.
 fn itself(name: &Name) -> Option<&Name> {
@@ -60,7 +61,10 @@ impl Realiser<'_, '_> {
             },
             Node::If { tests, restrictions, body } => {
                 let here = self.here_all(tests);
-                let mut conditions = self.tests(&here);
+                let mut conditions = match self.granted.contains(tests) {
+                    true => Vec::new(),
+                    false => self.tests(&here),
+                };
                 let restrictions: Vec<Formula> =
                     restrictions.iter().map(|r| self.here_formula(r)).collect();
                 for r in &restrictions {
@@ -179,6 +183,15 @@ impl Realiser<'_, '_> {
         let targets = updates(&l.body);
         let Some(first) = targets.first() else { return Ok(()) };
         let output = self.array_of(&first.target.array);
+        let ty = self.element_type(&first.target);
+        if threads == Threads::Sums && self.keeps_order(ty) {
+            return Err(Diagnostic::new(
+                Code::Dependence,
+                format!("threads that share `{}` would sum privately", l.var),
+            )
+            .note("with --strict-fp, the terms of a sum are added one after another")
+            .help("run it on one thread, or choose a loop order with the output's indices first"));
+        }
         let writes = match threads {
             Threads::Apart => Writes::Shared(output),
             Threads::Sums => Writes::Copies(output),
@@ -256,6 +269,16 @@ impl Realiser<'_, '_> {
             Some((start, end)) => (Expr::Var(start), Expr::Var(end)),
             None => self.range(&l.range, signed),
         };
+        let apart = match chunk.is_none() && !signed {
+            true => self.last_apart(l, lo.clone(), hi.clone())?,
+            false => None,
+        };
+        if let Some(stmt) = apart {
+            out.push(stmt);
+            self.end_sums(&l.body, before, &mut out);
+            self.hoisted.truncate(hoisted);
+            return Ok(out);
+        }
         let env = self.env.clone();
         let var = self.bind(&l.var, if signed { Type::Signed } else { Type::Unsigned });
         let facts = self.range_facts(&l.range, var);
@@ -323,9 +346,21 @@ impl Realiser<'_, '_> {
         // sums are added.
         targets.retain(|target| {
             let other = |u: &&Update| u.target.array == target.array && u.target != *target;
-            adds(body, &target.array) || !inside.iter().any(|u| other(&&**u))
+            self.adds(body, target) || !inside.iter().any(|u| other(&&**u))
         });
         targets
+    }
+
+    /// Whether all that a loop does with the array of an element is to add to it, in any order.
+    fn adds(&self, body: &loops::Block, target: &Place) -> bool {
+        let sums = |u: &&Update| u.target.array == target.array;
+        !self.keeps_order(self.element_type(target))
+            && updates(body).iter().filter(|u| sums(&&***u)).all(|u| u.is_sum())
+    }
+
+    /// Whether the order of the terms of a sum is kept.
+    pub(super) fn keeps_order(&self, ty: ValueType) -> bool {
+        self.loops.strict_fp && matches!(ty, ValueType::F64 | ValueType::F32)
     }
 
     /// Variables for elements that a loop combines into. From the number that is given back on, they are
@@ -339,7 +374,7 @@ impl Realiser<'_, '_> {
         let before = self.sums.len();
         for target in targets {
             let ty = self.element_type(target);
-            let adds = adds(body, &target.array);
+            let adds = self.adds(body, target);
             // A sum is added to the element; what is combined otherwise begins with it.
             let value = match adds {
                 true => Expr::zero(ty),
@@ -357,7 +392,7 @@ impl Realiser<'_, '_> {
     pub(super) fn end_sums(&mut self, body: &loops::Block, before: usize, out: &mut Block) {
         let sums: Vec<(Place, VarId)> = self.sums.drain(before..).collect();
         for (target, sum) in sums {
-            out.push(match adds(body, &target.array) {
+            out.push(match self.adds(body, &target) {
                 true => self.store(&target, Expr::Var(sum)),
                 false => {
                     let place = self.place(&target);
@@ -425,6 +460,9 @@ impl Realiser<'_, '_> {
         target: &Place,
         chunk: Option<(VarId, VarId)>,
     ) -> Result<Option<Block>> {
+        if self.keeps_order(self.element_type(target)) {
+            return Ok(None);
+        }
         let Some((lets, update)) = self.plain(&l.body) else { return Ok(None) };
         // Sums of one type are unrolled: that of the result.
         if self.single(target).is_some() && !self.is_of_result(self.element_type(target)) {
@@ -503,9 +541,4 @@ impl Realiser<'_, '_> {
         }
         None
     }
-}
-
-/// Whether all that a loop does with an array is to add to it.
-fn adds(body: &loops::Block, array: &Name) -> bool {
-    updates(body).iter().filter(|u| u.target.array == *array).all(|u| u.is_sum())
 }
