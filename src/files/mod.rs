@@ -32,6 +32,8 @@
 
 mod arrays_file;
 mod binsparse;
+mod blocks;
+mod decimal;
 mod file;
 mod from_file;
 mod known;

@@ -251,6 +251,20 @@ impl IndexData {
         }
     }
 
+    /// Appends all of `other`, widening to `U64` if the types differ.
+    pub(crate) fn append(&mut self, other: &IndexData) {
+        match (&mut *self, other) {
+            (IndexData::U32(v), IndexData::U32(o)) => v.extend_from_slice(o),
+            (IndexData::U64(v), IndexData::U64(o)) => v.extend_from_slice(o),
+            (_, other) => {
+                self.widen();
+                if let IndexData::U64(v) = self {
+                    v.extend(other.iter_i64().map(|x| x as u64));
+                }
+            }
+        }
+    }
+
     /// Makes a `U32` (or any) array `U64`.
     pub(crate) fn widen(&mut self) {
         if !matches!(self, IndexData::U64(_)) {

@@ -280,6 +280,19 @@ impl Values {
         }
     }
 
+    /// Appends all of `other`. Panics if the types differ.
+    pub(crate) fn append(&mut self, other: &Values) {
+        match (self, other) {
+            (Values::F64(v), Values::F64(o)) => v.extend_from_slice(o),
+            (Values::F32(v), Values::F32(o)) => v.extend_from_slice(o),
+            (Values::I64(v), Values::I64(o)) => v.extend_from_slice(o),
+            (Values::I32(v), Values::I32(o)) => v.extend_from_slice(o),
+            (Values::U8(v), Values::U8(o)) => v.extend_from_slice(o),
+            (Values::Bool(v), Values::Bool(o)) => v.extend_from_slice(o),
+            (v, o) => unreachable!("a {} pushed to values of {}", o.value_type(), v.value_type()),
+        }
+    }
+
     /// Sets element `at` to element `k` of `other`. Panics if the types differ or out of range.
     pub fn set_from(&mut self, at: usize, other: &Values, k: usize) {
         match (self, other) {
