@@ -13,7 +13,7 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
 use super::arrays_file::read_stored;
-use super::lines::{Lines, Room, read_failed};
+use super::lines::{Lines, Room, Watch, read_failed};
 use super::loaded::Loaded;
 use super::options::ReadOptions;
 use super::replace::{check_place, replace};
@@ -106,11 +106,12 @@ pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<File> {
     };
     // Numbers as text compress about fourfold, rarely beyond tenfold.
     let room = Room { text_bytes: if compressed { total.saturating_mul(10) } else { total } };
-    let watch = || progress.report();
+    let callback = |done| progress.report(done);
+    let watch = Watch { position: &done, callback: &callback };
     let (loaded, warnings) = match format {
-        Format::MatrixMarket => mtx::read(Lines::new(decoded, &name, &watch), options, room)?,
+        Format::MatrixMarket => mtx::read(Lines::new(decoded, &name, watch), options, room)?,
         Format::Frostt => {
-            let lines = Lines::new(decoded, &name, &watch);
+            let lines = Lines::new(decoded, &name, watch);
             (Loaded::Entries(tns::read(lines, options, room)?), Vec::new())
         }
         Format::Npy | Format::Npz => {
@@ -183,8 +184,7 @@ struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    fn report(&self) {
-        let done = self.done.load(Ordering::Relaxed);
+    fn report(&self, done: u64) {
         if let Some(callback) = self.callback
             && done - self.reported.get() >= REPORT_EVERY
         {
@@ -216,7 +216,7 @@ struct Reported<'a, R> {
 impl<R: Read> Read for Reported<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.source.read(buffer)?;
-        self.progress.report();
+        self.progress.report(self.progress.done.load(Ordering::Relaxed));
         Ok(n)
     }
 }

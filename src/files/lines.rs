@@ -5,6 +5,7 @@
 
 use std::io::{self, Read};
 use std::ops::Range;
+use std::sync::atomic::AtomicU64;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 
@@ -26,6 +27,28 @@ impl Room {
     }
 }
 
+/// Who is told how much of a file is done.
+#[derive(Clone, Copy)]
+pub(super) struct Watch<'a> {
+    /// Bytes of the file that were read, on whatever thread.
+    pub position: &'a AtomicU64,
+    /// Called with those whose lines are done.
+    pub callback: &'a dyn Fn(u64),
+}
+
+impl Watch<'_> {
+    pub fn report(&self, done: u64) {
+        (self.callback)(done);
+    }
+
+    /// Nobody.
+    #[cfg(test)]
+    pub fn none() -> Watch<'static> {
+        static NOWHERE: AtomicU64 = AtomicU64::new(0);
+        Watch { position: &NOWHERE, callback: &|_| {} }
+    }
+}
+
 /// A stream of lines.
 pub(super) struct Lines<'a, R> {
     source: R,
@@ -37,8 +60,7 @@ pub(super) struct Lines<'a, R> {
     /// Number of the line last given out.
     number: usize,
     at_end: bool,
-    /// Called now and then while the file is read.
-    watch: &'a dyn Fn(),
+    watch: Watch<'a>,
 }
 
 /// What is left of a text.
@@ -50,7 +72,7 @@ pub(super) struct Rest<'a, R> {
     pub source: R,
     /// Lines before.
     pub number: usize,
-    pub watch: &'a dyn Fn(),
+    pub watch: Watch<'a>,
 }
 
 /// One line, without its end.
@@ -78,8 +100,8 @@ impl<'a> Line<'a> {
 }
 
 impl<'a, R: Read> Lines<'a, R> {
-    /// `name` is the path that diagnostics show; `watch` is called now and then by who reads the rest.
-    pub fn new(source: R, name: &'a str, watch: &'a dyn Fn()) -> Self {
+    /// `name` is the path that diagnostics show; `watch` is for who reads the rest.
+    pub fn new(source: R, name: &'a str, watch: Watch<'a>) -> Self {
         let window = Vec::new();
         Lines { source, name, window, start: 0, end: 0, number: 0, at_end: false, watch }
     }
@@ -224,7 +246,7 @@ mod tests {
     use super::*;
 
     fn all(source: impl Read) -> Vec<(usize, String)> {
-        let mut lines = Lines::new(source, "t", &|| {});
+        let mut lines = Lines::new(source, "t", Watch::none());
         let mut found = Vec::new();
         while let Some(line) = lines.next_line().unwrap() {
             found.push((line.number, String::from_utf8(line.text.to_vec()).unwrap()));
@@ -266,7 +288,7 @@ mod tests {
 
     #[test]
     fn an_endless_line_is_refused_before_it_fills_memory() {
-        let mut lines = Lines::new(io::repeat(b'7'), "t", &|| {});
+        let mut lines = Lines::new(io::repeat(b'7'), "t", Watch::none());
         let Err(error) = lines.next_line() else { panic!("accepted") };
         assert_eq!(error.code, Code::Data);
         assert!(error.message.contains("1 MiB"), "{error}");

@@ -45,6 +45,7 @@ mod npy;
 mod npy_header;
 mod npz;
 mod options;
+mod printed;
 mod pydata;
 mod replace;
 mod scipy;

@@ -11,7 +11,8 @@ use super::lines::{Line, Lines, Room};
 use super::loaded::Loaded;
 use super::mtx_header::{self, Field, Header, Storage, Symmetry};
 use super::options::ReadOptions;
-use super::words::{Fault, Words, value_text};
+use super::printed::{Printed, print_unsigned, write_lines};
+use super::words::{Fault, Words};
 use super::written::Written;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::tensor::{DenseArray, Entries, IndexData, IndexType, ValueType, Values, with_values};
@@ -106,9 +107,9 @@ fn read_coordinates<R: Read + Send>(
     )?;
     let reader = Coordinates { header, value_type, m, n, count, size_line };
     let expected = room.plausible(count, SHORTEST_ENTRY);
-    let mut all =
-        reader.part(if reader.mirrored() { expected.saturating_mul(2) } else { expected });
-    let done = read_body(lines, &reader, |part: CoordinatesPart, lines| {
+    let mut all = reader.part();
+    all.reserve(if reader.mirrored() { expected.saturating_mul(2) } else { expected });
+    let done = read_body(lines, &reader, |part: &CoordinatesPart, lines| {
         all.rows.append(&part.rows);
         all.columns.append(&part.columns);
         all.values.append(&part.values);
@@ -153,21 +154,17 @@ struct CoordinatesPart {
     above_diagonal: Option<usize>,
 }
 
+impl CoordinatesPart {
+    fn reserve(&mut self, entries: usize) {
+        self.rows.reserve(entries);
+        self.columns.reserve(entries);
+        self.values.reserve(entries);
+    }
+}
+
 impl Coordinates {
     fn mirrored(&self) -> bool {
         self.header.symmetry != Symmetry::General
-    }
-
-    /// Nothing read yet, with room for so many entries.
-    fn part(&self, expected: usize) -> CoordinatesPart {
-        let index_type = IndexType::for_extents(&[self.m, self.n]);
-        let mut rows = IndexData::empty(index_type);
-        let mut columns = IndexData::empty(index_type);
-        let mut values = Values::empty(self.value_type);
-        rows.reserve(expected);
-        columns.reserve(expected);
-        values.reserve(expected);
-        CoordinatesPart { rows, columns, values, count: 0, above_diagonal: None }
     }
 
     /// The other half of the entry that was read last.
@@ -224,14 +221,37 @@ impl Coordinates {
 impl Body for Coordinates {
     type Part = CoordinatesPart;
 
-    fn parse(&self, lines: &mut BlockLines<'_>, before: usize) -> Result<CoordinatesPart> {
-        let mut part = self.part(0);
+    fn part(&self) -> CoordinatesPart {
+        let index_type = IndexType::for_extents(&[self.m, self.n]);
+        CoordinatesPart {
+            rows: IndexData::empty(index_type),
+            columns: IndexData::empty(index_type),
+            values: Values::empty(self.value_type),
+            count: 0,
+            above_diagonal: None,
+        }
+    }
+
+    fn clear(part: &mut CoordinatesPart) {
+        part.rows.clear();
+        part.columns.clear();
+        part.values.clear();
+        part.count = 0;
+        part.above_diagonal = None;
+    }
+
+    fn parse(
+        &self,
+        lines: &mut BlockLines<'_>,
+        before: usize,
+        part: &mut CoordinatesPart,
+    ) -> Result<()> {
         while let Some(mut words) = lines.next_content_line(COMMENT)? {
             if before + part.count == self.count {
                 return Err(self.too_many(&lines.line()));
             }
             if part.count == 0 {
-                part = self.part(lines.expected() * (1 + usize::from(self.mirrored())));
+                part.reserve(lines.expected() * (1 + usize::from(self.mirrored())));
             }
             let i = coordinate(lines, &mut words, "row", self.m)?;
             let j = coordinate(lines, &mut words, "column", self.n)?;
@@ -247,10 +267,10 @@ impl Body for Coordinates {
             part.columns.push_coordinate(j);
             part.count += 1;
             if self.mirrored() {
-                self.mirror(&mut part, i, j, lines)?;
+                self.mirror(part, i, j, lines)?;
             }
         }
-        Ok(part)
+        Ok(())
     }
 
     fn count(part: &CoordinatesPart) -> usize {
@@ -327,7 +347,7 @@ fn read_array<R: Read + Send>(
     let mut values = Values::empty(value_type);
     values.reserve(likely);
     let elements = Elements { value_type, m, n, count, size_line };
-    let done = read_body(lines, &elements, |part: Values, _| values.append(&part))?;
+    let done = read_body(lines, &elements, |part: &Values, _| values.append(part))?;
     if done.count < count {
         return Err(done
             .error_at_end(format!(
@@ -355,8 +375,15 @@ struct Elements {
 impl Body for Elements {
     type Part = Values;
 
-    fn parse(&self, lines: &mut BlockLines<'_>, before: usize) -> Result<Values> {
-        let mut values = Values::empty(self.value_type);
+    fn part(&self) -> Values {
+        Values::empty(self.value_type)
+    }
+
+    fn clear(part: &mut Values) {
+        part.clear();
+    }
+
+    fn parse(&self, lines: &mut BlockLines<'_>, before: usize, values: &mut Values) -> Result<()> {
         while let Some(mut words) = lines.next_content_line(COMMENT)? {
             if before + values.len() == self.count {
                 let Elements { m, n, count, size_line, .. } = self;
@@ -368,14 +395,14 @@ impl Body for Elements {
             if values.is_empty() {
                 values.reserve(lines.expected());
             }
-            words.push_value(&mut values).map_err(|fault| bad_value(&lines.line(), &fault))?;
+            words.push_value(values).map_err(|fault| bad_value(&lines.line(), &fault))?;
             if !lines.finish(words) {
                 return Err(lines
                     .line()
                     .error("trailing words after the value", "expected one value per line"));
             }
         }
-        Ok(values)
+        Ok(())
     }
 
     fn count(part: &Values) -> usize {
@@ -457,17 +484,20 @@ fn write_entries(
     let field = if pattern { "pattern" } else { field_of(entries.values().value_type()) };
     writeln!(out, "%%MatrixMarket matrix coordinate {field} general")?;
     writeln!(out, "{rows} {columns} {}", entries.len())?;
-    let at = |d: usize, k: usize| entries.coords().get(d).map_or(0, |column| column.get(k)) + 1;
-    with_values!(entries.values(), v => {
-        for (k, &value) in v.iter().enumerate() {
-            if pattern {
-                writeln!(out, "{} {}", at(0, k), at(1, k))?;
-            } else {
-                writeln!(out, "{} {} {}", at(0, k), at(1, k), value_text(value))?;
-            }
+    let coordinate = |d: usize, k: usize, text: &mut Vec<u8>| {
+        let number = entries.coords().get(d).map_or(0, |column| column.get(k)) + 1;
+        print_unsigned(number as u64, text);
+    };
+    with_values!(entries.values(), v => write_lines(out, v.len(), |k, text| {
+        coordinate(0, k, text);
+        text.push(b' ');
+        coordinate(1, k, text);
+        if !pattern {
+            text.push(b' ');
+            v[k].print(text);
         }
-        Ok(())
-    })
+        text.push(b'\n');
+    }))
 }
 
 fn write_array(
@@ -478,12 +508,9 @@ fn write_array(
 ) -> io::Result<()> {
     writeln!(out, "%%MatrixMarket matrix array {} general", field_of(array.values().value_type()))?;
     writeln!(out, "{rows} {columns}")?;
-    with_values!(array.values(), v => {
-        for j in 0..columns {
-            for i in 0..rows {
-                writeln!(out, "{}", value_text(v[i * columns + j]))?;
-            }
-        }
-        Ok(())
-    })
+    with_values!(array.values(), v => write_lines(out, v.len(), |k, text| {
+        let (j, i) = (k / rows, k % rows);
+        v[i * columns + j].print(text);
+        text.push(b'\n');
+    }))
 }

@@ -10,12 +10,11 @@ use super::lines::{Line, Lines, Room};
 use super::loaded::Loaded;
 use super::mtx::{bad_coordinate, bad_value};
 use super::options::ReadOptions;
-use super::words::{Fault, Words, value_text};
+use super::printed::{Printed, print_unsigned, write_lines};
+use super::words::{Fault, Words};
 use super::written::Written;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::tensor::{
-    DenseArray, Entries, IndexData, IndexType, ValueType, Values, for_each_nonzero, with_values,
-};
+use crate::tensor::{DenseArray, Entries, IndexData, IndexType, ValueType, Values, with_values};
 
 /// What comments begin with.
 const COMMENT: u8 = b'#';
@@ -64,9 +63,10 @@ pub(super) fn read<R: Read + Send>(
     };
     let tensors = Tensors::begin(&line, given, value_type)?;
     // Lines rarely are as short as they could be; this is a guess, and arrays grow anyway.
-    let mut all = tensors.part(room.plausible(usize::MAX, 2 * line.text.len() as u64));
+    let mut all = tensors.part();
+    all.reserve(room.plausible(usize::MAX, 2 * line.text.len() as u64));
     tensors.push(&mut all, &mut Words::new(line.text), &line)?;
-    read_body(lines, &tensors, |part: Part, _| all.append(&part))?;
+    read_body(lines, &tensors, |part: &Part, _| all.append(part))?;
     Ok(all.finish(given))
 }
 
@@ -96,15 +96,6 @@ impl Tensors {
         let index_type = given.map_or(IndexType::U32, IndexType::for_extents);
         let limits = given.map_or_else(|| vec![i64::MAX as usize; rank], <[usize]>::to_vec);
         Ok(Tensors { rank, limits, index_type, value_type, first_line: line.number })
-    }
-
-    /// Nothing read yet, with room for so many entries.
-    fn part(&self, expected: usize) -> Part {
-        let mut coords = vec![IndexData::empty(self.index_type); self.rank];
-        let mut values = Values::empty(self.value_type);
-        coords.iter_mut().for_each(|column| column.reserve(expected));
-        values.reserve(expected);
-        Part { coords, values, largest: vec![0; self.rank] }
     }
 
     /// Reads an entry, without the end of its line; `Err` if it is none.
@@ -164,19 +155,31 @@ enum Wrong {
 impl Body for Tensors {
     type Part = Part;
 
-    fn parse(&self, lines: &mut BlockLines<'_>, _before: usize) -> Result<Part> {
-        let mut part = self.part(0);
+    fn part(&self) -> Part {
+        Part {
+            coords: vec![IndexData::empty(self.index_type); self.rank],
+            values: Values::empty(self.value_type),
+            largest: vec![0; self.rank],
+        }
+    }
+
+    fn clear(part: &mut Part) {
+        part.coords.iter_mut().for_each(IndexData::clear);
+        part.values.clear();
+        part.largest.fill(0);
+    }
+
+    fn parse(&self, lines: &mut BlockLines<'_>, _before: usize, part: &mut Part) -> Result<()> {
         while let Some(mut words) = lines.next_content_line(COMMENT)? {
             if part.values.is_empty() {
-                part = self.part(lines.expected());
+                part.reserve(lines.expected());
             }
-            self.entry(&mut part, &mut words)
-                .map_err(|wrong| self.diagnostic(wrong, &lines.line()))?;
+            self.entry(part, &mut words).map_err(|wrong| self.diagnostic(wrong, &lines.line()))?;
             if !lines.finish(words) {
                 return Err(self.wrong_rank(&lines.line()));
             }
         }
-        Ok(part)
+        Ok(())
     }
 
     fn count(part: &Part) -> usize {
@@ -185,6 +188,11 @@ impl Body for Tensors {
 }
 
 impl Part {
+    fn reserve(&mut self, entries: usize) {
+        self.coords.iter_mut().for_each(|column| column.reserve(entries));
+        self.values.reserve(entries);
+    }
+
     fn append(&mut self, next: &Part) {
         for (column, more) in self.coords.iter_mut().zip(&next.coords) {
             column.append(more);
@@ -232,24 +240,29 @@ pub(super) fn check_rank(rank: usize) -> Result<()> {
 }
 
 fn write_nonzeros(out: &mut dyn Write, array: &DenseArray) -> io::Result<()> {
-    with_values!(array.values(), v => {
-        for_each_nonzero(array.dims(), array.values(), |point, at| {
-            for c in point {
-                write!(out, "{} ", c + 1)?;
-            }
-            writeln!(out, "{}", value_text(v[at]))
-        })
-    })
+    let dims = array.dims();
+    let strides: Vec<usize> =
+        (0..dims.len()).map(|d| dims[d + 1..].iter().product::<usize>().max(1)).collect();
+    with_values!(array.values(), v => write_lines(out, v.len(), |at, text| {
+        if array.values().is_zero(at) {
+            return;
+        }
+        for (stride, extent) in strides.iter().zip(dims) {
+            print_unsigned((at / stride % extent) as u64 + 1, text);
+            text.push(b' ');
+        }
+        v[at].print(text);
+        text.push(b'\n');
+    }))
 }
 
 fn write_entries(out: &mut dyn Write, entries: &Entries) -> io::Result<()> {
-    with_values!(entries.values(), v => {
-        for (k, &value) in v.iter().enumerate() {
-            for column in entries.coords() {
-                write!(out, "{} ", column.get(k) + 1)?;
-            }
-            writeln!(out, "{}", value_text(value))?;
+    with_values!(entries.values(), v => write_lines(out, v.len(), |k, text| {
+        for column in entries.coords() {
+            print_unsigned(column.get(k) as u64 + 1, text);
+            text.push(b' ');
         }
-        Ok(())
-    })
+        v[k].print(text);
+        text.push(b'\n');
+    }))
 }

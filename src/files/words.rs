@@ -206,52 +206,6 @@ fn standard_parse<T: std::str::FromStr>(word: &[u8]) -> Result<T, Fault> {
         .ok_or_else(|| Fault::NotANumber(shown(word)))
 }
 
-/// A value as files write it: floats so that they read back exactly, `true` as 1.
-pub(super) fn value_text<T: Printed>(value: T) -> impl fmt::Display {
-    struct Text<T>(T);
-    impl<T: Printed> fmt::Display for Text<T> {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            self.0.print(f)
-        }
-    }
-    Text(value)
-}
-
-/// How [`value_text`] writes a type.
-pub(super) trait Printed: Copy {
-    fn print(self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
-}
-
-macro_rules! printed_float {
-    ($($float:ty),*) => { $(
-        impl Printed for $float {
-            fn print(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                // `Debug` is the shortest text that reads back, with an exponent when that is
-                // shorter; its `NaN` is the one word other readers may not know.
-                if self.is_nan() { f.write_str("nan") } else { write!(f, "{self:?}") }
-            }
-        }
-    )* };
-}
-printed_float!(f64, f32);
-
-macro_rules! printed_integer {
-    ($($integer:ty),*) => { $(
-        impl Printed for $integer {
-            fn print(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{self}")
-            }
-        }
-    )* };
-}
-printed_integer!(i64, i32, u8);
-
-impl Printed for bool {
-    fn print(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self { "1" } else { "0" })
-    }
-}
-
 /// A word for a message: words of binary garbage may be long.
 pub(super) fn shown(word: &[u8]) -> String {
     let text = String::from_utf8_lossy(&word[..word.len().min(200)]);
