@@ -125,6 +125,10 @@ class Siskin:
         dense = bool(statement.output and layout and layout[1] == "dense")
         return 1e3 * sum(step["seconds"]["kernel"] for step in steps), result, dense
 
+    def write(self, statement, result):
+        """One run in a new process that writes a dense result: a whole command."""
+        self._json("run", statement, ["-o", str(result)])
+
     def warm(self, statement):
         """Kernel times of some runs in one more process, behind one that is not timed."""
         asked = ["-f", f"{statement.result()}={statement.output or 'dense'}", "--strategies", "auto", "--samples", "5"]

@@ -13,7 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 GROUPS = ["elementwise", "windows", "semirings", "matrices", "reductions", "images", "tensors", "formats", "graphs",
-          "morphology", "gustavson", "coiteration"]
+          "morphology", "gustavson", "coiteration", "commands"]
 
 
 def arguments():

@@ -16,7 +16,7 @@ use siskin::layout::{DefaultFor, Layout, LayoutSpec};
 use siskin::operators::Value as Number;
 use siskin::packing::{self, PackOptions, Plan};
 use siskin::program::Program;
-use siskin::tensor::{Tensor, ValueType};
+use siskin::tensor::{FreedMemoryIsKept, Tensor, ValueType};
 
 use super::options::{KernelOptions, StatedExtents};
 use super::output::warn;
@@ -104,6 +104,7 @@ pub fn some_inputs(
     let types = options.types()?;
     let output = &program.output()?.tensor;
     let start = Instant::now();
+    let _kept = FreedMemoryIsKept::begin();
     let mut data: IndexMap<Name, Given> = IndexMap::new();
     let is_made_up = |file: &FileArgument| matches!(file.place, Place::Generated(_));
     // What is made up has the extents that the others leave to it.

@@ -181,7 +181,9 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
     program.assignments()?;
     let wish = OutputWish::parse(&asked.output, &program)?;
     let target = wish.file.map(|text| Target::parse(text, rank, asked.options.json)).transpose()?;
+    let mut generate = begin.elapsed();
     let inputs = data::inputs(&program, &asked.tensors, &asked.options, computed)?;
+    let start = Instant::now();
     let mut kernel = wish.apply(for_data(kernel, &inputs)?, &program, &asked.tensors)?;
     let output = &written.tensor;
     match (&target, &step.layout) {
@@ -201,6 +203,8 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
     }
     let compiled = kernel.compile()?;
     asked.options.save(compiled.module().text())?;
+    generate += start.elapsed().saturating_sub(compiled.built().0);
+    let start = Instant::now();
     let sharable = || sharable(&program, &inputs, &compiled);
     let call = compiled.call(inputs.by_name(), &inputs.extents.indices);
     let mut call = call.map_err(|e| match (e.code, sharable()) {
@@ -210,6 +214,7 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
         )),
         _ => e,
     })?;
+    let prepare = start.elapsed();
     let hints = !asked.options.json;
     let assembling = compiled.planned().assembled().map(|a| &a.assembling);
     if let (true, Some(Some(Err(why)))) = (hints, assembling.map(|a| &a.threads)) {
@@ -222,6 +227,7 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
         call.run()
     };
     let repeats: Vec<Duration> = (0..asked.repeat).map(|_| again()).collect();
+    let finishing = Instant::now();
     let mut result = call.into_output()?;
     let fill = Some(compiled.planned().result_fill());
     let mut fill = fill.filter(|fill| !fill.same(Number::zero(fill.value_type())));
@@ -251,9 +257,18 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
         listed.results.borrow_mut().insert(output.clone(), value);
     }
     let whole = if target.is_none() { whole(&result, fill)? } else { String::new() };
-    let mut times =
-        Times { kernel: seconds, repeats, converted, write: None, total: Duration::ZERO };
+    let mut times = Times {
+        generate,
+        prepare,
+        kernel: seconds,
+        repeats,
+        converted,
+        finish: finishing.elapsed(),
+        write: None,
+        total: Duration::ZERO,
+    };
     if let Some(target) = &target {
+        let start = Instant::now();
         let name = &target.destination.name;
         let write = || target.write(result, fill);
         let says_fill = progress::during(&format!("writing {name}"), write)?;
@@ -303,11 +318,13 @@ fn as_json(
             "plan": i.plan.as_secs_f64(),
             "pack": i.pack.as_secs_f64(),
             "validate": i.validate.as_secs_f64(),
-            "generate": k.generated().as_secs_f64(),
+            "generate": times.generate.as_secs_f64(),
             "rustc": rustc.as_secs_f64(),
+            "prepare": times.prepare.as_secs_f64(),
             "kernel": times.kernel.as_secs_f64(),
             "repeats": times.repeats.iter().map(Duration::as_secs_f64).collect::<Vec<_>>(),
             "convert": times.converted.as_secs_f64(),
+            "finish": times.finish.as_secs_f64(),
             "write": times.write.map(|t| t.as_secs_f64()),
             "total": times.total.as_secs_f64(),
         },
@@ -352,16 +369,21 @@ fn summary(
     }
     let (rustc, cached) = k.built();
     out.push_str(&format!(
-        "\ntime\n  read {}, plan {}, pack {}, validate {}, generate {}, {} {}, kernel {}",
+        "\ntime\n  read {}, plan {}, pack {}, validate {}, generate {}, {} {}, prepare {}, kernel {}",
         time(i.read),
         time(i.plan),
         time(i.pack),
         time(i.validate),
-        time(k.generated()),
+        time(times.generate),
         if cached { "load from the cache" } else { "rustc" },
         time(rustc),
+        time(times.prepare),
         time(times.kernel),
     ));
+    if !times.repeats.is_empty() {
+        out.push_str(&format!(", repeats {}", time(times.repeats.iter().sum())));
+    }
+    out.push_str(&format!(", finish {}", time(times.finish)));
     if let Some(write) = times.write {
         out.push_str(&format!(", write {}", time(write)));
     }
@@ -381,12 +403,18 @@ pub fn for_data(kernel: Kernel, inputs: &Inputs) -> Result<Kernel> {
     kernel.measured(inputs.by_name(), &inputs.extents.indices)
 }
 
-/// How long the last stages took, and all of them.
+/// How long the stages behind the inputs took, and all of them.
 struct Times {
+    /// From the statement to a module, with what is measured and proved for it.
+    generate: Duration,
+    /// Checking what a call relies on, and making room for the result.
+    prepare: Duration,
     kernel: Duration,
     repeats: Vec<Duration>,
-    /// Of the result, into the layout that is asked for.
+    /// Of the result, into the layout that is asked for; a part of `finish`.
     converted: Duration,
+    /// From what the kernel has written to the result, and what is said of it.
+    finish: Duration,
     write: Option<Duration>,
     total: Duration,
 }

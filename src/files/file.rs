@@ -2,16 +2,18 @@
 //!
 //! In: a path. Out: [`File`] — or, for [`write()`], a file that is either complete or untouched.
 
+use std::cell::Cell;
 use std::fs;
 use std::io::{self, BufReader, BufWriter, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
 use super::arrays_file::read_stored;
-use super::lines::{Lines, Room, read_failed};
+use super::lines::{Lines, Room, Watch, read_failed};
 use super::loaded::Loaded;
 use super::options::ReadOptions;
 use super::replace::{check_place, replace};
@@ -90,21 +92,31 @@ pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<File> {
             .help("check the path and its permissions")
     })?;
     let total = file.metadata().map_or(0, |metadata| metadata.len());
-    let counted = Counted { file, done: 0, reported: 0, total, progress: options.progress };
-    let decoded: Box<dyn Read + '_> = match (format, compressed) {
-        (Format::Npz, _) => return read_archive(counted, compressed, &name, options),
+    let done = AtomicU64::new(0);
+    let counted = Counted { file, done: &done };
+    let progress =
+        Progress { done: &done, reported: Cell::new(0), total, callback: options.progress };
+    let decoded: Box<dyn Read + Send + '_> = match (format, compressed) {
+        (Format::Npz, _) => {
+            let reported = Reported { source: counted, progress: &progress };
+            return read_archive(reported, compressed, &name, options);
+        }
         (_, true) => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, counted))),
         (_, false) => Box::new(counted),
     };
     // Numbers as text compress about fourfold, rarely beyond tenfold.
     let room = Room { text_bytes: if compressed { total.saturating_mul(10) } else { total } };
+    let callback = |done| progress.report(done);
+    let watch = Watch { position: &done, callback: &callback };
     let (loaded, warnings) = match format {
-        Format::MatrixMarket => mtx::read(Lines::new(decoded, &name), options, room)?,
+        Format::MatrixMarket => mtx::read(Lines::new(decoded, &name, watch), options, room)?,
         Format::Frostt => {
-            (Loaded::Entries(tns::read(Lines::new(decoded, &name), options, room)?), Vec::new())
+            let lines = Lines::new(decoded, &name, watch);
+            (Loaded::Entries(tns::read(lines, options, room)?), Vec::new())
         }
         Format::Npy | Format::Npz => {
-            (Loaded::Dense(npy::read(&mut BufReader::new(decoded), &name)?), Vec::new())
+            let mut reported = BufReader::new(Reported { source: decoded, progress: &progress });
+            (Loaded::Dense(npy::read(&mut reported, &name)?), Vec::new())
         }
     };
     finish(loaded, warnings, &name, options)
@@ -112,7 +124,7 @@ pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<File> {
 
 /// An archive is read here and there, so a compressed one is decompressed first.
 fn read_archive(
-    counted: Counted<'_>,
+    counted: Reported<'_, Counted<'_>>,
     compressed: bool,
     name: &str,
     options: &ReadOptions<'_>,
@@ -157,26 +169,68 @@ fn finish(
     Ok(File { loaded, warnings })
 }
 
-/// A file that reports how much of it was read.
+/// A file that counts how much of it was read, on whatever thread.
 struct Counted<'a> {
     file: fs::File,
-    done: u64,
-    reported: u64,
+    done: &'a AtomicU64,
+}
+
+/// Reports how much was read, on the thread of the caller.
+struct Progress<'a> {
+    done: &'a AtomicU64,
+    reported: Cell<u64>,
     total: u64,
-    progress: Option<&'a dyn Fn(u64, u64)>,
+    callback: Option<&'a dyn Fn(u64, u64)>,
+}
+
+impl Progress<'_> {
+    fn report(&self, done: u64) {
+        if let Some(callback) = self.callback
+            && done - self.reported.get() >= REPORT_EVERY
+        {
+            self.reported.set(done);
+            // Parts of an archive may be read twice.
+            callback(done.min(self.total), self.total);
+        }
+    }
+}
+
+impl Drop for Progress<'_> {
+    /// What the last report has left out.
+    fn drop(&mut self) {
+        let done = self.done.load(Ordering::Relaxed);
+        if let Some(callback) = self.callback
+            && done > self.reported.get()
+        {
+            callback(done.min(self.total), self.total);
+        }
+    }
+}
+
+/// A source that reports while it is read.
+struct Reported<'a, R> {
+    source: R,
+    progress: &'a Progress<'a>,
+}
+
+impl<R: Read> Read for Reported<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.source.read(buffer)?;
+        self.progress.report(self.progress.done.load(Ordering::Relaxed));
+        Ok(n)
+    }
+}
+
+impl<R: Seek> Seek for Reported<'_, R> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.source.seek(to)
+    }
 }
 
 impl Read for Counted<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.file.read(buffer)?;
-        self.done += n as u64;
-        if let Some(progress) = self.progress
-            && (self.done - self.reported >= REPORT_EVERY || (n == 0 && self.done > self.reported))
-        {
-            self.reported = self.done;
-            // Parts of an archive may be read twice.
-            progress(self.done.min(self.total), self.total);
-        }
+        self.done.fetch_add(n as u64, Ordering::Relaxed);
         Ok(n)
     }
 }

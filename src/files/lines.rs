@@ -1,16 +1,18 @@
-//! The lines of a text file as a stream: the text is never held, only a window of it.
+//! The lines at the head of a text file, as a stream: the text is never held, only a window of it.
 //!
-//! In: any reader. Out: one [`Line`] at a time, numbered, that knows how to report itself.
+//! In: any reader. Out: one [`Line`] at a time, numbered, that knows how to report itself; then the
+//! [`Rest`], which is read in blocks.
 
 use std::io::{self, Read};
 use std::ops::Range;
+use std::sync::atomic::AtomicU64;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// Bytes read at once.
 const WINDOW: usize = 256 * 1024;
 /// Longer "lines" are binary data or damage; this bounds the memory they take.
-const LONGEST_LINE: usize = 1024 * 1024;
+pub(super) const LONGEST_LINE: usize = 1024 * 1024;
 
 /// How large a text can be, so that a wrong count in it does not reserve memory for nothing.
 #[derive(Clone, Copy)]
@@ -25,6 +27,28 @@ impl Room {
     }
 }
 
+/// Who is told how much of a file is done.
+#[derive(Clone, Copy)]
+pub(super) struct Watch<'a> {
+    /// Bytes of the file that were read, on whatever thread.
+    pub position: &'a AtomicU64,
+    /// Called with those whose lines are done.
+    pub callback: &'a dyn Fn(u64),
+}
+
+impl Watch<'_> {
+    pub fn report(&self, done: u64) {
+        (self.callback)(done);
+    }
+
+    /// Nobody.
+    #[cfg(test)]
+    pub fn none() -> Watch<'static> {
+        static NOWHERE: AtomicU64 = AtomicU64::new(0);
+        Watch { position: &NOWHERE, callback: &|_| {} }
+    }
+}
+
 /// A stream of lines.
 pub(super) struct Lines<'a, R> {
     source: R,
@@ -36,6 +60,19 @@ pub(super) struct Lines<'a, R> {
     /// Number of the line last given out.
     number: usize,
     at_end: bool,
+    watch: Watch<'a>,
+}
+
+/// What is left of a text.
+pub(super) struct Rest<'a, R> {
+    pub name: &'a str,
+    /// What was read already.
+    pub text: Vec<u8>,
+    /// What was not.
+    pub source: R,
+    /// Lines before.
+    pub number: usize,
+    pub watch: Watch<'a>,
 }
 
 /// One line, without its end.
@@ -44,7 +81,7 @@ pub(super) struct Line<'a> {
     pub text: &'a [u8],
     /// Counted from 1.
     pub number: usize,
-    name: &'a str,
+    pub name: &'a str,
 }
 
 impl<'a> Line<'a> {
@@ -63,19 +100,23 @@ impl<'a> Line<'a> {
 }
 
 impl<'a, R: Read> Lines<'a, R> {
-    /// `name` is the path that diagnostics show.
-    pub fn new(source: R, name: &'a str) -> Self {
-        Lines { source, name, window: Vec::new(), start: 0, end: 0, number: 0, at_end: false }
+    /// `name` is the path that diagnostics show; `watch` is for who reads the rest.
+    pub fn new(source: R, name: &'a str, watch: Watch<'a>) -> Self {
+        let window = Vec::new();
+        Lines { source, name, window, start: 0, end: 0, number: 0, at_end: false, watch }
+    }
+
+    /// What no line was given out of.
+    pub fn rest(mut self) -> Rest<'a, R> {
+        self.window.truncate(self.end);
+        self.window.drain(..self.start);
+        let Lines { source, name, window: text, number, watch, .. } = self;
+        Rest { name, text, source, number, watch }
     }
 
     /// A [`Code::Data`] diagnostic about the end of the file.
     pub fn error_at_end(&self, message: impl Into<String>) -> Box<Diagnostic> {
-        Diagnostic::new(Code::Data, message).at_line(
-            self.name,
-            self.number.max(1),
-            "",
-            "the file ends here",
-        )
+        error_at_end(self.name, self.number, message)
     }
 
     /// The next line.
@@ -138,9 +179,7 @@ impl<'a, R: Read> Lines<'a, R> {
         self.start = 0;
         if self.end > LONGEST_LINE {
             let line = Line { text: &self.window[..80], number: self.number + 1, name: self.name };
-            return Err(line
-                .error("a line is longer than 1 MiB", "starts here")
-                .help("is this a text file of this format?"));
+            return Err(too_long(&line));
         }
         if self.window.len() < self.end + WINDOW {
             self.window.resize(self.end + WINDOW, 0);
@@ -158,6 +197,23 @@ impl<'a, R: Read> Lines<'a, R> {
             return Ok(());
         }
     }
+}
+
+/// A [`Code::Data`] diagnostic about the end of a file of so many lines.
+pub(super) fn error_at_end(
+    name: &str,
+    lines: usize,
+    message: impl Into<String>,
+) -> Box<Diagnostic> {
+    Diagnostic::new(Code::Data, message).at_line(name, lines.max(1), "", "the file ends here")
+}
+
+/// The diagnostic for a line that is beyond [`LONGEST_LINE`].
+pub(super) fn too_long(line: &Line<'_>) -> Box<Diagnostic> {
+    let shown = Line { text: &line.text[..line.text.len().min(80)], ..*line };
+    shown
+        .error("a line is longer than 1 MiB", "starts here")
+        .help("is this a text file of this format?")
 }
 
 /// The diagnostic for a failed read: [`Code::Data`] when the bytes are at fault (a damaged or
@@ -190,7 +246,7 @@ mod tests {
     use super::*;
 
     fn all(source: impl Read) -> Vec<(usize, String)> {
-        let mut lines = Lines::new(source, "t");
+        let mut lines = Lines::new(source, "t", Watch::none());
         let mut found = Vec::new();
         while let Some(line) = lines.next_line().unwrap() {
             found.push((line.number, String::from_utf8(line.text.to_vec()).unwrap()));
@@ -232,7 +288,7 @@ mod tests {
 
     #[test]
     fn an_endless_line_is_refused_before_it_fills_memory() {
-        let mut lines = Lines::new(io::repeat(b'7'), "t");
+        let mut lines = Lines::new(io::repeat(b'7'), "t", Watch::none());
         let Err(error) = lines.next_line() else { panic!("accepted") };
         assert_eq!(error.code, Code::Data);
         assert!(error.message.contains("1 MiB"), "{error}");

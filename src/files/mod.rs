@@ -32,6 +32,8 @@
 
 mod arrays_file;
 mod binsparse;
+mod blocks;
+mod decimal;
 mod file;
 mod from_file;
 mod known;
@@ -43,6 +45,7 @@ mod npy;
 mod npy_header;
 mod npz;
 mod options;
+mod printed;
 mod pydata;
 mod replace;
 mod scipy;

@@ -6,11 +6,13 @@
 
 use std::io::{self, Read, Write};
 
+use super::blocks::{BlockLines, Body, read_body};
 use super::lines::{Line, Lines, Room};
 use super::loaded::Loaded;
 use super::mtx_header::{self, Field, Header, Storage, Symmetry};
 use super::options::ReadOptions;
-use super::words::{Fault, Words, value_text};
+use super::printed::{Printed, print_unsigned, write_lines};
+use super::words::{Fault, Words};
 use super::written::Written;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::tensor::{DenseArray, Entries, IndexData, IndexType, ValueType, Values, with_values};
@@ -24,7 +26,7 @@ const SHORTEST_ELEMENT: u64 = 2;
 ///
 /// # Errors
 /// [`Code::Data`] with the line, or those of reading.
-pub(super) fn read<R: Read>(
+pub(super) fn read<R: Read + Send>(
     mut lines: Lines<'_, R>,
     options: &ReadOptions<'_>,
     room: Room,
@@ -47,10 +49,9 @@ pub(super) fn read<R: Read>(
     });
     let loaded = match header.storage {
         Storage::Coordinate => {
-            let reader = Coordinates { header, value_type, room };
-            reader.read(&mut lines, &mut warnings).map(Loaded::Entries)?
+            Loaded::Entries(read_coordinates(lines, header, value_type, room, &mut warnings)?)
         }
-        Storage::Array => Loaded::Dense(read_array(&mut lines, header, value_type, room)?),
+        Storage::Array => Loaded::Dense(read_array(lines, header, value_type, room)?),
     };
     Ok((loaded, warnings))
 }
@@ -91,132 +92,207 @@ fn sizes<const N: usize, R: Read>(
     Ok((numbers, line.number))
 }
 
-/// Reads the lines of a coordinate file.
-struct Coordinates {
+/// Reads the entries of a coordinate file.
+fn read_coordinates<R: Read + Send>(
+    mut lines: Lines<'_, R>,
     header: Header,
     value_type: ValueType,
     room: Room,
+    warnings: &mut Vec<String>,
+) -> Result<Entries> {
+    let ([m, n, count], size_line) = sizes(
+        &mut lines,
+        header.symmetry,
+        ["number of rows", "number of columns", "number of entries"],
+    )?;
+    let reader = Coordinates { header, value_type, m, n, count, size_line };
+    let expected = room.plausible(count, SHORTEST_ENTRY);
+    let mut all = reader.part();
+    all.reserve(if reader.mirrored() { expected.saturating_mul(2) } else { expected });
+    let done = read_body(lines, &reader, |part: &CoordinatesPart, lines| {
+        all.rows.append(&part.rows);
+        all.columns.append(&part.columns);
+        all.values.append(&part.values);
+        all.above_diagonal = all.above_diagonal.or(part.above_diagonal.map(|line| lines + line));
+    })?;
+    if done.count < count {
+        return Err(done
+            .error_at_end(format!(
+                "too few entries: the size line declares {count}, the file has {}",
+                done.count
+            ))
+            .note(format!("the size line is line {size_line}"))
+            .help("the file may be truncated"));
+    }
+    if let Some(number) = all.above_diagonal {
+        warnings.push(format!(
+            "line {number}: an entry above the diagonal, although only the lower triangle of \
+             such a matrix should be given; it is mirrored like the others"
+        ));
+    }
+    Ok(Entries::from_checked(vec![m, n], vec![all.rows, all.columns], all.values))
+}
+
+/// Reads the lines of entries.
+struct Coordinates {
+    header: Header,
+    value_type: ValueType,
+    m: usize,
+    n: usize,
+    count: usize,
+    size_line: usize,
+}
+
+/// Some of the entries.
+struct CoordinatesPart {
+    rows: IndexData,
+    columns: IndexData,
+    values: Values,
+    /// Lines, without what is mirrored.
+    count: usize,
+    /// Number of the first line above the diagonal, if only what is below should be there.
+    above_diagonal: Option<usize>,
+}
+
+impl CoordinatesPart {
+    fn reserve(&mut self, entries: usize) {
+        self.rows.reserve(entries);
+        self.columns.reserve(entries);
+        self.values.reserve(entries);
+    }
 }
 
 impl Coordinates {
-    fn read<R: Read>(
-        &self,
-        lines: &mut Lines<'_, R>,
-        warnings: &mut Vec<String>,
-    ) -> Result<Entries> {
-        let ([m, n, count], size_line) = sizes(
-            lines,
-            self.header.symmetry,
-            ["number of rows", "number of columns", "number of entries"],
-        )?;
-        let index_type = IndexType::for_extents(&[m, n]);
-        let mut rows = IndexData::empty(index_type);
-        let mut columns = IndexData::empty(index_type);
-        let mut values = Values::empty(self.value_type);
-        let mirrored = self.header.symmetry != Symmetry::General;
-        let expected = self.room.plausible(count, SHORTEST_ENTRY);
-        let expected = if mirrored { expected.saturating_mul(2) } else { expected };
-        rows.reserve(expected);
-        columns.reserve(expected);
-        values.reserve(expected);
-
-        let mut done = 0;
-        let mut above_diagonal = None;
-        while let Some(line) = lines.next_content_line(COMMENT)? {
-            let mut words = Words::new(line.text);
-            if done == count {
-                return Err(line
-                    .error(
-                        format!("too many entries: the size line declares {count}"),
-                        "one entry more",
-                    )
-                    .note(format!("the size line is line {size_line}")));
-            }
-            let i = coordinate(&line, &mut words, "row", m)?;
-            let j = coordinate(&line, &mut words, "column", n)?;
-            self.push_value(&line, &mut words, &mut values)?;
-            rows.push_coordinate(i);
-            columns.push_coordinate(j);
-            done += 1;
-            if mirrored {
-                if i < j && above_diagonal.is_none() {
-                    above_diagonal = Some(line.number);
-                }
-                if i != j {
-                    self.push_mirrored(&line, &mut values)?;
-                    rows.push_coordinate(j);
-                    columns.push_coordinate(i);
-                } else if self.header.symmetry == Symmetry::SkewSymmetric
-                    && !values.is_zero(values.len() - 1)
-                {
-                    return Err(line
-                        .error(
-                            "a skew-symmetric matrix has a nonzero on its diagonal",
-                            "must be zero or absent",
-                        )
-                        .help("is the matrix `symmetric`?"));
-                }
-            }
-        }
-        if done < count {
-            return Err(lines
-                .error_at_end(format!(
-                    "too few entries: the size line declares {count}, the file has {done}"
-                ))
-                .note(format!("the size line is line {size_line}"))
-                .help("the file may be truncated"));
-        }
-        if let Some(number) = above_diagonal {
-            warnings.push(format!(
-                "line {number}: an entry above the diagonal, although only the lower triangle of \
-                 such a matrix should be given; it is mirrored like the others"
-            ));
-        }
-        Ok(Entries::from_checked(vec![m, n], vec![rows, columns], values))
+    fn mirrored(&self) -> bool {
+        self.header.symmetry != Symmetry::General
     }
 
-    #[inline]
-    fn push_value(
+    /// The other half of the entry that was read last.
+    fn mirror(
         &self,
-        line: &Line<'_>,
-        words: &mut Words<'_>,
-        values: &mut Values,
+        part: &mut CoordinatesPart,
+        i: u64,
+        j: u64,
+        lines: &BlockLines<'_>,
     ) -> Result<()> {
-        if self.header.field == Field::Pattern {
-            let mut one = Words::new(b"1");
-            one.push_value(values).map_err(|fault| bad_value(line, &fault))?;
-        } else {
-            words.push_value(values).map_err(|fault| bad_value(line, &fault))?;
+        if i < j && part.above_diagonal.is_none() {
+            part.above_diagonal = Some(lines.number);
         }
-        if words.at_end() {
-            return Ok(());
-        }
-        let junk = line.error("trailing words after the entry", "expected the end of the line");
-        Err(match self.header.field {
-            Field::Pattern => junk.help("the header says `pattern`: entries have no value"),
-            _ => junk,
-        })
-    }
-
-    fn push_mirrored(&self, line: &Line<'_>, values: &mut Values) -> Result<()> {
-        values.push_last_again();
         let skew = self.header.symmetry == Symmetry::SkewSymmetric;
-        if skew && !values.negate(values.len() - 1) {
-            return Err(line.error(
-                format!("the negated value does not fit in {}", self.value_type),
-                "mirrored with the opposite sign",
-            ));
+        if i != j {
+            part.values.push_last_again();
+            if skew && !part.values.negate(part.values.len() - 1) {
+                return Err(lines.line().error(
+                    format!("the negated value does not fit in {}", self.value_type),
+                    "mirrored with the opposite sign",
+                ));
+            }
+            part.rows.push_coordinate(j);
+            part.columns.push_coordinate(i);
+        } else if skew && !part.values.is_zero(part.values.len() - 1) {
+            return Err(lines
+                .line()
+                .error(
+                    "a skew-symmetric matrix has a nonzero on its diagonal",
+                    "must be zero or absent",
+                )
+                .help("is the matrix `symmetric`?"));
         }
         Ok(())
+    }
+
+    #[cold]
+    fn too_many(&self, line: &Line<'_>) -> Box<Diagnostic> {
+        let Coordinates { count, size_line, .. } = self;
+        line.error(format!("too many entries: the size line declares {count}"), "one entry more")
+            .note(format!("the size line is line {size_line}"))
+    }
+
+    #[cold]
+    fn trailing_words(&self, line: &Line<'_>) -> Box<Diagnostic> {
+        let junk = line.error("trailing words after the entry", "expected the end of the line");
+        match self.header.field {
+            Field::Pattern => junk.help("the header says `pattern`: entries have no value"),
+            _ => junk,
+        }
+    }
+}
+
+impl Body for Coordinates {
+    type Part = CoordinatesPart;
+
+    fn part(&self) -> CoordinatesPart {
+        let index_type = IndexType::for_extents(&[self.m, self.n]);
+        CoordinatesPart {
+            rows: IndexData::empty(index_type),
+            columns: IndexData::empty(index_type),
+            values: Values::empty(self.value_type),
+            count: 0,
+            above_diagonal: None,
+        }
+    }
+
+    fn clear(part: &mut CoordinatesPart) {
+        part.rows.clear();
+        part.columns.clear();
+        part.values.clear();
+        part.count = 0;
+        part.above_diagonal = None;
+    }
+
+    fn parse(
+        &self,
+        lines: &mut BlockLines<'_>,
+        before: usize,
+        part: &mut CoordinatesPart,
+    ) -> Result<()> {
+        while let Some(mut words) = lines.next_content_line(COMMENT)? {
+            if before + part.count == self.count {
+                return Err(self.too_many(&lines.line()));
+            }
+            if part.count == 0 {
+                part.reserve(lines.expected() * (1 + usize::from(self.mirrored())));
+            }
+            let i = coordinate(lines, &mut words, "row", self.m)?;
+            let j = coordinate(lines, &mut words, "column", self.n)?;
+            let value = match self.header.field {
+                Field::Pattern => Words::new(b"1").push_value(&mut part.values),
+                _ => words.push_value(&mut part.values),
+            };
+            value.map_err(|fault| bad_value(&lines.line(), &fault))?;
+            if !lines.finish(words) {
+                return Err(self.trailing_words(&lines.line()));
+            }
+            part.rows.push_coordinate(i);
+            part.columns.push_coordinate(j);
+            part.count += 1;
+            if self.mirrored() {
+                self.mirror(part, i, j, lines)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(part: &CoordinatesPart) -> usize {
+        part.count
+    }
+
+    fn most(&self) -> usize {
+        self.count
     }
 }
 
 /// Reads a 1-based coordinate, gives the 0-based one.
 #[inline]
-fn coordinate(line: &Line<'_>, words: &mut Words<'_>, name: &str, extent: usize) -> Result<u64> {
+fn coordinate(
+    lines: &BlockLines<'_>,
+    words: &mut Words<'_>,
+    name: &str,
+    extent: usize,
+) -> Result<u64> {
     match words.unsigned() {
         Ok(c) if c > 0 && c <= extent as u64 => Ok(c - 1),
-        other => Err(bad_coordinate(line, name, extent, other)),
+        other => Err(bad_coordinate(&lines.line(), name, extent, other)),
     }
 }
 
@@ -248,14 +324,14 @@ pub(super) fn bad_value(line: &Line<'_>, fault: &Fault) -> Box<Diagnostic> {
     }
 }
 
-fn read_array<R: Read>(
-    lines: &mut Lines<'_, R>,
+fn read_array<R: Read + Send>(
+    mut lines: Lines<'_, R>,
     header: Header,
     value_type: ValueType,
     room: Room,
 ) -> Result<DenseArray> {
     let ([m, n], size_line) =
-        sizes(lines, header.symmetry, ["number of rows", "number of columns"])?;
+        sizes(&mut lines, header.symmetry, ["number of rows", "number of columns"])?;
     let (wide_m, wide_n) = (m as u128, n as u128);
     let packed = match header.symmetry {
         Symmetry::General => wide_m * wide_n,
@@ -270,23 +346,13 @@ fn read_array<R: Read>(
     crate::tensor::room(bytes, &what, "write its nonzero entries as coordinates, and read those")?;
     let mut values = Values::empty(value_type);
     values.reserve(likely);
-    while let Some(line) = lines.next_content_line(COMMENT)? {
-        let mut words = Words::new(line.text);
-        if values.len() == count {
-            return Err(line
-                .error(format!("too many values: {m}×{n} need {count}"), "one value more")
-                .note(format!("the size line is line {size_line}")));
-        }
-        words.push_value(&mut values).map_err(|fault| bad_value(&line, &fault))?;
-        if !words.at_end() {
-            return Err(line.error("trailing words after the value", "expected one value per line"));
-        }
-    }
-    if values.len() < count {
-        return Err(lines
+    let elements = Elements { value_type, m, n, count, size_line };
+    let done = read_body(lines, &elements, |part: &Values, _| values.append(part))?;
+    if done.count < count {
+        return Err(done
             .error_at_end(format!(
                 "too few values: {m}×{n} need {count}, the file has {}",
-                values.len()
+                done.count
             ))
             .note(format!("the size line is line {size_line}"))
             .help("the file may be truncated"));
@@ -294,6 +360,57 @@ fn read_array<R: Read>(
     match header.symmetry {
         Symmetry::General => DenseArray::from_column_major(vec![m, n], values),
         _ => unpack_triangle(m, &values, header.symmetry == Symmetry::SkewSymmetric),
+    }
+}
+
+/// Reads the lines of an array.
+struct Elements {
+    value_type: ValueType,
+    m: usize,
+    n: usize,
+    count: usize,
+    size_line: usize,
+}
+
+impl Body for Elements {
+    type Part = Values;
+
+    fn part(&self) -> Values {
+        Values::empty(self.value_type)
+    }
+
+    fn clear(part: &mut Values) {
+        part.clear();
+    }
+
+    fn parse(&self, lines: &mut BlockLines<'_>, before: usize, values: &mut Values) -> Result<()> {
+        while let Some(mut words) = lines.next_content_line(COMMENT)? {
+            if before + values.len() == self.count {
+                let Elements { m, n, count, size_line, .. } = self;
+                return Err(lines
+                    .line()
+                    .error(format!("too many values: {m}×{n} need {count}"), "one value more")
+                    .note(format!("the size line is line {size_line}")));
+            }
+            if values.is_empty() {
+                values.reserve(lines.expected());
+            }
+            words.push_value(values).map_err(|fault| bad_value(&lines.line(), &fault))?;
+            if !lines.finish(words) {
+                return Err(lines
+                    .line()
+                    .error("trailing words after the value", "expected one value per line"));
+            }
+        }
+        Ok(())
+    }
+
+    fn count(part: &Values) -> usize {
+        part.len()
+    }
+
+    fn most(&self) -> usize {
+        self.count
     }
 }
 
@@ -367,17 +484,20 @@ fn write_entries(
     let field = if pattern { "pattern" } else { field_of(entries.values().value_type()) };
     writeln!(out, "%%MatrixMarket matrix coordinate {field} general")?;
     writeln!(out, "{rows} {columns} {}", entries.len())?;
-    let at = |d: usize, k: usize| entries.coords().get(d).map_or(0, |column| column.get(k)) + 1;
-    with_values!(entries.values(), v => {
-        for (k, &value) in v.iter().enumerate() {
-            if pattern {
-                writeln!(out, "{} {}", at(0, k), at(1, k))?;
-            } else {
-                writeln!(out, "{} {} {}", at(0, k), at(1, k), value_text(value))?;
-            }
+    let coordinate = |d: usize, k: usize, text: &mut Vec<u8>| {
+        let number = entries.coords().get(d).map_or(0, |column| column.get(k)) + 1;
+        print_unsigned(number as u64, text);
+    };
+    with_values!(entries.values(), v => write_lines(out, v.len(), |k, text| {
+        coordinate(0, k, text);
+        text.push(b' ');
+        coordinate(1, k, text);
+        if !pattern {
+            text.push(b' ');
+            v[k].print(text);
         }
-        Ok(())
-    })
+        text.push(b'\n');
+    }))
 }
 
 fn write_array(
@@ -388,12 +508,9 @@ fn write_array(
 ) -> io::Result<()> {
     writeln!(out, "%%MatrixMarket matrix array {} general", field_of(array.values().value_type()))?;
     writeln!(out, "{rows} {columns}")?;
-    with_values!(array.values(), v => {
-        for j in 0..columns {
-            for i in 0..rows {
-                writeln!(out, "{}", value_text(v[i * columns + j]))?;
-            }
-        }
-        Ok(())
-    })
+    with_values!(array.values(), v => write_lines(out, v.len(), |k, text| {
+        let (j, i) = (k / rows, k % rows);
+        v[i * columns + j].print(text);
+        text.push(b'\n');
+    }))
 }

@@ -14,6 +14,8 @@ use crate::tensor::{DenseArray, ValueType, Values, array_room, element_count};
 
 /// Bytes decoded at once; a multiple of every element size.
 const CHUNK: usize = 64 * 1024;
+/// Bytes written at once: more than buffers take, so that these do not copy them again.
+const BLOCK: usize = 1 << 20;
 
 /// Reads an array and checks that nothing follows.
 ///
@@ -219,11 +221,13 @@ fn write_elements<T: Copy, const SIZE: usize>(
     elements: &[T],
     bytes: impl Fn(T) -> [u8; SIZE],
 ) -> io::Result<()> {
-    let mut buffer = Vec::with_capacity(CHUNK);
-    for chunk in elements.chunks(CHUNK / SIZE) {
-        buffer.clear();
-        chunk.iter().for_each(|&x| buffer.extend_from_slice(&bytes(x)));
-        out.write_all(&buffer)?;
+    let mut buffer = vec![0; BLOCK.min(elements.len() * SIZE)];
+    for chunk in elements.chunks(BLOCK / SIZE) {
+        let block = &mut buffer[..chunk.len() * SIZE];
+        for (element, &x) in block.chunks_exact_mut(SIZE).zip(chunk) {
+            element.copy_from_slice(&bytes(x));
+        }
+        out.write_all(block)?;
     }
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! Numbers in text: the words of a line, read without copying.
 //!
-//! In: one line. Out: integers, floats and values, or the [`Fault`] that says what is wrong with
+//! In: a text whose first line is read. Out: integers, floats and values, or the [`Fault`] that says what is wrong with
 //! the word. Floats are always the nearest ones: short decimals go a fast way that rounds only
 //! once, all others go to the standard library.
 
 use std::fmt;
 
+use super::decimal::Decimal;
 use crate::tensor::{Values, exact_integer};
 
 /// What is wrong with the next word.
@@ -39,14 +40,16 @@ pub(super) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    pub fn new(line: &'a [u8]) -> Self {
-        Words { rest: line }
+    /// Those of the first line of `text`.
+    pub fn new(text: &'a [u8]) -> Self {
+        Words { rest: text }
     }
 
     #[inline]
     fn skip_blanks(&mut self) {
         while let [first, rest @ ..] = self.rest
             && first.is_ascii_whitespace()
+            && *first != b'\n'
         {
             self.rest = rest;
         }
@@ -56,7 +59,20 @@ impl<'a> Words<'a> {
     #[inline]
     pub fn at_end(&mut self) -> bool {
         self.skip_blanks();
-        self.rest.is_empty()
+        matches!(self.rest, [] | [b'\n', ..])
+    }
+
+    /// Whether the next word begins with this byte.
+    #[inline]
+    pub fn begin_with(&mut self, byte: u8) -> bool {
+        self.skip_blanks();
+        self.rest.first() == Some(&byte)
+    }
+
+    /// Bytes not yet read, of the line and behind it.
+    #[inline]
+    pub fn left(&self) -> usize {
+        self.rest.len()
     }
 
     /// The next word; empty at the end.
@@ -162,105 +178,6 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A decimal number `± mantissa × 10^exponent` whose digits all fit in the mantissa.
-struct Decimal {
-    negative: bool,
-    mantissa: u64,
-    exponent: i32,
-}
-
-impl Decimal {
-    /// Scans a decimal that ends at a blank or the end of the line; also gives its length. `None`
-    /// for anything unusual, which is then read the slow way.
-    #[inline]
-    fn scan(text: &[u8]) -> Option<(Decimal, usize)> {
-        let mut at = 0;
-        let negative = text.first() == Some(&b'-');
-        if negative || text.first() == Some(&b'+') {
-            at = 1;
-        }
-        let mut mantissa = 0u64;
-        let mut digits = 0;
-        let mut after_point = 0i32;
-        let mut point = false;
-        while let Some(&byte) = text.get(at) {
-            if byte.is_ascii_digit() {
-                digits += 1;
-                // 19 digits cannot overflow.
-                if digits > 19 {
-                    return None;
-                }
-                mantissa = mantissa * 10 + u64::from(byte - b'0');
-                after_point += i32::from(point);
-            } else if byte == b'.' && !point {
-                point = true;
-            } else {
-                break;
-            }
-            at += 1;
-        }
-        if digits == 0 {
-            return None;
-        }
-        let mut exponent = 0i32;
-        if let Some(b'e' | b'E') = text.get(at) {
-            at += 1;
-            let negative = text.get(at) == Some(&b'-');
-            if negative || text.get(at) == Some(&b'+') {
-                at += 1;
-            }
-            let first = at;
-            while let Some(&byte) = text.get(at)
-                && byte.is_ascii_digit()
-                && at < first + 4
-            {
-                exponent = exponent * 10 + i32::from(byte - b'0');
-                at += 1;
-            }
-            if at == first {
-                return None;
-            }
-            if negative {
-                exponent = -exponent;
-            }
-        }
-        if !text.get(at).is_none_or(u8::is_ascii_whitespace) {
-            return None;
-        }
-        Some((Decimal { negative, mantissa, exponent: exponent - after_point }, at))
-    }
-
-    /// Exact factors, hence one correctly rounded operation: the mantissa is below 2⁵³ and the
-    /// power of ten at most 10²², which are both `f64`.
-    #[inline]
-    fn to_f64(&self) -> Option<f64> {
-        const POWERS: [f64; 23] = [
-            1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-            1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
-        ];
-        if self.mantissa >= 1 << 53 {
-            return None;
-        }
-        let power = *POWERS.get(self.exponent.unsigned_abs() as usize)?;
-        let m = self.mantissa as f64;
-        let x = if self.exponent < 0 { m / power } else { m * power };
-        Some(if self.negative { -x } else { x })
-    }
-
-    /// The same in `f32`: below 2²⁴ and at most 10¹⁰.
-    #[inline]
-    fn to_f32(&self) -> Option<f32> {
-        const POWERS: [f32; 11] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
-        if self.mantissa >= 1 << 24 {
-            return None;
-        }
-        let power = *POWERS.get(self.exponent.unsigned_abs() as usize)?;
-        let m = self.mantissa as f32;
-        let x = if self.exponent < 0 { m / power } else { m * power };
-        Some(if self.negative { -x } else { x })
-    }
-}
-
 /// An integer with optional sign. A number that is none is [`Fault::NotAnInteger`].
 fn integer(word: &[u8]) -> Result<i128, Fault> {
     if word.is_empty() {
@@ -287,52 +204,6 @@ fn standard_parse<T: std::str::FromStr>(word: &[u8]) -> Result<T, Fault> {
         .ok()
         .and_then(|text| text.parse().ok())
         .ok_or_else(|| Fault::NotANumber(shown(word)))
-}
-
-/// A value as files write it: floats so that they read back exactly, `true` as 1.
-pub(super) fn value_text<T: Printed>(value: T) -> impl fmt::Display {
-    struct Text<T>(T);
-    impl<T: Printed> fmt::Display for Text<T> {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            self.0.print(f)
-        }
-    }
-    Text(value)
-}
-
-/// How [`value_text`] writes a type.
-pub(super) trait Printed: Copy {
-    fn print(self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
-}
-
-macro_rules! printed_float {
-    ($($float:ty),*) => { $(
-        impl Printed for $float {
-            fn print(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                // `Debug` is the shortest text that reads back, with an exponent when that is
-                // shorter; its `NaN` is the one word other readers may not know.
-                if self.is_nan() { f.write_str("nan") } else { write!(f, "{self:?}") }
-            }
-        }
-    )* };
-}
-printed_float!(f64, f32);
-
-macro_rules! printed_integer {
-    ($($integer:ty),*) => { $(
-        impl Printed for $integer {
-            fn print(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{self}")
-            }
-        }
-    )* };
-}
-printed_integer!(i64, i32, u8);
-
-impl Printed for bool {
-    fn print(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self { "1" } else { "0" })
-    }
 }
 
 /// A word for a message: words of binary garbage may be long.

@@ -71,8 +71,7 @@ fn mean_step(data: &IndexData) -> f64 {
 
 /// Number of maximal ranges of equal elements.
 fn runs(data: &IndexData) -> f64 {
-    let changes = data.iter_i64().zip(data.iter_i64().skip(1)).filter(|(a, b)| a != b).count();
-    if data.is_empty() { 0.0 } else { changes as f64 + 1.0 }
+    if data.is_empty() { 0.0 } else { data.changes() as f64 + 1.0 }
 }
 
 /// The width that extents and numbers of entries need.

@@ -205,7 +205,7 @@ pub(crate) fn nonzeros(dims: &[usize], values: &Values) -> Entries {
 
 /// Calls `visit` with the coordinates and the offset of every element that is not zero, in row-major
 /// order, until it fails.
-pub(crate) fn for_each_nonzero<E>(
+fn for_each_nonzero<E>(
     dims: &[usize],
     values: &Values,
     mut visit: impl FnMut(&[u64], usize) -> Result<(), E>,

@@ -74,3 +74,50 @@ fn advise(memory: *mut u8, size: usize) {
 fn advise(_: *mut u8, size: usize) {
     let _ = size < LARGE;
 }
+
+/// While this lives, memory that is freed stays with the process, and is used again: steps that make
+/// large arrays one after the other, as packing does, would get each from the system, which has to
+/// clear its pages. Only glibc can be told; elsewhere nothing changes.
+///
+/// It is for commands: the setting is that of the whole process, and afterwards the usual one of glibc.
+#[must_use = "memory is kept only while this lives"]
+pub struct FreedMemoryIsKept(());
+
+impl FreedMemoryIsKept {
+    /// Begins to keep memory.
+    pub fn begin() -> FreedMemoryIsKept {
+        keep(true);
+        FreedMemoryIsKept(())
+    }
+}
+
+impl Drop for FreedMemoryIsKept {
+    /// Gives back what is free.
+    fn drop(&mut self) {
+        keep(false);
+    }
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn keep(kept: bool) {
+    use std::ffi::c_int;
+    unsafe extern "C" {
+        fn mallopt(parameter: c_int, value: c_int) -> c_int;
+        fn malloc_trim(pad: usize) -> c_int;
+    }
+    // Mapped memory goes back when it is freed, and the top of the heap beyond this many bytes.
+    const M_TRIM_THRESHOLD: c_int = -1;
+    const M_MMAP_MAX: c_int = -4;
+    let (trim, mapped) = if kept { (c_int::MAX, 0) } else { (128 << 10, 1 << 16) };
+    // SAFETY: both may be called at any time, from any thread; what is allocated stays as it is.
+    unsafe {
+        mallopt(M_TRIM_THRESHOLD, trim);
+        mallopt(M_MMAP_MAX, mapped);
+        if !kept {
+            malloc_trim(0);
+        }
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn keep(_: bool) {}

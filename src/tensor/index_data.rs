@@ -6,6 +6,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rayon::prelude::*;
+
 use super::values::Position;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
@@ -171,6 +173,13 @@ impl IndexData {
         (0..self.len()).map(|k| self.get(k))
     }
 
+    /// How many elements differ from the one before.
+    pub(crate) fn changes(&self) -> usize {
+        with_index!(self, v => {
+            v.par_windows(2).with_min_len(1 << 16).filter(|pair| pair[0] != pair[1]).count()
+        })
+    }
+
     /// The numbers in the given type.
     ///
     /// # Errors
@@ -247,6 +256,25 @@ impl IndexData {
             self.widen();
             if let IndexData::U64(v) = self {
                 v.push(coordinate);
+            }
+        }
+    }
+
+    /// Removes all elements, but keeps their memory.
+    pub(crate) fn clear(&mut self) {
+        with_index!(self, v => v.clear());
+    }
+
+    /// Appends all of `other`, widening to `U64` if the types differ.
+    pub(crate) fn append(&mut self, other: &IndexData) {
+        match (&mut *self, other) {
+            (IndexData::U32(v), IndexData::U32(o)) => v.extend_from_slice(o),
+            (IndexData::U64(v), IndexData::U64(o)) => v.extend_from_slice(o),
+            (_, other) => {
+                self.widen();
+                if let IndexData::U64(v) = self {
+                    v.extend(other.iter_i64().map(|x| x as u64));
+                }
             }
         }
     }

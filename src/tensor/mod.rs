@@ -50,14 +50,14 @@ mod values;
 
 pub use dense::{DenseArray, element_count};
 pub use entries::Entries;
-pub use huge_pages::HugePages;
+pub use huge_pages::{FreedMemoryIsKept, HugePages};
 pub use index_data::{IndexData, IndexType};
 pub use number::{Value, promote};
 pub use tensor::Tensor;
 pub use validate::Violation;
 pub use values::{Element, Position, ValueType, Values};
 
-pub(crate) use dense::{array_room, differing, for_each_nonzero, nonzeros};
+pub(crate) use dense::{array_room, differing, nonzeros};
 #[doc(hidden)]
 pub use memory::room;
 pub(crate) use points::Scope;

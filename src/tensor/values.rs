@@ -6,6 +6,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rayon::prelude::*;
+
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// The element types that kernels compute with.
@@ -154,7 +156,7 @@ macro_rules! element {
 element!(f64 => F64, f32 => F32, i64 => I64, i32 => I32, u8 => U8, bool => Bool);
 
 /// A number that counts elements: permutations are held as `usize` or, to halve them, `u32`.
-pub trait Position: Copy {
+pub trait Position: Copy + Send + Sync {
     /// The number as a position; it is not negative.
     fn position(self) -> usize;
 }
@@ -170,6 +172,9 @@ impl Position for u32 {
         self as usize
     }
 }
+
+/// Fewer elements are gathered by one thread.
+const GATHERED_ALONE: usize = 1 << 16;
 
 fn is_zero<T: Element>(value: T) -> bool {
     value == T::default()
@@ -259,7 +264,12 @@ impl Values {
 
     /// The elements `order[0]`, `order[1]`, …; panics if one is out of range.
     pub fn gather<P: Position>(&self, order: &[P]) -> Values {
-        with_values!(self, v => order.iter().map(|&k| v[k.position()]).collect::<Vec<_>>().into())
+        let gathered = |k: &P| k.position();
+        with_values!(self, v => match order.len() < GATHERED_ALONE {
+            true => order.iter().map(|k| v[gathered(k)]).collect::<Vec<_>>().into(),
+            // Each element is somewhere else in memory: all cores wait for it at once.
+            false => order.par_iter().map(|k| v[gathered(k)]).collect::<Vec<_>>().into(),
+        })
     }
 
     /// Makes room for `more` elements if memory allows; never fails (pushing grows anyway).
@@ -276,6 +286,24 @@ impl Values {
             (Values::I32(v), Values::I32(o)) => v.push(o[k]),
             (Values::U8(v), Values::U8(o)) => v.push(o[k]),
             (Values::Bool(v), Values::Bool(o)) => v.push(o[k]),
+            (v, o) => unreachable!("a {} pushed to values of {}", o.value_type(), v.value_type()),
+        }
+    }
+
+    /// Removes all values, but keeps their memory.
+    pub(crate) fn clear(&mut self) {
+        with_values!(self, v => v.clear());
+    }
+
+    /// Appends all of `other`. Panics if the types differ.
+    pub(crate) fn append(&mut self, other: &Values) {
+        match (self, other) {
+            (Values::F64(v), Values::F64(o)) => v.extend_from_slice(o),
+            (Values::F32(v), Values::F32(o)) => v.extend_from_slice(o),
+            (Values::I64(v), Values::I64(o)) => v.extend_from_slice(o),
+            (Values::I32(v), Values::I32(o)) => v.extend_from_slice(o),
+            (Values::U8(v), Values::U8(o)) => v.extend_from_slice(o),
+            (Values::Bool(v), Values::Bool(o)) => v.extend_from_slice(o),
             (v, o) => unreachable!("a {} pushed to values of {}", o.value_type(), v.value_type()),
         }
     }

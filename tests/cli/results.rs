@@ -32,10 +32,16 @@ fn the_json_of_run_has_the_promised_keys() {
     assert!(find["template"].is_string() && find["state"].is_array());
     assert!(find["alternatives"].as_array().unwrap().len() >= 2, "{find}");
     assert_eq!(json["parallel"], false);
-    for key in ["generate", "rustc", "pack", "validate", "kernel"] {
+    for key in ["generate", "rustc", "pack", "validate", "prepare", "kernel", "finish"] {
         assert!(json["seconds"][key].as_f64().unwrap() >= 0.0, "{key}");
     }
     assert!(json["cached"].is_boolean());
+    // Nothing that takes long is in no stage.
+    let of = |key: &str| json["seconds"][key].as_f64().unwrap();
+    let stages =
+        ["read", "plan", "pack", "validate", "generate", "rustc", "prepare", "kernel", "finish"];
+    let sum: f64 = stages.into_iter().map(of).sum();
+    assert!(sum <= of("total") && of("total") - sum < 0.02 + of("total") / 5.0, "{json}");
     let output = &json["output"];
     assert_eq!((&output["name"], &output["layout"]), (&"y".into(), &"dense".into()));
     assert_eq!((&output["dims"], &output["stored"]), (&serde_json::json!([3]), &3.into()));
