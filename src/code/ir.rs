@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::bounds::BoundsProof;
 pub use super::ids::{ArrayId, LabelId, TableId, VarId, WorkspaceId};
+pub use super::operation::BinaryOp;
 pub use super::parts::{PartLevel, Parts, Writes};
 pub use super::spreads::Spreads;
 
@@ -349,30 +350,6 @@ pub enum Access {
     Checked,
     /// Not tested: only the bounds pass can say so.
     Proved(BoundsProof),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BinaryOp {
-    Add,
-    Sub,
-    Mul,
-    /// Rounds down.
-    Div,
-    Rem,
-    Min,
-    Max,
-    SaturatingSub,
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    /// Short-circuit.
-    And,
-    Or,
-    /// Both sides are evaluated.
-    BitOr,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -35,6 +35,7 @@ mod meaning;
 pub mod naming;
 mod notation;
 mod one_iteration;
+mod operation;
 mod parse;
 mod parts;
 mod path;
