@@ -24,6 +24,9 @@ use siskin::{Layout, Tensor};
 /// At most so much of the time of the plain kernel, and of the best one.
 type Wanted = (Option<f64>, Option<f64>);
 
+/// Of each case, the time by that of the plain kernel and of the best one.
+type Ratios = Vec<(f64, f64)>;
+
 /// What is compared with what.
 struct Kernels {
     name: &'static str,
@@ -134,7 +137,7 @@ struct Bench {
     kernels: ByHand,
     folder: PathBuf,
     /// Times by those of the plain kernel and of the best one, for each kernel.
-    ratios: BTreeMap<&'static str, (Vec<(f64, f64)>, Wanted)>,
+    ratios: BTreeMap<&'static str, (Ratios, Wanted)>,
 }
 
 impl Bench {
