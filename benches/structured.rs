@@ -21,6 +21,12 @@ use siskin::packing::{PackOptions, pack};
 use siskin::tensor::{DenseArray, Entries, IndexData, Values};
 use siskin::{Layout, Tensor};
 
+/// At most so much of the time of the plain kernel, and of the best one.
+type Wanted = (Option<f64>, Option<f64>);
+
+/// Of each case, the time by that of the plain kernel and of the best one.
+type Ratios = Vec<(f64, f64)>;
+
 /// What is compared with what.
 struct Kernels {
     name: &'static str,
@@ -28,8 +34,7 @@ struct Kernels {
     result: Option<&'static str>,
     /// The first is the plain one.
     by_hand: &'static [&'static str],
-    /// At most so much of the time of the plain one, and of the best one.
-    wanted: (Option<f64>, Option<f64>),
+    wanted: Wanted,
 }
 
 const SPMV: &str = "y[i] = A[i,j] * x[j]";
@@ -132,7 +137,7 @@ struct Bench {
     kernels: ByHand,
     folder: PathBuf,
     /// Times by those of the plain kernel and of the best one, for each kernel.
-    ratios: BTreeMap<&'static str, (Vec<(f64, f64)>, (Option<f64>, Option<f64>))>,
+    ratios: BTreeMap<&'static str, (Ratios, Wanted)>,
 }
 
 impl Bench {

@@ -378,9 +378,10 @@ impl Spread {
                 }
                 mut stmt => {
                     let mut by_key = |e: &mut Expr| {
-                        e.visit_mut(&mut |e| match e {
-                            Expr::Given { value, .. } => *e = (**value).clone(),
-                            _ => {}
+                        e.visit_mut(&mut |e| {
+                            if let Expr::Given { value, .. } = e {
+                                *e = (**value).clone();
+                            }
                         });
                         e.visit_mut(&mut |e| {
                             if let Expr::Load(load) = e
