@@ -1,0 +1,119 @@
+//! Values that are spread over their coordinates: what is missing adds nothing, whatever it meets.
+
+use std::sync::Arc;
+
+use siskin::diagnostic::Code;
+use siskin::packing::{PackOptions, pack};
+use siskin::tensor::{Entries, ValueType};
+use siskin::{Kernel, Layout, Tensor};
+
+#[path = "study/random.rs"]
+mod random;
+
+use random::Random;
+
+/// A statement, the layouts of its tensors, and the order of its loops: by the last two, each row or column is spread.
+type Statement = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
+
+const STATEMENTS: [Statement; 6] = [
+    ("y[i] += A[i,j] * x[j]", &[("A", "csr"), ("x", "sparse")], &[]),
+    ("y[i] += 2 * x[j] * A[i,j]", &[("A", "coo"), ("x", "sparse")], &[]),
+    ("s[] += a[j] * b[j]", &[("a", "sparse"), ("b", "sparse")], &[]),
+    ("y[i] += A[i,j] * x[j] * z[j]", &[("A", "csr"), ("x", "sparse"), ("z", "sparse")], &[]),
+    ("y[i] += A[i,j] * x[j]", &[("A", "csr"), ("x", "sparse")], &["pA0", "px"]),
+    ("C[i,k] += A[i,j] * B[j,k]", &[("A", "csr"), ("B", "csc")], &["k", "i", "j"]),
+];
+
+fn kernel((expression, layouts, order): Statement) -> Kernel {
+    let kernel = Kernel::new(expression).order(order);
+    layouts.iter().fold(kernel, |k, (tensor, layout)| k.layout(tensor, layout))
+}
+
+/// Small whole numbers, whose sums are exact in any order; of what is stored, some is no finite number.
+fn stored(random: &mut Random, layout: &str, dims: &[usize], percent: usize) -> Tensor {
+    let mut points = Vec::new();
+    for at in 0..dims.iter().product() {
+        let mut point = vec![0; dims.len()];
+        let mut rest = at;
+        for (c, extent) in point.iter_mut().zip(dims).rev() {
+            (*c, rest) = (rest % extent, rest / extent);
+        }
+        if random.chance(percent) {
+            let value = match random.below(12) {
+                0 => f64::INFINITY,
+                1 => f64::NEG_INFINITY,
+                2 => f64::NAN,
+                3 => 0.0,
+                n => n as f64 - 7.0,
+            };
+            points.push((point, value));
+        }
+    }
+    let points: Vec<(&[usize], f64)> = points.iter().map(|(p, v)| (&p[..], *v)).collect();
+    let entries = Entries::from_points(dims, &points).unwrap();
+    let layout = Arc::new(Layout::named_for_rank(layout, dims.len()).unwrap());
+    pack(&layout, &entries, &PackOptions::default()).unwrap()
+}
+
+fn text(kernel: &Kernel) -> String {
+    kernel.plan().unwrap().render().unwrap().text().to_string()
+}
+
+#[test]
+fn what_is_missing_adds_nothing_to_what_is_infinite_or_no_number() {
+    let mut random = Random(7);
+    let mut not_finite = 0;
+    for statement in STATEMENTS {
+        let plain = kernel(statement).find(None, "scan").compile().unwrap();
+        for template in ["expand", "masked"] {
+            let spread = kernel(statement).find(None, template);
+            assert!(text(&spread).contains("_value: Vec<f64>"), "{statement:?}, {template}");
+            let spread = spread.compile().unwrap();
+            for _ in 0..40 {
+                let extents = [random.below(7), random.below(12), random.below(5)];
+                let (expression, layouts, _) = statement;
+                let tensors: Vec<(&str, Tensor)> = layouts
+                    .iter()
+                    .map(|(name, layout)| {
+                        let subscripts = expression.split(&format!("{name}[")).nth(1).unwrap();
+                        let subscripts = subscripts.split(']').next().unwrap();
+                        let extent = |n: char| extents["ijk".find(n).unwrap()];
+                        let dims: Vec<usize> =
+                            subscripts.chars().filter(|c| *c != ',').map(extent).collect();
+                        (*name, stored(&mut random, layout, &dims, 40))
+                    })
+                    .collect();
+                let given = || tensors.iter().map(|(name, tensor)| (*name, tensor));
+                let (expected, got) = (plain.run(given()).unwrap(), spread.run(given()).unwrap());
+                let expected = expected.values().as_slice::<f64>().unwrap();
+                let got = got.values().as_slice::<f64>().unwrap();
+                for (e, g) in expected.iter().zip(got) {
+                    assert!(e == g || e.is_nan() && g.is_nan(), "{statement:?}: {e} {g}");
+                    not_finite += usize::from(!e.is_finite());
+                }
+            }
+        }
+    }
+    assert!(not_finite > 100, "{not_finite}");
+}
+
+#[test]
+fn whole_numbers_need_no_mask() {
+    for (ty, masked) in [(ValueType::F64, true), (ValueType::F32, true), (ValueType::I64, false)] {
+        let kernel = kernel(STATEMENTS[0]).values(ty).find(None, "expand");
+        let text = text(&kernel);
+        assert!(text.contains("px_value"), "{text}");
+        assert_eq!(text.contains("px_there"), masked, "{ty}");
+    }
+}
+
+#[test]
+fn only_what_vanishes_is_expanded() {
+    for (expression, why) in [
+        ("y[i] min= A[i,j] * x[j]", "zero is less than some"),
+        ("y[i] *= A[i,j] * x[j]", "zero is not neutral in products"),
+    ] {
+        let refused = kernel((expression, STATEMENTS[0].1, &[])).find(None, "expand").plan();
+        assert_eq!(refused.map(|_| ()).unwrap_err().code, Code::Find, "{expression}: {why}");
+    }
+}
