@@ -34,6 +34,10 @@ impl Realiser<'_, '_> {
         if !plain || tests.is_empty() || l.skip.is_some() || self.early_exit(&l.body).is_some() {
             return Ok(None);
         }
+        // Where the loop begins at a number, what is before its end is one if there are iterations.
+        if !l.range.lower.iter().all(|a| self.begins_at_a_number(a)) {
+            return Ok(None);
+        }
         let (env, depth) = (self.env.clone(), self.path.depth());
         let var = self.bind(&l.var, Type::Unsigned);
         let facts = self.range_facts(&l.range, var);
@@ -67,6 +71,13 @@ impl Realiser<'_, '_> {
         ];
         then.extend(body?);
         Ok(Some(Stmt::If { condition, then, otherwise: Vec::new() }))
+    }
+
+    /// Whether a bound is a sum of natural numbers.
+    fn begins_at_a_number(&mut self, bound: &Affine) -> bool {
+        let is_sum = bound.offset() >= 0 && bound.terms().iter().all(|(_, factor)| *factor > 0);
+        let natural = Constraint::le(Affine::zero(), self.here(bound));
+        is_sum && self.path.proves(&Formula::Constraint(natural))
     }
 
     /// Whether tests hold in an iteration that another follows.
