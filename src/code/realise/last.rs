@@ -34,8 +34,9 @@ impl Realiser<'_, '_> {
         if !plain || tests.is_empty() || l.skip.is_some() || self.early_exit(&l.body).is_some() {
             return Ok(None);
         }
-        // Where the loop begins at a number, what is before its end is one if there are iterations.
-        if !l.range.lower.iter().all(|a| self.begins_at_a_number(a)) {
+        // Where the loop begins at a number and has one end, what is before that is a number if there are iterations.
+        let one_end = l.range.upper.len() == 1;
+        if !one_end || !l.range.lower.iter().all(|a| self.begins_at_a_number(a)) {
             return Ok(None);
         }
         let (env, depth) = (self.env.clone(), self.path.depth());
