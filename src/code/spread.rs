@@ -359,7 +359,9 @@ impl Spread {
             Expr::Choose { then, otherwise, .. } => {
                 is_zero(otherwise) && self.is_factor(then, lets)
             }
-            Expr::Given { value, .. } | Expr::Cast { value, .. } => self.is_factor(value, lets),
+            Expr::Given { value, .. } => self.is_factor(value, lets),
+            // What is no number is true.
+            Expr::Cast { to, value } => *to != ValueType::Bool && self.is_factor(value, lets),
             Expr::Var(var) => {
                 lets.iter().any(|(bound, value)| bound == var && self.is_factor(value, lets))
             }
