@@ -66,7 +66,7 @@ fn printed(stage: &str, planned: &Planned) -> String {
         "loops" => planned.loops().to_string(),
         // The loops only; the structs around them are long.
         "rust" => {
-            let text = planned.render().expect("a kernel").text().to_string();
+            let text = planned.alone().render().expect("a kernel").text().to_string();
             let start = text.find("unsafe fn core(").expect("the core");
             let length = text[start..].find("\n}\n").expect("its end");
             text[start..start + length + 2].to_string()

@@ -28,6 +28,7 @@ pub fn text(planned: &Planned) -> Result<String> {
         out.push('\n');
     }
     out.push_str(&orders(planned));
+    out.push_str(&ways(planned)?);
     out.push_str(&workspace(planned, &mut used)?);
     if !used.is_empty() {
         out.push_str("constants of the machine\n");
@@ -94,6 +95,31 @@ fn orders(planned: &Planned) -> String {
     out
 }
 
+/// The ways of which the kernel chooses one when it runs.
+fn ways(planned: &Planned) -> Result<String> {
+    if planned.ways().count() < 2 {
+        return Ok(String::new());
+    }
+    let sizes = &planned.grounds().sizes;
+    let mut out =
+        String::from("ways to compute it, of which the kernel chooses one for each call\n");
+    for (way, name) in planned.ways().zip(planned.way_names()) {
+        let time = nanoseconds(way.price_for(sizes)?);
+        out.push_str(&format!("  {name}: {time} at the sizes above, loops {}\n", dims(way)));
+    }
+    out.push_str("  it prices them with these formulas at the sizes of the call\n\n");
+    Ok(out)
+}
+
+/// The loops of a way, outermost first.
+fn dims(way: &Planned) -> String {
+    let of = |s: &Statement| {
+        let dims = s.schedule().dims();
+        dims.iter().map(|n| &**n).collect::<Vec<_>>().join(", ")
+    };
+    way.statements().iter().map(of).collect::<Vec<_>>().join("; ")
+}
+
 /// The workspaces that might gather the result.
 fn workspace(planned: &Planned, used: &mut Used) -> Result<String> {
     let Some((taken, gathered)) = planned.gathered() else { return Ok(String::new()) };
@@ -130,6 +156,26 @@ fn workspace(planned: &Planned, used: &mut Used) -> Result<String> {
     Ok(out)
 }
 
+/// The same as JSON; none if there is one way.
+pub fn ways_json(planned: &Planned) -> Result<Vec<Value>> {
+    if planned.ways().count() < 2 {
+        return Ok(Vec::new());
+    }
+    let sizes = &planned.grounds().sizes;
+    let row = |(way, name): (&Planned, String)| {
+        let finds = super::finds::chosen(way).map(|(_, find, plan)| {
+            json!({ "position": &*find.problem.position, "template": plan.template.name })
+        });
+        Ok(json!({
+            "function": name,
+            "loops": dims(way),
+            "finds": finds.collect::<Vec<_>>(),
+            "nanoseconds": way.price_for(sizes)?,
+        }))
+    };
+    planned.ways().zip(planned.way_names()).map(row).collect()
+}
+
 pub fn json(planned: &Planned) -> Result<Value> {
     let grounds = planned.grounds();
     let machine = &grounds.sizes.machine;
@@ -159,6 +205,7 @@ pub fn json(planned: &Planned) -> Result<Value> {
     let mut out = json!({
         "statements": statements,
         "orders": orders.collect::<Vec<_>>(),
+        "ways": ways_json(planned)?,
         "constants": constants()?.iter().map(|c| json!({
             "name": c.name,
             "unit": c.unit,

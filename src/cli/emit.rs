@@ -13,7 +13,7 @@ use super::leaves::with_leaves;
 use super::options::KernelOptions;
 use super::output::{self, Output};
 use super::tensors::{OutputWish, TensorOptions};
-use super::{finds, standard};
+use super::{costs, finds, standard};
 
 /// Write a kernel as a Rust module that depends on the standard library only
 #[derive(Args)]
@@ -82,9 +82,13 @@ impl Emit {
             Value::Array(rows) => rows,
             _ => Vec::new(),
         });
+        let ways: Result<Vec<Vec<Value>>> =
+            kernels.iter().map(|one| costs::ways_json(&one.planned)).collect();
+        let ways = ways?.concat();
         let mut said = json!({
             "kernel": text,
             "finds": all.collect::<Vec<_>>(),
+            "ways": ways,
             "output": output,
             "header": self.header,
         });

@@ -60,6 +60,13 @@ impl Lines {
         self.line(&format!("}}{after}"));
     }
 
+    /// `} header {`
+    pub fn next(&mut self, header: &str) {
+        self.shallower();
+        self.line(&format!("}} {header} {{"));
+        self.deeper();
+    }
+
     /// `if condition {`: the brace has a line of its own where the condition has several.
     pub fn open_if(&mut self, keyword: &str, condition: &Doc) {
         let text = condition.render(self.after(keyword));

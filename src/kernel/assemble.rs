@@ -118,7 +118,7 @@ pub(super) fn sparse_result(
     let sizes = &request.sizes;
     let elements: f64 = operand.extents.iter().map(|e| sizes.extent(e)).product();
     let updates = gathered(sizes, statements, &[], std::iter::empty()).updates;
-    let asked = request.layouts.contains_key(output) || sizes.params.is_empty();
+    let asked = request.layouts.contains_key(output) || !sizes.are_known();
     if asked || elements < MANY || 4.0 * updates > elements || operand.extents.is_empty() {
         return Ok(None);
     }

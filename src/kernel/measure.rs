@@ -40,7 +40,7 @@ impl Kernel {
             for (index, name) in &space.extents {
                 let extent = extents.indices[index] as f64;
                 sizes.params.insert(name.clone(), extent);
-                sizes.indices.insert(index.clone(), extent);
+                sizes.indices.insert(index.clone(), name.clone());
             }
             for o in &space.operands {
                 for (name, n) in o.extents_in(&extents) {
@@ -52,7 +52,7 @@ impl Kernel {
                 }
                 for (renamed, data) in o.arrays.keys().zip(tensor.arrays().values()) {
                     sizes.steps.insert(renamed.clone(), mean_step(data));
-                    sizes.runs.insert(renamed.clone(), runs(data));
+                    sizes.run_lengths.insert(renamed.clone(), run_length(data));
                 }
             }
         }
@@ -69,9 +69,9 @@ fn mean_step(data: &IndexData) -> f64 {
     }
 }
 
-/// Number of maximal ranges of equal elements.
-fn runs(data: &IndexData) -> f64 {
-    if data.is_empty() { 0.0 } else { data.changes() as f64 + 1.0 }
+/// Mean number of consecutive elements that are equal.
+fn run_length(data: &IndexData) -> f64 {
+    if data.is_empty() { 1.0 } else { data.len() as f64 / (data.changes() as f64 + 1.0) }
 }
 
 /// The width that extents and numbers of entries need.

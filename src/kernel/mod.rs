@@ -50,11 +50,13 @@ mod reorder;
 mod repacked;
 mod request;
 mod run;
+mod selection;
 mod sequence;
 mod templates;
 mod terms;
 mod wishes;
 
+pub use crate::synth::Term;
 pub use assemble::is_written_in_place;
 pub use calibration::{CALIBRATION_VARIABLE, calibrated, calibration_place, with_calibration};
 pub use coiterate::Coiterate;
@@ -66,7 +68,6 @@ pub use planned::Planned;
 pub use request::Request;
 pub use run::{Call, fill_initially};
 pub use templates::templates_of;
-pub use terms::Term;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -120,6 +121,14 @@ impl Kernel {
     #[must_use]
     pub fn in_default_order(mut self) -> Kernel {
         self.request.default_order = true;
+        self
+    }
+
+    /// A kernel that computes its result in one way, chosen now: where nothing is known of data, it would hold
+    /// several, of which it chooses one when it runs.
+    #[must_use]
+    pub fn only_way(mut self) -> Kernel {
+        self.request.only_way = true;
         self
     }
 

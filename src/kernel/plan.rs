@@ -13,6 +13,7 @@ use super::planned::{Planned, last};
 use super::reorder::cheapest_order;
 use super::repacked::{Repacked, in_one_place, whole};
 use super::request::{Request, names};
+use super::selection::with_others;
 use super::sequence::{refuse_sequence, refuse_unbegun, refuse_waste, sequence};
 use super::wishes::Wishes;
 use crate::check::has_one_coordinate;
@@ -206,21 +207,27 @@ fn plan_looplets(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
 fn plan_by(request: &Request, union: Union, prover: &mut dyn Prover) -> Result<Planned> {
     let first = plan_in_order(request, union, prover);
     let plan = |request: &Request, prover: &mut dyn Prover| plan_in_order(request, union, prover);
-    cheapest_order(request, union, first, plan, prover)
+    let planned = cheapest_order(request, union, first, plan, prover);
+    with_others(request, planned, plan, prover)
 }
 
 /// The same in the order that is asked for, or the default one.
 fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Result<Planned> {
     let program = request.program()?;
-    let request = &request.with_leaves(&program)?;
+    let mut request = request.with_leaves(&program)?;
     let output = program.output()?.tensor.clone();
     let several = program.assignments()?.len() > 1;
-    let found = layouts(request, &program)?;
-    refuse_unknown(request, &program)?;
-    refuse_sequence(request, &program, &found)?;
+    let found = layouts(&request, &program)?;
+    refuse_unknown(&request, &program)?;
+    refuse_sequence(&request, &program, &found)?;
     let Layouts { composed, result } = found;
     let wanted = Wanted { union, assembles: result.is_some(), ..request.wanted(&program)? };
     let spaces = compose_by(&program, &composed, &wanted)?;
+    for space in &spaces {
+        let extents = space.extents.iter().map(|(index, name)| (index.clone(), name.clone()));
+        request.sizes.indices.extend(extents);
+    }
+    let request = &request;
     let mut templates = templates()?;
     templates.extend_from_slice(&request.templates);
     // Also when there is nothing to force it on: it is a slip.
@@ -336,6 +343,7 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
             workspace: request.workspace.clone(),
             orders: Vec::new(),
         },
+        others: Vec::new(),
     })
 }
 

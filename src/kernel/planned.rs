@@ -8,12 +8,13 @@ use indexmap::IndexMap;
 use super::grounds::Grounds;
 use super::repacked::Repacked;
 use crate::code::IndexWidth;
+use crate::code::naming::Naming;
 use crate::diagnostic::Result;
 use crate::formula::Name;
 use crate::iterspace::{Role, Wanted, compose_by};
 use crate::layout::Layout;
 use crate::loops::{Assembled, Gather, Loops, Sequence, Statement, build, makes_runs};
-use crate::module::{KernelSpec, Module, render};
+use crate::module::{KernelSpec, Module, Way, Ways, render};
 use crate::operators::Value;
 use crate::program::{Program, Types};
 use crate::prover::{Prover, Z3Prover};
@@ -36,6 +37,9 @@ pub struct Planned {
     /// What is wanted is packed from what the kernel makes.
     pub(super) repacked: Option<Repacked>,
     pub(super) grounds: Grounds,
+    /// Other ways to compute the same, of which the kernel chooses one when it runs; none if this one is the best for
+    /// all data, or for those at hand.
+    pub(super) others: Vec<Planned>,
 }
 
 /// The pieces of the last of several statements, which writes the output.
@@ -212,11 +216,16 @@ impl Planned {
             own.op = new.op;
         }
         self.index_width = index_width;
+        let mut others = Vec::new();
+        for other in std::mem::take(&mut self.others) {
+            others.extend(other.with_types(value_type, index_width)?);
+        }
+        self.others = others;
         Ok(Some(self))
     }
 
     /// The same plan with another template for find number `find` of a statement. `None` if there is no
-    /// such find, or the template is not proved for it.
+    /// such find, or the template is not proved for it. There are no other ways then.
     #[must_use]
     pub fn with_template(
         mut self,
@@ -224,6 +233,7 @@ impl Planned {
         find: usize,
         template: &str,
     ) -> Option<Planned> {
+        self.others.clear();
         let proved = self.statements.get_mut(statement)?.choose(find, template);
         proved.then_some(self)
     }
@@ -241,13 +251,72 @@ impl Planned {
     /// # Errors
     /// Those of [`Planned::render`].
     pub fn render_with(&self, prover: &mut dyn Prover) -> Result<Module> {
-        let spec = KernelSpec {
+        if self.others.is_empty() {
+            return render(&Ways::only(self.spec()), prover);
+        }
+        let way = |(way, name): (&Planned, String)| {
+            Ok(Way { name, spec: way.spec(), costs: way.open_terms()? })
+        };
+        let sizes = &self.grounds.sizes;
+        let ways = Ways {
+            ways: self.ways().zip(self.way_names()).map(way).collect::<Result<_>>()?,
+            machine: sizes.machine.clone(),
+            most_memory: sizes.most_memory(),
+        };
+        render(&ways, prover)
+    }
+
+    /// The ways to compute the result, of which the kernel chooses one when it runs if there are several.
+    pub fn ways(&self) -> impl Iterator<Item = &Planned> {
+        std::iter::once(self).chain(&self.others)
+    }
+
+    /// One of [`Planned::ways`] without the others.
+    #[must_use]
+    pub fn alone(&self) -> Planned {
+        Planned { others: Vec::new(), ..self.clone() }
+    }
+
+    /// The names of [`Planned::ways`], which are those of functions of the module.
+    pub fn way_names(&self) -> Vec<String> {
+        if self.others.is_empty() {
+            return vec!["core".to_string()];
+        }
+        // Where orders differ, the same template may search for several positions.
+        let mut words: Vec<Vec<String>> = self.ways().map(|way| way.words(false)).collect();
+        if words.iter().enumerate().any(|(k, own)| words[..k].contains(own)) {
+            words = self.ways().map(|way| way.words(true)).collect();
+        }
+        let mut naming = Naming::new();
+        words.iter().map(|words| naming.fresh(&words.join("_"))).collect()
+    }
+
+    /// What a module needs of it.
+    fn spec(&self) -> KernelSpec {
+        KernelSpec {
             program: self.program.clone(),
             statements: self.statements.clone(),
             index_width: self.index_width,
             sequence: self.sequence.clone(),
             assembled: self.assembled.clone(),
-        };
-        render(&spec, prover)
+        }
+    }
+
+    /// The words of its name as one of several ways: the templates that search, and what for.
+    fn words(&self, positions: bool) -> Vec<String> {
+        let mut words = vec!["core".to_string()];
+        let plain = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+        for statement in &self.statements {
+            for (find, plan) in statement.finds.iter().zip(&statement.chosen) {
+                if plan.template.closed_form {
+                    continue;
+                }
+                if positions {
+                    words.push(plain(&find.problem.position));
+                }
+                words.push(plain(&plan.template.name));
+            }
+        }
+        words
     }
 }

@@ -32,7 +32,7 @@ const GAIN: f64 = 0.7;
 const MOST_PLANNED: usize = 2;
 
 /// Nothing is said about the loops, so that their order is ours to choose.
-fn is_open(request: &Request) -> bool {
+pub(super) fn is_open(request: &Request) -> bool {
     let said = request.order.len() + request.tiles.len() + request.fused.len();
     let by_finds = matches!(request.coiterate, Coiterate::Auto | Coiterate::Find);
     said == 0 && by_finds && request.workspace.is_none() && !request.default_order
@@ -138,7 +138,7 @@ fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Order
     // Without data, what is walked and what is searched look alike. Threads share the outermost loop of the default.
     let searches =
         statement.finds().iter().any(|find| find.plans().any(|p| !p.template.closed_form));
-    let known = !request.sizes.params.is_empty() && request.threads == 1;
+    let known = request.sizes.are_known() && request.threads == 1;
     if !plain || !assembled && (!known || !searches) {
         return Ok(None);
     }

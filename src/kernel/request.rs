@@ -29,6 +29,8 @@ pub struct Request {
     pub order: Vec<Name>,
     /// Where no order is asked for, that which follows how operands are stored, whatever it costs.
     pub default_order: bool,
+    /// One way to compute the result, whatever the data.
+    pub only_way: bool,
     /// `(position or all, template)`; later ones win.
     pub forced: Vec<(Option<String>, String)>,
     /// Find templates beside those that ship.
@@ -76,6 +78,7 @@ impl Request {
             declared: IndexMap::new(),
             order: Vec::new(),
             default_order: false,
+            only_way: false,
             forced: Vec::new(),
             templates: Vec::new(),
             types: Types::all(ValueType::F64),

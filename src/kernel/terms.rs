@@ -1,29 +1,11 @@
-//! What a plan is expected to cost: terms, each a formula with the values of what it names.
+//! What a plan is expected to cost, term by term.
 
 use super::grounds::Grounds;
 use super::planned::Planned;
 use crate::diagnostic::Result;
 use crate::formula::Name;
 use crate::loops::Gather;
-use crate::synth::{
-    CostFormula, Gathered, Machine, QUANTITIES, Sizes, estimate, loops_cost, price, workspace_named,
-};
-
-/// A part of what a kernel is expected to cost.
-#[derive(Clone, Debug)]
-pub struct Term {
-    /// In nanoseconds.
-    pub formula: CostFormula,
-    /// The values of what it names, beside constants of the machine.
-    pub quantities: Vec<(&'static str, f64)>,
-}
-
-impl Term {
-    /// Its nanoseconds on a machine.
-    pub fn value(&self, machine: &Machine) -> f64 {
-        price(&self.formula, &self.quantities, machine)
-    }
-}
+use crate::synth::{CostFormula, Gathered, QUANTITIES, Sizes, Term, loops_cost, workspace_named};
 
 impl Planned {
     /// What its choices stand on.
@@ -44,25 +26,55 @@ impl Planned {
     /// # Errors
     /// If what ships is malformed.
     pub fn terms(&self, sizes: &Sizes) -> Result<Vec<Term>> {
-        let mut out = Vec::new();
-        for statement in &self.statements {
-            let loops = [sizes.iterations(statement.nest()), statement.updates(sizes)];
-            let quantities = ["iterations", "updates"].into_iter().zip(loops).collect();
-            out.push(Term { formula: loops_cost()?.clone(), quantities });
-            for (k, (find, plan)) in statement.finds.iter().zip(&statement.chosen).enumerate() {
-                let values = estimate(plan, find, statement.nest_of(k), sizes).quantities;
-                let quantities = QUANTITIES.into_iter().zip(values).collect();
-                out.push(Term { formula: plan.template.cost.clone(), quantities });
-            }
-        }
+        let mut out: Vec<Term> = self.open_terms()?.iter().map(|term| term.known(sizes)).collect();
         if let Some(how) = self.assembled()
             && let Gather::Workspace { template, .. } = &how.assembling.gather
             && let Some(workspace) = workspace_named(template)?
         {
             let last = super::planned::last(&self.statements);
             let values = super::assemble::gathered_by(sizes, last, how).quantities();
-            let quantities = Gathered::NAMES.into_iter().zip(values).collect();
-            out.push(Term { formula: workspace.cost.clone(), quantities });
+            out.push(Term {
+                label: format!("workspace {}", workspace.name),
+                formula: workspace.cost.clone(),
+                memory: Some(workspace.memory.clone()),
+                quantities: Gathered::NAMES.into_iter().zip(values).collect(),
+            });
+        }
+        Ok(out)
+    }
+
+    /// What the kernel is expected to cost for some sizes, in nanoseconds.
+    ///
+    /// # Errors
+    /// If what ships is malformed.
+    pub fn price_for(&self, sizes: &Sizes) -> Result<f64> {
+        Ok(self.terms(sizes)?.iter().map(|term| term.value(&sizes.machine)).sum())
+    }
+
+    /// What loops and searches cost for any sizes.
+    ///
+    /// # Errors
+    /// If what ships is malformed.
+    pub(super) fn open_terms(&self) -> Result<Vec<Term<CostFormula>>> {
+        let sizes = &self.grounds.sizes;
+        let mut out = Vec::new();
+        for statement in &self.statements {
+            let loops = [sizes.iterations_of(statement.nest()), statement.updates_of(sizes)];
+            out.push(Term {
+                label: "loops".to_string(),
+                formula: loops_cost()?.clone(),
+                memory: None,
+                quantities: ["iterations", "updates"].into_iter().zip(loops).collect(),
+            });
+            for (k, (find, plan)) in statement.finds.iter().zip(&statement.chosen).enumerate() {
+                let values = sizes.quantities_of(plan, find, statement.nest_of(k));
+                out.push(Term {
+                    label: format!("{} by {}", find.problem.position, plan.template.name),
+                    formula: plan.template.cost.clone(),
+                    memory: plan.template.memory.clone(),
+                    quantities: QUANTITIES.into_iter().zip(values).collect(),
+                });
+            }
         }
         Ok(out)
     }

@@ -14,7 +14,7 @@ use crate::operators::Region;
 use crate::prover::Prover;
 use crate::scan::{Nest, scan, scan_within};
 use crate::schedule::Schedule;
-use crate::synth::{self, Plan, Proved, Sizes, Template, TileGuard};
+use crate::synth::{self, CostFormula, Plan, Proved, Sizes, Template, TileGuard};
 use crate::synth::{cheapest, synthesize, tile_guards};
 
 /// A scanned space with a proved plan for each of its finds.
@@ -181,22 +181,32 @@ impl Statement {
     /// How often each level is expected to be visited, each time that the levels around it are. Walks at once
     /// are one level, of the first index that they come to.
     pub fn trips(&self, sizes: &Sizes) -> IndexMap<Name, f64> {
-        let mut trips = sizes.visits(&self.nest);
+        let trips = self.trips_of(sizes).into_iter();
+        trips.map(|(name, trip)| (name, sizes.value(&trip))).collect()
+    }
+
+    fn trips_of(&self, sizes: &Sizes) -> IndexMap<Name, CostFormula> {
+        let mut trips = sizes.visits_of(&self.nest);
         if let Some(merged) = &self.merged {
             trips.truncate(merged.depth);
-            let own = |walk: &Walk| -> f64 {
-                let inside = sizes.visits(&walk.nest).into_iter().skip(merged.depth);
-                inside.map(|(_, trip)| trip).product()
+            let own = |walk: &Walk| {
+                let inside = sizes.visits_of(&walk.nest).into_iter().skip(merged.depth);
+                CostFormula::product(inside.map(|(_, trip)| trip))
             };
             let first = self.nest.levels[merged.depth].var.clone();
-            trips.insert(first, merged.walks.iter().map(own).sum());
+            trips.insert(first, CostFormula::sum(merged.walks.iter().map(own)));
         }
         trips
     }
 
     /// How often the output is expected to be updated.
     pub fn updates(&self, sizes: &Sizes) -> f64 {
-        self.trips(sizes).values().product()
+        sizes.value(&self.updates_of(sizes))
+    }
+
+    /// The same as a formula over statistics.
+    pub fn updates_of(&self, sizes: &Sizes) -> CostFormula {
+        CostFormula::product(self.trips_of(sizes).into_values())
     }
 
     /// What the loops, searches and updates are expected to cost, in nanoseconds.

@@ -3,8 +3,9 @@
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 
+use super::core::Core;
 use super::signature::{Signature, TensorSignature, length_source};
-use super::spec::KernelSpec;
+use super::spec::{KernelSpec, Ways};
 use super::validate::error;
 use crate::code::naming::Naming;
 use crate::code::realise::size;
@@ -14,9 +15,12 @@ use crate::iterspace::Operand;
 use crate::loops::Gather;
 
 pub(super) struct Functions<'a> {
+    pub(super) cores: &'a [Core],
+    pub(super) ways: &'a Ways,
+    /// What the ways have in common is that of the first.
     spec: &'a KernelSpec,
     signature: &'a Signature,
-    body: &'a Body,
+    pub(super) body: &'a Body,
     /// The largest size with which no index arithmetic overflows.
     size_limit: u64,
     /// The names of sizes where the tensors are known by their structs.
@@ -25,11 +29,12 @@ pub(super) struct Functions<'a> {
 
 impl<'a> Functions<'a> {
     pub fn new(
-        spec: &'a KernelSpec,
+        cores: &'a [Core],
+        ways: &'a Ways,
         signature: &'a Signature,
-        body: &'a Body,
         size_limit: u64,
     ) -> Functions<'a> {
+        let (spec, body) = (&cores[0].spec, &cores[0].body);
         let mut naming = Naming::new();
         signature.arguments().for_each(|name| naming.reserve(name));
         let sizes = body.sizes.iter().map(|v| {
@@ -42,10 +47,10 @@ impl<'a> Functions<'a> {
             (*v, local)
         });
         let sizes = sizes.collect();
-        Functions { spec, signature, body, size_limit, sizes }
+        Functions { cores, ways, spec, signature, body, size_limit, sizes }
     }
 
-    pub fn header(&self, accesses: &[AccessProof]) -> String {
+    pub fn header(&self) -> String {
         let mut out = String::new();
         let mut line = |text: &str| {
             for part in text.lines().chain(text.is_empty().then_some("")) {
@@ -65,9 +70,14 @@ impl<'a> Functions<'a> {
             line(&format!("- {}: `{}`, {}", t.tensor, name.join(" "), summary.join(" ")));
             line(&format!("  `{}`", layout.relation));
         }
-        for statement in &self.spec.statements {
+        let own = |core: &'a Core| core.spec.statements.iter().map(move |s| (core, s));
+        let all = self.cores.iter().flat_map(own);
+        for (core, statement) in all {
             line("");
-            line("Loop nest:");
+            match self.cores.len() {
+                1 => line("Loop nest:"),
+                _ => line(&format!("Loop nest of `{}`:", core.name)),
+            }
             line("```text");
             line(&statement.nests());
             line("```");
@@ -98,7 +108,8 @@ impl<'a> Functions<'a> {
             line("");
             line(&format!("- {var}: parallel, in parts that are joined in order"));
         }
-        let checked: Vec<&AccessProof> = accesses.iter().filter(|a| !a.proved).collect();
+        let accesses: Vec<&AccessProof> = self.cores.iter().flat_map(|c| &c.accesses).collect();
+        let checked: Vec<&&AccessProof> = accesses.iter().filter(|a| !a.proved).collect();
         line("");
         line(&format!(
             "Array accesses: {} proved to be in bounds, {} checked at run time.",
@@ -119,8 +130,14 @@ impl<'a> Functions<'a> {
         self.safe_functions(&mut out);
         out.blank();
         self.unchecked_function(&mut out);
-        out.blank();
-        self.core_function(&mut out);
+        if self.cores.len() > 1 {
+            out.blank();
+            self.fastest_function(&mut out);
+        }
+        for core in self.cores {
+            out.blank();
+            self.core_function(core, &mut out);
+        }
         out.into_text()
     }
 
@@ -151,10 +168,12 @@ impl<'a> Functions<'a> {
         // A kernel that never enters its loops reads nothing, and where only the success of a search
         // matters, its position is not read. Of a factor that something annihilates nothing is.
         let mut allowed = vec!["non_snake_case"];
-        if self.body.block.is_empty() || self.spec.lacks_steps() || self.ignores_tensors() {
+        let empty = |core: &Core| core.body.block.is_empty();
+        let all = self.cores.iter();
+        if all.clone().any(empty) || self.spec.lacks_steps() || self.ignores_tensors() {
             allowed.extend(["unused_unsafe", "unused_variables"]);
         }
-        if !self.body.block.is_empty() && self.may_overwrite() {
+        if !all.clone().all(empty) && all.clone().any(may_overwrite) {
             allowed.push("unused_assignments");
         }
         allowed.push("clippy::too_many_arguments");
@@ -170,25 +189,17 @@ impl<'a> Functions<'a> {
 
     /// Whether no array of some tensor is used.
     fn ignores_tensors(&self) -> bool {
-        let arguments = self.body.arguments();
-        let arrays = arguments.iter().filter_map(|argument| match argument {
-            Argument::Array(a) => Some(&self.body.arr(*a).name),
-            _ => None,
-        });
-        let used: Vec<&Name> = arrays.collect();
+        let mut used: Vec<&Name> = Vec::new();
+        for body in self.cores.iter().map(|core| &core.body) {
+            used.extend(body.arguments().iter().filter_map(|argument| match argument {
+                Argument::Array(a) => Some(&body.arr(*a).name),
+                _ => None,
+            }));
+        }
         self.signature.tensors.iter().any(|t| {
             let own = t.arrays.iter().map(|a| &a.renamed).chain([&t.values.renamed]);
             !own.into_iter().any(|array| used.contains(&array))
         })
-    }
-
-    /// Whether what something begins with may never be read: what is looked up may be there wherever it is
-    /// looked up, an element be gathered at each point, and a temporary be read by nothing.
-    fn may_overwrite(&self) -> bool {
-        let gather = self.spec.assembled.as_ref().map(|a| &a.assembling.gather);
-        gather == Some(&Gather::Element)
-            || !self.spec.sequence.temporaries.is_empty()
-            || self.spec.statements.iter().any(|s| !s.lookups().is_empty())
     }
 
     fn safe_functions(&self, out: &mut Lines) {
@@ -340,25 +351,49 @@ impl<'a> Functions<'a> {
                 out.statement(&array.method("clear", Vec::new()));
             }
         }
-        let arguments = self.body.arguments();
-        let sizes: Vec<VarId> = arguments
-            .iter()
-            .filter_map(|a| match a {
-                Argument::Size(v) => Some(*v),
-                _ => None,
-            })
-            .collect();
-        self.definitions_of(&sizes, out);
-        if !output.grown && self.spec.assigns() {
-            self.beginning(&sizes, out);
+        let mut sizes: Vec<VarId> = Vec::new();
+        for argument in self.cores.iter().flat_map(|core| core.body.arguments()) {
+            match argument {
+                Argument::Size(v) if !sizes.contains(&v) => sizes.push(v),
+                _ => {}
+            }
         }
+        sizes.extend(
+            self.compared_sizes().into_iter().filter(|v| !sizes.contains(v)).collect::<Vec<_>>(),
+        );
+        self.definitions_of(&sizes, out);
+        match self.cores {
+            [only] => self.call(only, &sizes, out),
+            several => {
+                let fastest = Doc::call("fastest", self.compared());
+                out.assignment("let way =", &fastest);
+                for (k, core) in several.iter().enumerate() {
+                    match k {
+                        0 => out.open("if way == 0"),
+                        k if k + 1 < several.len() => out.next(&format!("else if way == {k}")),
+                        _ => out.next("else"),
+                    }
+                    self.call(core, &sizes, out);
+                }
+                out.close("");
+            }
+        }
+        out.close("");
+    }
+
+    /// Lets the result begin, and calls a core.
+    fn call(&self, core: &Core, sizes: &[VarId], out: &mut Lines) {
+        if !self.signature.tensors[0].grown && self.spec.assigns() {
+            self.beginning(&core.body, sizes, out);
+        }
+        let arguments = core.body.arguments();
         let passed = arguments
             .iter()
             .map(|a| match a {
                 Argument::Size(v) => Doc::text(self.local(*v)),
                 Argument::Threads(_) => Doc::text("threads"),
                 Argument::Array(a) => {
-                    let (written, field) = self.field(&self.body.arr(*a).name);
+                    let (written, field) = self.field(&core.body.arr(*a).name);
                     match written {
                         true => Doc::prefix("&mut ", Doc::prefix("*", field)),
                         false => field,
@@ -366,17 +401,16 @@ impl<'a> Functions<'a> {
                 }
             })
             .collect();
-        out.in_unsafe(&Doc::call("core", passed), ";");
-        out.close("");
+        out.in_unsafe(&Doc::call(core.name.clone(), passed), ";");
     }
 
     /// The output begins with something, where that is not written over.
-    fn beginning(&self, defined: &[VarId], out: &mut Lines) {
+    fn beginning(&self, body: &Body, defined: &[VarId], out: &mut Lines) {
         let output = &self.signature.tensors[0];
-        let begin = Doc::text(self.body.print_expr(&Expr::Number(self.spec.begin())));
+        let begin = Doc::text(body.print_expr(&Expr::Number(self.spec.begin())));
         let values = Doc::text(output.argument.clone()).field(&output.values.field);
         let fill = values.method("fill", vec![begin]);
-        match &self.body.beginning {
+        match &body.beginning {
             Beginning::Never => {}
             Beginning::Always => out.statement(&fill),
             Beginning::Where(condition) => {
@@ -386,8 +420,8 @@ impl<'a> Functions<'a> {
                     _ => {}
                 });
                 self.definitions_of(&sizes, out);
-                let field = |a| self.field(&self.body.arr(a).name).1.flat();
-                let condition = self.body.print_with(condition, &|v| self.local(v), &field);
+                let field = |a| self.field(&body.arr(a).name).1.flat();
+                let condition = body.print_with(condition, &|v| self.local(v), &field);
                 out.open_if("if ", &condition);
                 out.statement(&fill);
                 out.close("");
@@ -396,7 +430,7 @@ impl<'a> Functions<'a> {
     }
 
     /// `A.crd`, and whether it is written.
-    fn field(&self, renamed: &Name) -> (bool, Doc) {
+    pub(super) fn field(&self, renamed: &Name) -> (bool, Doc) {
         for t in &self.signature.tensors {
             let tensor = || Doc::text(t.argument.clone());
             if t.values.renamed == *renamed {
@@ -409,7 +443,7 @@ impl<'a> Functions<'a> {
         (false, Doc::text(""))
     }
 
-    fn local(&self, v: VarId) -> String {
+    pub(super) fn local(&self, v: VarId) -> String {
         self.sizes[&v].clone()
     }
 
@@ -483,10 +517,10 @@ impl<'a> Functions<'a> {
         Doc::text("0")
     }
 
-    fn core_function(&self, out: &mut Lines) {
-        let printed = self.body.print(2);
+    fn core_function(&self, core: &Core, out: &mut Lines) {
+        let printed = core.body.print(2);
         out.line("/// The loops. Unchecked accesses (`at`) are proved to be in bounds.");
-        self.opening("unsafe fn core", &printed.parameters, "", out);
+        self.opening(&format!("unsafe fn {}", core.name), &printed.parameters, "", out);
         out.open("unsafe");
         out.raw(&printed.text);
         out.close("");
@@ -508,4 +542,14 @@ fn refuse_if(condition: &Doc, what: &str, at: Doc, out: &mut Lines) {
     out.open_if("if ", condition);
     refuse(what, at, out);
     out.close("");
+}
+
+/// Whether what something begins with may never be read: what is looked up may be there wherever it is
+/// looked up, an element be gathered at each point, and a temporary be read by nothing.
+fn may_overwrite(core: &Core) -> bool {
+    let spec = &core.spec;
+    let gather = spec.assembled.as_ref().map(|a| &a.assembling.gather);
+    gather == Some(&Gather::Element)
+        || !spec.sequence.temporaries.is_empty()
+        || spec.statements.iter().any(|s| !s.lookups().is_empty())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::spec::KernelSpec;
+use super::core::Core;
 use super::{grown, parts, probing, validate};
 use crate::code::{
     Access, Assign, Block, Body, Element, Expr, Load, Part, Stmt, Workspace, Writes, template,
@@ -74,22 +74,26 @@ fn set_apart(block: &mut Block, together: &mut Block) {
 }
 
 /// The items that the code and the validation call, each with an empty line before it.
-pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) -> Result<String> {
+pub(super) fn items(cores: &[Core], validation: validate::Used) -> Result<String> {
+    let spec = &cores[0].spec;
+    let bodies = || cores.iter().map(|core| &core.body);
     let mut calls = Calls::default();
-    visit(&body.block, &mut |part| {
-        if let Part::Stmt(Stmt::Parallel(p)) = part {
-            match p.writes {
-                Writes::Shared(_) => calls.shared = true,
-                Writes::Copies(_) => calls.private = true,
-                Writes::Parts(_) => calls.parts = true,
+    for body in bodies() {
+        visit(&body.block, &mut |part| {
+            if let Part::Stmt(Stmt::Parallel(p)) = part {
+                match p.writes {
+                    Writes::Shared(_) => calls.shared = true,
+                    Writes::Copies(_) => calls.private = true,
+                    Writes::Parts(_) => calls.parts = true,
+                }
             }
-        }
-    });
-    // Where threads share the output, they write it in another way than elsewhere.
-    let (mut outside, mut together) = (body.block.clone(), Vec::new());
-    set_apart(&mut outside, &mut together);
-    calls.block(body, &outside, false);
-    calls.block(body, &together, true);
+        });
+        // Where threads share the output, they write it in another way than elsewhere.
+        let (mut outside, mut together) = (body.block.clone(), Vec::new());
+        set_apart(&mut outside, &mut together);
+        calls.block(body, &outside, false);
+        calls.block(body, &together, true);
+    }
     let mut out = String::new();
     if calls.at {
         out.push_str(AT);
@@ -112,39 +116,44 @@ pub(super) fn items(spec: &KernelSpec, body: &Body, validation: validate::Used) 
     if spec.assembled.is_some() {
         out.push_str(grown::ITEMS);
     }
-    if let Some(workspace) = used_workspace(body) {
-        out.push_str(&workspace_items(&workspace.template)?);
+    // One of each.
+    let mut items: Vec<String> = Vec::new();
+    let mut add = |item: String| {
+        if !items.contains(&item) {
+            items.push(item);
+        }
+    };
+    for workspace in bodies().filter_map(used_workspace) {
+        add(workspace_items(&workspace.template)?);
     }
     if calls.shared || calls.private || calls.parts {
-        out.push_str(CHUNKS);
+        add(CHUNKS.to_string());
     }
     if calls.shared {
-        out.push_str(SHARED);
+        add(SHARED.to_string());
     }
     if calls.private {
-        out.push_str(&summing(spec.output().value_type));
+        add(summing(spec.output().value_type));
     }
-    if let Some(part) = body.part_struct() {
-        out.push_str(&parts::items(&part));
+    for part in bodies().filter_map(Body::part_struct) {
+        add(parts::items(&part));
     }
     if validation.element {
-        out.push_str(ELEMENT);
+        add(ELEMENT.to_string());
     }
-    out.push_str(&operator_items(body));
-    let mut done: Vec<&str> = Vec::new();
-    for plan in spec.statements.iter().flat_map(|s| &s.chosen) {
-        let called = |table: &String| body.has_table(table);
-        if !done.contains(&plan.template.name.as_str()) {
-            done.push(&plan.template.name);
-            if plan.template.table.as_ref().is_some_and(|table| !called(table)) {
+    add(operator_items(bodies()));
+    for Core { spec, body, .. } in cores {
+        for plan in spec.statements.iter().flat_map(|s| &s.chosen) {
+            if plan.template.table.as_ref().is_some_and(|table| !body.has_table(table)) {
                 continue;
             }
-            let items = template::items(&plan.template, spec.index_width.unsigned())?;
-            if !items.trim().is_empty() {
-                out.push_str(&format!("\n{}\n", items.trim()));
+            let own = template::items(&plan.template, spec.index_width.unsigned())?;
+            if !own.trim().is_empty() {
+                add(format!("\n{}\n", own.trim()));
             }
         }
     }
+    out.push_str(&items.concat());
     if calls.home || validation.misplaced {
         out.push_str(&probing::items(validation.misplaced));
     }
@@ -169,9 +178,9 @@ fn workspace_items(name: &str) -> Result<String> {
 }
 
 /// The operators that the code calls, one function for each type.
-fn operator_items(body: &Body) -> String {
+fn operator_items<'a>(bodies: impl Iterator<Item = &'a Body>) -> String {
     let mut used: BTreeMap<String, String> = BTreeMap::new();
-    visit(&body.block, &mut |part| {
+    let mut enter = |part: Part<'_>| {
         if let Part::Expr(Expr::Operator { op, generic, args }) = part
             && let (Some(tree), Ok(signature)) = (op.rust(*generic), op.signature_of(*generic))
         {
@@ -188,7 +197,8 @@ fn operator_items(body: &Body) -> String {
             );
             used.insert(name, text);
         }
-    });
+    };
+    bodies.for_each(|body| visit(&body.block, &mut enter));
     if used.is_empty() {
         return String::new();
     }

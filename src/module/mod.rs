@@ -7,7 +7,9 @@
 //!
 //! Unchecked indexing appears only where the bounds pass has a proof ([`AccessProof`](crate::code::AccessProof)).
 
+mod core;
 mod entry;
+mod fastest;
 mod functions;
 mod grown;
 mod header;
@@ -22,4 +24,4 @@ mod validate;
 
 pub use render::{Module, render};
 pub use signature::{ArrayField, Signature, TensorSignature, counted_fields, index_type};
-pub use spec::KernelSpec;
+pub use spec::{KernelSpec, Way, Ways};

@@ -1,12 +1,14 @@
 //! Rendering: from a specification to the text of a module.
 
+use super::core::Core;
 use super::functions::Functions;
 use super::signature::Signature;
-use super::spec::KernelSpec;
+use super::spec::{KernelSpec, Way, Ways};
 use super::{entry, header, helpers, structs};
 use crate::code::realise;
 use crate::code::{AccessProof, Body, Path, prove_bounds, size_limit};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::Name;
 use crate::iterspace::Space;
 use crate::loops;
 use crate::prover::Prover;
@@ -17,7 +19,7 @@ pub struct Module {
     text: String,
     accesses: Vec<AccessProof>,
     signature: Signature,
-    body: Body,
+    cores: Vec<Core>,
     entry: String,
     size_limit: u64,
 }
@@ -38,9 +40,14 @@ impl Module {
         &self.signature
     }
 
-    /// The core, as it is printed in the text.
+    /// The core, as it is printed in the text; the first of several.
     pub fn body(&self) -> &Body {
-        &self.body
+        &self.cores[0].body
+    }
+
+    /// The ways to compute the result, of which data choose one when the kernel runs.
+    pub fn cores(&self) -> &[Core] {
+        &self.cores
     }
 
     /// The name of the unchecked C entry; no other module has it.
@@ -59,12 +66,47 @@ impl Module {
     }
 }
 
-/// Renders the module of `spec`. Same input, same bytes.
+/// Renders the module of `ways`. Same input, same bytes.
 ///
 /// # Errors
 /// If a template's code is refused, a literal is no number of the value type, or a check of the code
 /// fails.
-pub fn render(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<Module> {
+pub fn render(ways: &Ways, prover: &mut dyn Prover) -> Result<Module> {
+    let mut cores = Vec::new();
+    for Way { name, spec, costs } in &ways.ways {
+        let (body, accesses) = core(spec, prover)?;
+        let (name, costs) = (name.clone(), costs.clone());
+        cores.push(Core { name, spec: spec.clone(), costs, body, accesses });
+    }
+    let Some(first) = cores.first() else { return Err(Diagnostic::defect("a kernel has no code")) };
+    let sizes = |core: &Core| -> Vec<Name> {
+        core.body.sizes.iter().map(|v| core.body.var(*v).name.clone()).collect()
+    };
+    if cores.iter().any(|core| sizes(core) != sizes(first)) {
+        return Err(Diagnostic::defect("ways to compute a result are given other sizes"));
+    }
+    let size_limit = cores.iter().map(|core| size_limit(&core.body, i64::MAX as u64)).min();
+    let size_limit = size_limit.unwrap_or(0);
+    if size_limit == 0 {
+        return Err(always_overflows(&first.body));
+    }
+    let spec = &first.spec;
+    let signature = Signature::new(spec);
+    let functions = Functions::new(&cores, ways, &signature, size_limit);
+    let mut text = functions.header();
+    let (structs, validation) = structs::items(&signature, spec.index_width);
+    text.push_str(&structs);
+    text.push_str(&functions.items());
+    text.push_str(&helpers::items(&cores, validation)?);
+    let entry = format!("siskin_{:016x}", hash(&text));
+    text.push('\n');
+    text.push_str(&entry::items(&signature, &entry));
+    let accesses = cores.iter().flat_map(|core| core.accesses.iter().cloned()).collect();
+    Ok(Module { text, accesses, signature, cores, entry, size_limit })
+}
+
+/// The code of one way, and its accesses.
+fn core(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<(Body, Vec<AccessProof>)> {
     let spaces: Vec<&Space> = spec.statements.iter().map(|s| &s.space).collect();
     let assembled = spec.assembled.as_deref();
     let mut body = realise::declare(&spaces, spec.index_width, spec.is_parallel(), assembled);
@@ -81,25 +123,10 @@ pub fn render(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<Module> {
     body.verify()?;
     let mut path = Path::new(&spec.space().theory, prover);
     let (mut body, accesses) = proved(body, &mut path)?;
-    drop(path);
     if assembled.is_none() && spec.assigns() {
         body.write_once(spec.begin());
     }
-    let size_limit = size_limit(&body, i64::MAX as u64);
-    if size_limit == 0 {
-        return Err(always_overflows(&body));
-    }
-    let signature = Signature::new(spec);
-    let functions = Functions::new(spec, &signature, &body, size_limit);
-    let mut text = functions.header(&accesses);
-    let (structs, validation) = structs::items(&signature, spec.index_width);
-    text.push_str(&structs);
-    text.push_str(&functions.items());
-    text.push_str(&helpers::items(spec, &body, validation)?);
-    let entry = format!("siskin_{:016x}", hash(&text));
-    text.push('\n');
-    text.push_str(&entry::items(&signature, &entry));
-    Ok(Module { text, accesses, signature, body, entry, size_limit })
+    Ok((body, accesses))
 }
 
 /// The body with its accesses proved. It is changed to run faster where no access needs a test for that, and

@@ -8,6 +8,36 @@ use crate::iterspace::{Operand, Role, Space};
 use crate::loops::{self, Assembled, Sequence, Statement};
 use crate::operators::Value;
 use crate::program::Program;
+use crate::synth::{CostFormula, Machine, Term};
+
+/// One or several ways to compute the result of a kernel. What data say when it runs chooses among several.
+#[derive(Clone, Debug)]
+pub struct Ways {
+    /// They take and return the same.
+    pub ways: Vec<Way>,
+    /// Constants of the machine, for what they are expected to cost.
+    pub machine: Machine,
+    /// What takes more bytes is not chosen, unless it is the first.
+    pub most_memory: f64,
+}
+
+impl Ways {
+    /// One way.
+    pub fn only(spec: KernelSpec) -> Ways {
+        let way = Way { name: "core".to_string(), spec, costs: Vec::new() };
+        Ways { ways: vec![way], machine: Machine::default(), most_memory: f64::INFINITY }
+    }
+}
+
+/// One of the ways to compute the result of a kernel.
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// The name of its function.
+    pub name: String,
+    pub spec: KernelSpec,
+    /// What it is expected to cost, if there are others.
+    pub costs: Vec<Term<CostFormula>>,
+}
 
 /// Everything a kernel is made from.
 #[derive(Clone, Debug)]

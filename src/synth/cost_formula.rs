@@ -75,7 +75,7 @@ impl Operation {
         }
     }
 
-    fn of(self, a: f64, b: f64) -> f64 {
+    pub(super) fn of(self, a: f64, b: f64) -> f64 {
         match self {
             Operation::Add => a + b,
             Operation::Subtract => a - b,

@@ -15,28 +15,36 @@
 //!     hash (key crd_x(px) = j, state {})                                proved
 //! ```
 
+mod amounts;
 mod choose;
 mod conditions;
 mod cost_formula;
+mod fold;
 mod machine;
 mod plan;
 mod problem;
 mod prove;
 mod session;
+mod sizes;
 mod skip;
 mod state_indices;
+mod statistics;
 mod template;
+mod term;
 mod verdict;
 mod vocabulary;
 mod workspace;
 
-pub use choose::{Estimate, Sizes, cheapest, cost, estimate};
+pub use choose::{Estimate, cheapest, cost, estimate};
 pub use cost_formula::{CostFormula, Function, Operation};
 pub use machine::{Constant, Machine, constants, loops_cost, loops_price, price};
 pub use plan::{Direction, KeyPart, Placement, Plan, StateIndex};
 pub use problem::FindProblem;
 pub use prove::{Attempt, Find, Proved, refutations, synthesize};
+pub use sizes::Sizes;
 pub use skip::{TileGuard, tile_guards};
+pub use statistics::Statistic;
 pub use template::{Obligation, QUANTITIES, Template, templates};
+pub use term::Term;
 pub use verdict::{Refutation, Verdict};
 pub use workspace::{Gathered, WorkspaceTemplate, cheapest_workspace, workspace_named, workspaces};

@@ -253,6 +253,10 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
             let order: Vec<&str> = order.split(',').filter(|n| !n.is_empty()).collect();
             let label = format!("{} order {} {how}", shown.join(" "), order.join(","));
             let mut kernel = Kernel::new(&case.expression).order(&order);
+            // Kernels of several ways take their time to compile.
+            if turn % 4 != 0 {
+                kernel = kernel.only_way();
+            }
             for (tensor, layout) in &combination {
                 kernel = kernel.layout(tensor, &layout_text(layout));
             }
@@ -323,6 +327,9 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
             }
             // Every template with all others left as they are, and the automatic choice.
             add("automatic", planned.clone())?;
+            for (k, way) in planned.ways().enumerate().skip(1) {
+                add(&format!("way {k}"), way.alone())?;
+            }
             // Looplets are walked by one thread.
             if planned.assembled().is_some() && how != "looplets if possible" {
                 let shared = kernel.threads(2).plan().map_err(|e| format!("{label}: {e:#?}"))?;

@@ -194,6 +194,10 @@ fn go(
         .values(case.value_type)
         .index(case.width)
         .union(case.union);
+    // Kernels of several ways take their time to compile.
+    if random.chance(75) {
+        kernel = kernel.only_way();
+    }
     for (tensor, layout) in &case.layouts {
         kernel = kernel.layout(tensor, layout);
     }

@@ -1,0 +1,189 @@
+//! How often the parts of a nest are expected to be visited: formulas over statistics of the data.
+//!
+//! Before → after, for the rows of a matrix in `csr`:
+//!
+//! ```text
+//! for pA0 in 0..I                                size I
+//!   for pA1 in pos_A(pA0)..pos_A(pA0 + 1)        step pos_A, for each of them
+//! ```
+
+use indexmap::IndexMap;
+
+use super::cost_formula::CostFormula;
+use super::sizes::{ASSUMED_EXTENT, Sizes};
+use super::statistics::Statistic;
+use super::{Find, Plan};
+use crate::formula::{Affine, Atom, Constraint, Name, Relop};
+use crate::scan::{Bind, Level, Nest};
+
+impl From<Statistic> for CostFormula {
+    fn from(statistic: Statistic) -> CostFormula {
+        CostFormula::Named(statistic.to_string().into())
+    }
+}
+
+fn size(name: &Name) -> CostFormula {
+    Statistic::Size(name.clone()).into()
+}
+
+impl Sizes {
+    /// The value of `affine`; loop variables are taken at the middle of their range.
+    fn middle(&self, affine: &Affine, trips: &IndexMap<Name, CostFormula>) -> CostFormula {
+        let mut total = CostFormula::Number(affine.offset() as f64);
+        // Differences of one array cancel to segment lengths.
+        let mut steps: IndexMap<&Name, Affine> = IndexMap::new();
+        for (atom, k) in affine.terms() {
+            let value = match atom {
+                Atom::Var(n) => match trips.get(n) {
+                    Some(trip) => trip.clone() / 2.0.into(),
+                    None => size(n),
+                },
+                Atom::Floor(inner, d) => self.middle(inner, trips) / (*d as f64).into(),
+                Atom::Call(call) => {
+                    let entry = steps.entry(&call.array).or_insert_with(Affine::zero);
+                    for argument in &call.args {
+                        *entry = entry.clone() + argument.clone() * *k;
+                    }
+                    continue;
+                }
+            };
+            total = total + CostFormula::from(*k as f64) * value;
+        }
+        // Balanced: the length of a segment. Unbalanced: the value at the weighted argument.
+        for (array, argument) in steps {
+            let step = CostFormula::from(Statistic::Step(array.clone()));
+            total = total + step * self.middle(&argument, trips);
+        }
+        total
+    }
+
+    /// The greatest value that `affine` is known to take, over indices.
+    fn greatest(&self, affine: &Affine, nest: &Nest) -> Option<CostFormula> {
+        let mut total = CostFormula::Number(affine.offset() as f64);
+        for (atom, k) in affine.terms() {
+            // What is not negative takes nothing away at best.
+            if *k < 0 {
+                continue;
+            }
+            let most = match atom {
+                Atom::Var(n) => match self.indices.get(n) {
+                    Some(extent) => {
+                        CostFormula::from(Statistic::Bound(extent.clone())) - 1.0.into()
+                    }
+                    None => match nest.levels.iter().find(|l| l.var == *n).map(|l| &l.bind) {
+                        Some(Bind::Let(value)) => self.greatest(value, nest)?,
+                        Some(Bind::Loop(_)) => return None,
+                        None => Statistic::Bound(n.clone()).into(),
+                    },
+                },
+                Atom::Floor(inner, d) => self.greatest(inner, nest)? / (*d as f64).into(),
+                Atom::Call(_) => return None,
+            };
+            total = total + CostFormula::from(*k as f64) * most;
+        }
+        Some(total)
+    }
+
+    /// How many iterations each loop variable of `nest` has; of a find, the length of its range.
+    pub fn trips_of(&self, nest: &Nest) -> IndexMap<Name, CostFormula> {
+        let mut out: IndexMap<Name, CostFormula> = IndexMap::new();
+        for level in &nest.levels {
+            let trip = match &level.bind {
+                Bind::Let(_) => 1.0.into(),
+                Bind::Loop(range) => {
+                    let spans = range.upper.iter().flat_map(|u| {
+                        range.lower.iter().map(|l| self.middle(&(u.clone() - l.clone()), &out))
+                    });
+                    // A loop whose length is not known is taken to be there; a search of nothing is none.
+                    let least = if level.is_find() { 0.0 } else { 1.0 };
+                    let span = spans.fold(f64::INFINITY.into(), CostFormula::min);
+                    span.max(least.into())
+                }
+            };
+            out.insert(level.var.clone(), trip);
+        }
+        out
+    }
+
+    /// How often each level of `nest` is visited, each time that the levels around it are: of a find, the number of
+    /// its matches.
+    pub fn visits_of(&self, nest: &Nest) -> IndexMap<Name, CostFormula> {
+        let mut out = self.trips_of(nest);
+        for level in nest.levels.iter().filter(|level| level.is_find()) {
+            let length = out[&level.var].clone();
+            let choices = self.choices(level, &length);
+            out.insert(level.var.clone(), length / choices);
+        }
+        out
+    }
+
+    /// How many iterations the loops of `nest` have, those of finds aside.
+    pub fn iterations_of(&self, nest: &Nest) -> CostFormula {
+        let visits = self.visits_of(nest);
+        let (mut around, mut all) = (CostFormula::from(1.0), CostFormula::from(0.0));
+        for level in nest.levels.iter().filter(|level| level.is_loop()) {
+            around = around * visits[&level.var].clone();
+            if !level.is_find() {
+                all = all + around.clone();
+            }
+        }
+        all
+    }
+
+    /// One of so many positions of a range is expected to match: where an index array is compared with an index,
+    /// one for each value of that; where positions are bounded, one in all.
+    fn choices(&self, level: &Level, length: &CostFormula) -> CostFormula {
+        let values = |c: &Constraint| {
+            let mut indices = c.affine.terms().iter().filter_map(|(atom, _)| match atom {
+                Atom::Var(n) if *n != level.var => Some(n),
+                _ => None,
+            });
+            let extent = |n: &Name| match self.indices.get(n) {
+                Some(extent) => size(extent),
+                None => ASSUMED_EXTENT.into(),
+            };
+            indices.next().map_or(length.clone(), extent).max(1.0.into())
+        };
+        let equal = |c: &&Constraint| c.relop == Relop::Eq;
+        let mut compared = level.conditions.iter().filter(equal).map(values).peekable();
+        match compared.peek().is_some() {
+            true => CostFormula::product(compared),
+            false => length.clone(),
+        }
+    }
+
+    /// What the formulas of a plan speak of, in the order of [`QUANTITIES`](super::QUANTITIES).
+    pub fn quantities_of(&self, plan: &Plan, find: &Find, nest: &Nest) -> [CostFormula; 5] {
+        let visits = self.visits_of(nest);
+        let position = &find.problem.position;
+        let queries = CostFormula::product(find.problem.loops.iter().map(|l| visits[l].clone()));
+        let length = self.trips_of(nest).get(position).cloned().unwrap_or(1.0.into());
+        let states = plan.state.iter().map(|n| values(n, nest, &visits));
+        let states = CostFormula::product(states).min(queries.clone().max(1.0.into()));
+        let others = match visits.get(position) {
+            Some(matches) if plan.many => matches.clone(),
+            _ => 0.0.into(),
+        };
+        let extents = plan.key.iter().map(|part| match self.greatest(&part.outer, nest) {
+            Some(most) => most + 1.0.into(),
+            None => f64::INFINITY.into(),
+        });
+        let extents = CostFormula::product(extents);
+        [queries, length, CostFormula::from(1.0) + others, states, extents]
+    }
+}
+
+/// How many values a state index takes: the iterations of a loop, or the runs of an index array.
+fn values(index: &Name, nest: &Nest, trips: &IndexMap<Name, CostFormula>) -> CostFormula {
+    let trip = |n: &Name| trips.get(n).cloned().unwrap_or(1.0.into()).max(1.0.into());
+    let level = nest.levels.iter().find(|l| l.var == *index);
+    let Some(Bind::Let(e)) = level.map(|l| &l.bind) else { return trip(index) };
+    let mut most = CostFormula::from(1.0);
+    e.visit_calls(&mut |call| {
+        let mut reads = CostFormula::from(1.0);
+        call.args.iter().for_each(|a| a.visit_vars(&mut |n| reads = reads.clone() * trip(n)));
+        let run = CostFormula::from(Statistic::RunLength(call.array.clone()));
+        most = most.clone().max(reads / run);
+    });
+    most
+}

@@ -1,0 +1,113 @@
+//! What is known of data for the cost model, and what is assumed where nothing is.
+
+use indexmap::IndexMap;
+
+use super::cost_formula::CostFormula;
+use super::machine::Machine;
+use super::statistics::Statistic;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::Name;
+use crate::scan::Nest;
+
+/// Known or assumed sizes.
+#[derive(Clone, Debug, Default)]
+pub struct Sizes {
+    /// Values of extents and size parameters.
+    pub params: IndexMap<Name, f64>,
+    /// The parameters that are the extents of indices.
+    pub indices: IndexMap<Name, Name>,
+    /// Mean difference of consecutive elements of an index array: the length of a segment.
+    pub steps: IndexMap<Name, f64>,
+    /// Mean number of consecutive elements of an index array that are equal: how long a state that belongs to its
+    /// value lasts.
+    pub run_lengths: IndexMap<Name, f64>,
+    /// The bytes that the state of a search, or a workspace, may take, if that is asked for.
+    pub workspace_limit: Option<f64>,
+    /// The constants of the machine.
+    pub machine: Machine,
+}
+
+/// Without data: square-ish matrices with ten entries a row.
+pub(super) const ASSUMED_EXTENT: f64 = 10_000.0;
+const ASSUMED_SEGMENT: f64 = 10.0;
+/// What takes more bytes is the last choice, if nothing is asked.
+const MOST_MEMORY: f64 = 2e9;
+
+impl Sizes {
+    /// What takes more bytes is the last choice.
+    pub fn most_memory(&self) -> f64 {
+        self.workspace_limit.unwrap_or(MOST_MEMORY)
+    }
+
+    /// Whether data say something.
+    pub fn are_known(&self) -> bool {
+        !self.params.is_empty()
+    }
+
+    /// Refuses what takes more bytes than is asked for.
+    ///
+    /// # Errors
+    /// [`Code::Find`], with the remedy.
+    pub fn refuse_above_limit(&self, what: &str, bytes: f64) -> Result<()> {
+        match self.workspace_limit {
+            Some(limit) if bytes > limit => {
+                let bytes = match bytes.is_finite() {
+                    true => format!("about {bytes:.0} bytes"),
+                    false => "as many bytes as an extent that is not known".to_string(),
+                };
+                Err(Diagnostic::new(Code::Find, format!("{what} would take {bytes}"))
+                    .help(format!("`--workspace-limit` allows {limit}: raise it, or leave it out")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The value of an extent, or what is assumed of it.
+    pub fn extent(&self, name: &Name) -> f64 {
+        self.params.get(name).copied().unwrap_or(ASSUMED_EXTENT)
+    }
+
+    /// The mean difference of consecutive elements of an index array, or what is assumed of it.
+    pub fn segment(&self, array: &Name) -> f64 {
+        self.steps.get(array).copied().unwrap_or(ASSUMED_SEGMENT)
+    }
+
+    /// The value of a statistic, or what is assumed of it.
+    pub fn statistic(&self, statistic: &Statistic) -> f64 {
+        match statistic {
+            Statistic::Size(name) => self.extent(name),
+            Statistic::Bound(name) => self.params.get(name).copied().unwrap_or(f64::INFINITY),
+            Statistic::Step(array) => self.segment(array),
+            Statistic::RunLength(array) => {
+                self.run_lengths.get(array).copied().unwrap_or(ASSUMED_SEGMENT)
+            }
+        }
+    }
+
+    /// The value of a formula over statistics.
+    pub fn value(&self, formula: &CostFormula) -> f64 {
+        formula.value(&|name| {
+            Statistic::named(name).map_or(f64::INFINITY, |statistic| self.statistic(&statistic))
+        })
+    }
+
+    fn values(&self, formulas: IndexMap<Name, CostFormula>) -> IndexMap<Name, f64> {
+        formulas.into_iter().map(|(name, formula)| (name, self.value(&formula))).collect()
+    }
+
+    /// Estimated number of iterations of each loop variable of `nest`; of a find, the length of its range.
+    pub fn trips(&self, nest: &Nest) -> IndexMap<Name, f64> {
+        self.values(self.trips_of(nest))
+    }
+
+    /// How often each level of `nest` is expected to be visited, each time that the levels around it are: of a
+    /// find, the number of its matches.
+    pub fn visits(&self, nest: &Nest) -> IndexMap<Name, f64> {
+        self.values(self.visits_of(nest))
+    }
+
+    /// How many iterations the loops of `nest` are expected to have, those of finds aside.
+    pub fn iterations(&self, nest: &Nest) -> f64 {
+        self.value(&self.iterations_of(nest))
+    }
+}

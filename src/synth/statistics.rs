@@ -1,0 +1,80 @@
+//! Statistics of data: what costs depend on, named, so that a formula may be evaluated where they are known. That is
+//! when a kernel is planned for data, or when it runs.
+
+use std::fmt;
+
+use crate::formula::Name;
+
+/// A number that data have.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Statistic {
+    /// An extent or another size, by the parameter.
+    Size(Name),
+    /// The same where no assumption would do: how much memory an extent takes.
+    Bound(Name),
+    /// Mean difference of consecutive elements of an index array: the length of a segment.
+    Step(Name),
+    /// Mean number of consecutive elements of an index array that are equal.
+    RunLength(Name),
+}
+
+impl Statistic {
+    /// The parameter or the array.
+    pub fn of(&self) -> &Name {
+        match self {
+            Statistic::Size(name)
+            | Statistic::Bound(name)
+            | Statistic::Step(name)
+            | Statistic::RunLength(name) => name,
+        }
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Statistic::Size(_) => "size",
+            Statistic::Bound(_) => "bound",
+            Statistic::Step(_) => "step",
+            Statistic::RunLength(_) => "run",
+        }
+    }
+
+    /// The statistic that a formula names so.
+    pub fn named(text: &str) -> Option<Statistic> {
+        let (word, name) = text.split_once(' ')?;
+        let name = Name::from(name);
+        Some(match word {
+            "size" => Statistic::Size(name),
+            "bound" => Statistic::Bound(name),
+            "step" => Statistic::Step(name),
+            "run" => Statistic::RunLength(name),
+            _ => return None,
+        })
+    }
+}
+
+/// As a formula names it.
+impl fmt::Display for Statistic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.word(), self.of())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_are_read_as_they_are_named() {
+        let name = || Name::from("crd of_A");
+        for statistic in [
+            Statistic::Size(name()),
+            Statistic::Bound(name()),
+            Statistic::Step(name()),
+            Statistic::RunLength(name()),
+        ] {
+            assert_eq!(Statistic::named(&statistic.to_string()), Some(statistic));
+        }
+        assert_eq!(Statistic::named("queries"), None);
+        assert_eq!(Statistic::named("queries a"), None);
+    }
+}

@@ -1,0 +1,241 @@
+//! Kernels that choose between several ways to compute their result when they run.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use siskin::exec::Jit;
+use siskin::formula::Name;
+use siskin::kernel::Planned;
+use siskin::packing::{PackOptions, pack};
+use siskin::synth::Sizes;
+use siskin::tensor::Entries;
+use siskin::{Kernel, Layout, Tensor};
+
+#[path = "study/random.rs"]
+mod random;
+
+use random::Random;
+
+/// A statement, and the layouts of its tensors.
+type Statement = (&'static str, &'static [(&'static str, &'static str)]);
+
+const STATEMENTS: [Statement; 8] = [
+    ("y[i] += A[i,j] * x[j]", &[("A", "csr"), ("x", "sparse")]),
+    ("y[i] = A[i,j] * x[j]", &[("A", "csr"), ("x", "sparse")]),
+    ("y[j] = A[i,j] * x[i]", &[("A", "coo"), ("x", "sparse")]),
+    ("y[i] += A[i,j] * x[j] * z[j]", &[("A", "csr"), ("x", "sparse"), ("z", "sparse")]),
+    ("C[i,j] += A[i,k] * B[k,j]", &[("A", "csr"), ("B", "csc")]),
+    ("C[i,j] = A[i,j] * B[i,j]", &[("A", "csr"), ("B", "coo")]),
+    ("y[i] = A[i,j] * x[j]", &[("A", "bcsr(2,3)"), ("x", "sparse")]),
+    ("s[] += T[i,j,k] * S[i,j,k]", &[("T", "csf"), ("S", "csf")]),
+];
+
+fn kernel((expression, layouts): Statement) -> Kernel {
+    layouts.iter().fold(Kernel::new(expression), |k, (tensor, layout)| k.layout(tensor, layout))
+}
+
+/// Small whole numbers, whose sums are exact in any order.
+fn stored(random: &mut Random, layout: &str, dims: &[usize], percent: usize) -> Tensor {
+    let mut points = Vec::new();
+    for at in 0..dims.iter().product() {
+        let mut point = vec![0; dims.len()];
+        let mut rest = at;
+        for (c, extent) in point.iter_mut().zip(dims).rev() {
+            (*c, rest) = (rest % extent, rest / extent);
+        }
+        if random.chance(percent) {
+            points.push((point, random.below(9) as f64 - 4.0));
+        }
+    }
+    let points: Vec<(&[usize], f64)> = points.iter().map(|(p, v)| (&p[..], *v)).collect();
+    let entries = Entries::from_points(dims, &points).unwrap();
+    let layout = Arc::new(Layout::named_for_rank(layout, dims.len()).unwrap());
+    pack(&layout, &entries, &PackOptions::default()).unwrap()
+}
+
+/// The inputs of a statement for extents of `i`, `j` and `k`.
+fn inputs(
+    (expression, layouts): Statement,
+    extents: [usize; 3],
+    random: &mut Random,
+) -> Vec<(&'static str, Tensor)> {
+    let tensor = |(name, layout): &(&'static str, &'static str)| {
+        let subscripts = expression.split(&format!("{name}[")).nth(1).unwrap();
+        let subscripts = subscripts.split(']').next().unwrap();
+        let extent = |n: char| extents["ijk".find(n).unwrap()];
+        let dims: Vec<usize> = subscripts.chars().filter(|c| *c != ',').map(extent).collect();
+        let percent = *random.pick(&[0, 5, 40, 100]);
+        (*name, stored(random, layout, &dims, percent))
+    };
+    layouts.iter().map(tensor).collect()
+}
+
+#[test]
+fn every_way_computes_the_same() {
+    let mut random = Random(11);
+    let jit = Jit::new().unwrap();
+    for statement in STATEMENTS {
+        let planned = kernel(statement).plan().unwrap();
+        assert!(planned.ways().count() > 1, "{statement:?} has one way");
+        let mut ways: Vec<_> =
+            planned.ways().map(|way| way.alone().compile_with(&jit).unwrap()).collect();
+        ways.push(planned.compile_with(&jit).unwrap());
+        let plain = kernel(statement).only_way().find(None, "scan").compile().unwrap();
+        assert_eq!(plain.module().cores().len(), 1);
+        for turn in 0..40 {
+            // Empty ones, too; and long rows, so that other ways are chosen.
+            let extents = [random.below(7), random.below(9), random.below(5)];
+            let extents = if turn % 8 == 7 { [3, 900, 2] } else { extents };
+            let tensors = inputs(statement, extents, &mut random);
+            let given = || tensors.iter().map(|(name, tensor)| (*name, tensor));
+            let expected = plain.run(given()).unwrap();
+            let expected = expected.values().as_slice::<f64>().unwrap();
+            for way in &ways {
+                let got = way.run(given()).unwrap();
+                let got = got.values().as_slice::<f64>().unwrap();
+                assert_eq!(expected, got, "{statement:?} {extents:?}\n{}", way.module().text());
+            }
+        }
+    }
+}
+
+/// The parameters of the function that chooses: names and types.
+fn parameters(text: &str) -> Vec<(String, String)> {
+    let from = text.find("fn fastest(").expect("a kernel that chooses") + "fn fastest(".len();
+    let list = &text[from..from + text[from..].find(')').unwrap()];
+    let pairs = list.split(',').filter_map(|p| p.trim().split_once(": "));
+    pairs.map(|(name, ty)| (name.to_string(), ty.to_string())).collect()
+}
+
+/// Some value of each parameter, as Rust, and the same for the cost model.
+fn call(parameters: &[(String, String)], sizes: &mut Sizes, random: &mut Random) -> String {
+    let mut arguments = Vec::new();
+    for (name, ty) in parameters {
+        let scale = *random.pick(&[0, 1, 30, 1000, 100_000, 10_000_000]);
+        match name.strip_prefix("size_").filter(|_| ty == "usize") {
+            Some(size) => {
+                let value = scale + random.below(scale.max(2));
+                sizes.params.insert(Name::from(size), value as f64);
+                arguments.push(value.to_string());
+            }
+            None => {
+                // Runs of equal elements, which rise by as many in all.
+                let (runs, length) = (1 + random.below(6), 1 + random.below(4));
+                let elements = (0..runs).flat_map(|r| vec![r * scale; length]);
+                let elements: Vec<usize> = elements.collect();
+                let (n, last) = (elements.len(), (runs - 1) * scale);
+                let step = if n == 1 { 0.0 } else { last as f64 / (n - 1) as f64 };
+                sizes.steps.insert(Name::from(name.as_str()), step);
+                let changes = if scale == 0 { 0 } else { runs - 1 };
+                let run = n as f64 / (changes + 1) as f64;
+                sizes.run_lengths.insert(Name::from(name.as_str()), run);
+                arguments.push(format!("&{elements:?}"));
+            }
+        }
+    }
+    format!("fastest({})", arguments.join(", "))
+}
+
+/// The number of the way that is expected to take the least time; `None` if two are about as good.
+fn expected(planned: &Planned, sizes: &Sizes) -> Option<usize> {
+    let price = |way: &Planned| {
+        let terms = way.terms(sizes).unwrap();
+        let large = terms.iter().any(|t| t.bytes(&sizes.machine) > sizes.most_memory());
+        let time: f64 = terms.iter().map(|t| t.value(&sizes.machine)).sum();
+        if large { f64::INFINITY } else { time }
+    };
+    let times: Vec<f64> = planned.ways().map(price).collect();
+    let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+    // The order of additions is another one there.
+    let near: Vec<usize> =
+        (0..times.len()).filter(|k| times[*k] <= least + least.abs() * 1e-9).collect();
+    (near.len() == 1).then(|| near[0])
+}
+
+#[test]
+fn the_choice_is_the_one_of_the_formulas_and_no_way_is_there_for_nothing() {
+    let mut random = Random(5);
+    let folder = tempfile::tempdir().unwrap();
+    for (at, statement) in STATEMENTS.into_iter().enumerate() {
+        let planned = kernel(statement).plan().unwrap();
+        let module = planned.render().unwrap();
+        let mut program = module.text().replace("#[unsafe(no_mangle)]", "");
+        program.push_str("\nfn main() {\n");
+        let parameters = parameters(module.text());
+        let mut choices = Vec::new();
+        for _ in 0..400 {
+            let mut sizes = planned.grounds().sizes.clone();
+            let call = call(&parameters, &mut sizes, &mut random);
+            program.push_str(&format!("    println!(\"{{}}\", {call});\n"));
+            choices.push((expected(&planned, &sizes), call));
+        }
+        program.push_str("}\n");
+        let (source, binary) = (folder.path().join("choice.rs"), folder.path().join("choice"));
+        std::fs::write(&source, program).unwrap();
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let built = Command::new(rustc)
+            .args(["--edition=2024", "--cap-lints=allow", "-o"])
+            .args([&binary, &source])
+            .output()
+            .unwrap();
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let printed = Command::new(&binary).output().unwrap().stdout;
+        let printed = String::from_utf8(printed).unwrap();
+        let mut seen = BTreeSet::new();
+        assert_eq!(printed.lines().count(), choices.len());
+        for (line, (expected, call)) in printed.lines().zip(&choices) {
+            let got: usize = line.parse().unwrap();
+            seen.insert(got);
+            if let Some(expected) = expected {
+                assert_eq!(got, *expected, "{at}: {statement:?}: {call}");
+            }
+        }
+        assert!(seen.len() > 1, "{statement:?} always takes the same way");
+    }
+}
+
+#[test]
+fn what_is_said_or_known_leaves_one_way() {
+    let spmspv = || kernel(STATEMENTS[0]);
+    let params = IndexMap::from([("I".into(), 10.0), ("J".into(), 10.0)]);
+    let sizes = Sizes { params, ..Sizes::default() };
+    for kernel in [
+        spmspv().only_way(),
+        spmspv().find(None, "hash"),
+        spmspv().find(Some("px"), "bsearch"),
+        spmspv().sizes(sizes),
+        spmspv().coiterate(siskin::kernel::Coiterate::Merge),
+        spmspv().coiterate(siskin::kernel::Coiterate::Looplets),
+        Kernel::new("y[i] += A[i,j] * x[j]").layout("A", "csr"),
+    ] {
+        let planned = kernel.plan().unwrap();
+        assert_eq!(planned.ways().count(), 1);
+        let module = planned.render().unwrap();
+        assert!(!module.text().contains("fastest"), "{}", module.text());
+        assert!(module.text().contains("unsafe fn core("));
+    }
+    // In another order, other positions are searched for.
+    let ordered = spmspv().order(&["pA0", "pA1"]).plan().unwrap();
+    assert!(ordered.ways().count() > 1);
+    let dims = |way: &Planned| way.statements()[0].schedule().dims();
+    assert!(ordered.ways().all(|way| dims(way) == dims(&ordered)));
+}
+
+#[test]
+fn names_of_tensors_do_not_meet_those_of_the_choice() {
+    for (tensor, vector) in
+        [("times", "fastest"), ("k", "time"), ("mean_step", "queries"), ("core", "way")]
+    {
+        let expression = format!("y[i] += {tensor}[i,j] * {vector}[j]");
+        let made =
+            Kernel::new(&expression).layout(tensor, "csr").layout(vector, "sparse").compile();
+        let made = made.unwrap();
+        assert!(made.module().cores().len() > 1);
+        let mut random = Random(3);
+        let a = stored(&mut random, "csr", &[4, 5], 50);
+        let x = stored(&mut random, "sparse", &[5], 50);
+        made.run([(tensor, &a), (vector, &x)]).unwrap();
+    }
+}
