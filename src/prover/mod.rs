@@ -12,6 +12,7 @@
 mod agree;
 pub mod arithmetic;
 mod isl;
+mod memory;
 mod model;
 pub mod smtlib;
 mod terms;
