@@ -13,6 +13,7 @@ mod strategies;
 mod sweep;
 mod table;
 mod timed;
+mod turns;
 mod variants;
 
 use std::path::{Path, PathBuf};
