@@ -9,11 +9,11 @@ use siskin::operators::Value as Number;
 
 use super::super::data::Inputs;
 use super::super::finds;
+use super::super::turns::{clock, runs, turns};
 use super::agreement::{self, Compared, Computed};
 use super::figures::{Case, Row};
 use super::operations;
 use super::strategies::{Strategy, Varied, strategies};
-use super::turns::{clock, runs, turns};
 
 /// Which strategies, and for how long.
 #[derive(Clone, Copy)]

@@ -13,7 +13,6 @@ mod strategies;
 mod sweep;
 mod table;
 mod timed;
-mod turns;
 mod variants;
 
 use std::path::{Path, PathBuf};
