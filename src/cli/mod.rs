@@ -42,6 +42,7 @@ mod standard;
 mod stories;
 mod tensor_argument;
 mod tensors;
+mod turns;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;

@@ -15,7 +15,7 @@ use crate::prover::Prover;
 use crate::scan::{Nest, scan, scan_within};
 use crate::schedule::Schedule;
 use crate::synth::{self, CostFormula, Plan, Proved, Sizes, Template, TileGuard};
-use crate::synth::{cheapest, synthesize, tile_guards};
+use crate::synth::{cheapest, cheapest_together, synthesize, tile_guards};
 
 /// A scanned space with a proved plan for each of its finds.
 ///
@@ -95,12 +95,11 @@ impl Statement {
     ) -> Result<Statement> {
         let nest = scan(&space, &schedule, prover)?;
         let mut finds = synthesize(&space, &nest, templates, prover)?;
-        let best = |find: &synth::Find, nest: &Nest| -> Result<Proved<Plan>> {
+        let gallops = |find: &synth::Find| {
             let own = |o: &&Operand| o.positions.contains(&find.problem.position);
-            let gallops = space.operands.iter().find(own).is_some_and(|o| o.gallops);
-            Ok(cheapest(find, nest, sizes, gallops)?.clone())
+            space.operands.iter().find(own).is_some_and(|o| o.gallops)
         };
-        let mut chosen = finds.iter().map(|f| best(f, &nest)).collect::<Result<Vec<_>>>()?;
+        let mut chosen = cheapest_together(&finds, &nest, sizes, &gallops)?;
         let tile_guards = tile_guards(&space, &nest, &finds);
         let merged = match space.merges && !nest.is_nothing() {
             true => Some(merged(&space, &nest, prover)?),
@@ -123,7 +122,7 @@ impl Statement {
                 let start = finds.len();
                 let all = synthesize(&inner, &nest, templates, prover)?;
                 for find in all.into_iter().filter(|f| f.problem.level >= depth) {
-                    chosen.push(best(&find, &nest)?);
+                    chosen.push(cheapest(&find, &nest, sizes, gallops(&find))?.clone());
                     finds.push(find);
                 }
                 let value_index = inner.operands[operand].value_index.clone();

@@ -153,7 +153,7 @@ impl Sizes {
     }
 
     /// What the formulas of a plan speak of, in the order of [`QUANTITIES`](super::QUANTITIES).
-    pub fn quantities_of(&self, plan: &Plan, find: &Find, nest: &Nest) -> [CostFormula; 5] {
+    pub fn quantities_of(&self, plan: &Plan, find: &Find, nest: &Nest) -> [CostFormula; 6] {
         let visits = self.visits_of(nest);
         let position = &find.problem.position;
         let queries = CostFormula::product(find.problem.loops.iter().map(|l| visits[l].clone()));
@@ -169,7 +169,9 @@ impl Sizes {
             None => f64::INFINITY.into(),
         });
         let extents = CostFormula::product(extents);
-        [queries, length, CostFormula::from(1.0) + others, states, extents]
+        let inner = nest.levels.iter().skip(find.problem.level + 1).any(Level::is_find);
+        let guards = CostFormula::from(f64::from(inner));
+        [queries, length, CostFormula::from(1.0) + others, states, extents, guards]
     }
 }
 

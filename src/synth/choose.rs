@@ -11,7 +11,7 @@ use crate::scan::Nest;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// The values of [`QUANTITIES`], in their order.
-    pub quantities: [f64; 5],
+    pub quantities: [f64; 6],
     /// Nanoseconds.
     pub time: f64,
     /// The bytes of its state.
@@ -40,10 +40,23 @@ pub fn cheapest<'a>(
     sizes: &Sizes,
     gallops: bool,
 ) -> Result<&'a Proved<Plan>> {
+    cheapest_of(find, nest, sizes, gallops, &|_| true)
+}
+
+/// [`cheapest`] of those that are `allowed`; of all, if none is.
+fn cheapest_of<'a>(
+    find: &'a Find,
+    nest: &Nest,
+    sizes: &Sizes,
+    gallops: bool,
+    allowed: &dyn Fn(&Plan) -> bool,
+) -> Result<&'a Proved<Plan>> {
     let grows = |plan: &&Proved<Plan>| plan.template.gallops;
     let gallops = gallops && find.plans().any(|plan| grows(&plan));
+    let all_allowed = !find.plans().any(|plan| allowed(plan));
     let mut best: Option<((bool, f64), &Proved<Plan>)> = None;
-    for plan in find.plans().filter(|plan| !gallops || grows(plan)) {
+    let wanted = find.plans().filter(|plan| !gallops || grows(plan));
+    for plan in wanted.filter(|plan| all_allowed || allowed(plan)) {
         let Estimate { time, memory, .. } = estimate(plan, find, nest, sizes);
         let large = memory > sizes.most_memory();
         let rank = (large, if large { memory } else { time });
@@ -61,4 +74,44 @@ pub fn cheapest<'a>(
         sizes.refuse_above_limit(&format!("`{name}` for {}", problem.describe()), rank)?;
     }
     Ok(plan)
+}
+
+/// The cheapest plans of all finds of `nest`. Values are spread over their coordinates only if those that are searched
+/// for within are so, too: plans of which some are and some not would be tables that are larger than others. Then either
+/// all are spread, or none is.
+///
+/// # Errors
+/// Those of [`cheapest`].
+pub fn cheapest_together(
+    finds: &[Find],
+    nest: &Nest,
+    sizes: &Sizes,
+    gallops: &dyn Fn(&Find) -> bool,
+) -> Result<Vec<Proved<Plan>>> {
+    let all = |allowed: &dyn Fn(&Plan) -> bool| -> Result<Vec<Proved<Plan>>> {
+        let one = |find| Ok(cheapest_of(find, nest, sizes, gallops(find), allowed)?.clone());
+        finds.iter().map(one).collect()
+    };
+    let free = all(&|_| true)?;
+    if !spreads_in_part(finds, &free) {
+        return Ok(free);
+    }
+    let price = |plans: &[Proved<Plan>]| -> f64 {
+        finds.iter().zip(plans).map(|(find, plan)| cost(plan, find, nest, sizes)).sum()
+    };
+    let none = all(&|plan| !plan.template.values)?;
+    let spread = all(&|plan| plan.template.values)?;
+    let is_cheaper = price(&spread) < price(&none) && !spreads_in_part(finds, &spread);
+    Ok(if is_cheaper { spread } else { none })
+}
+
+/// Whether the values of a find are spread, and not those of one that is within.
+fn spreads_in_part(finds: &[Find], plans: &[Proved<Plan>]) -> bool {
+    let all = || finds.iter().zip(plans);
+    let mut spread = all().filter(|(_, plan)| plan.template.values);
+    spread.any(|(outer, _)| {
+        let within = |find: &Find| find.problem.loops.contains(&outer.problem.position);
+        let searched = |plan: &Plan| !plan.template.values && !plan.template.closed_form;
+        all().any(|(inner, plan)| within(inner) && searched(plan))
+    })
 }

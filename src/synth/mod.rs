@@ -35,7 +35,7 @@ mod verdict;
 mod vocabulary;
 mod workspace;
 
-pub use choose::{Estimate, cheapest, cost, estimate};
+pub use choose::{Estimate, cheapest, cheapest_together, cost, estimate};
 pub use cost_formula::{CostFormula, Function, Operation};
 pub use machine::{Constant, Machine, constants, loops_cost, loops_price, price};
 pub use plan::{Direction, KeyPart, Placement, Plan, StateIndex};

@@ -15,7 +15,7 @@ use crate::formula::{Formula, parse};
 use crate::layout::PropertyKind;
 
 /// What formulas of find templates are over, beside constants of the machine.
-pub const QUANTITIES: [&str; 5] = ["queries", "length", "repeats", "states", "extent"];
+pub const QUANTITIES: [&str; 6] = ["queries", "length", "repeats", "states", "extent", "guards"];
 
 /// A find algorithm as declared by its folder.
 #[derive(Clone, Debug)]

@@ -79,7 +79,9 @@ fn advise(_: *mut u8, size: usize) {
 /// large arrays one after the other, as packing does, would get each from the system, which has to
 /// clear its pages. Only glibc can be told; elsewhere nothing changes.
 ///
-/// It is for commands: the setting is that of the whole process, and afterwards the usual one of glibc.
+/// It is for commands: the setting is that of the whole process, and afterwards the one that glibc comes to by itself
+/// once something large was freed. Kernels that make tables of the same size on each call then get the same memory
+/// again, whose pages are there.
 #[must_use = "memory is kept only while this lives"]
 pub struct FreedMemoryIsKept(());
 
@@ -105,14 +107,18 @@ fn keep(kept: bool) {
         fn mallopt(parameter: c_int, value: c_int) -> c_int;
         fn malloc_trim(pad: usize) -> c_int;
     }
-    // Mapped memory goes back when it is freed, and the top of the heap beyond this many bytes.
+    // Mapped memory goes back when it is freed, and the top of the heap beyond this many bytes. That glibc adapts
+    // what is mapped to what was freed, ends with the first call: so it is said, too, and is the most it may become.
     const M_TRIM_THRESHOLD: c_int = -1;
+    const M_MMAP_THRESHOLD: c_int = -3;
     const M_MMAP_MAX: c_int = -4;
-    let (trim, mapped) = if kept { (c_int::MAX, 0) } else { (128 << 10, 1 << 16) };
+    const LARGEST_IN_HEAP: c_int = 32 << 20;
+    let (trim, mapped) = if kept { (c_int::MAX, 0) } else { (2 * LARGEST_IN_HEAP, 1 << 16) };
     // SAFETY: both may be called at any time, from any thread; what is allocated stays as it is.
     unsafe {
         mallopt(M_TRIM_THRESHOLD, trim);
         mallopt(M_MMAP_MAX, mapped);
+        mallopt(M_MMAP_THRESHOLD, LARGEST_IN_HEAP);
         if !kept {
             malloc_trim(0);
         }

@@ -5,7 +5,7 @@ use super::figures::{Figures, Report};
 /// Times are seconds, and rates are of bytes in a second.
 const HEADER: &str = "statement,density,layouts,strategy,templates,runs,median,lower_quartile,upper_quartile,\
                       least,most,gflops,bytes,bandwidth,share_of_copying,ratio_to_merge,\
-                      against_fastest,generate,lines,skipped";
+                      against_fastest,generate,lines,skipped,same_as";
 
 /// The file.
 pub fn text(report: &Report) -> String {
@@ -37,6 +37,7 @@ pub fn text(report: &Report) -> String {
                 row.generate.to_string(),
                 row.lines.to_string(),
                 quoted(row.skipped.as_deref().unwrap_or_default()),
+                quoted(row.same_as.as_deref().unwrap_or_default()),
             ];
             out.push_str(&cells.join(","));
             out.push('\n');
@@ -64,7 +65,7 @@ mod tests {
         let case = Case { statement, rows: vec![row], ..Case::default() };
         let text = text(&Report { cases: vec![case], swept: None, copying: None });
         let line = text.lines().nth(1).unwrap();
-        assert_eq!(line, "\"y[i] += A[i,j]\",,,px=a,,0,,,,,,,,,,,,0,0,\"too \"\"slow\"\"\"");
-        assert_eq!(text.lines().next().unwrap().split(',').count(), 20);
+        assert_eq!(line, "\"y[i] += A[i,j]\",,,px=a,,0,,,,,,,,,,,,0,0,\"too \"\"slow\"\"\",");
+        assert_eq!(text.lines().next().unwrap().split(',').count(), 21);
     }
 }

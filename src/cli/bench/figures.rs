@@ -15,6 +15,8 @@ pub struct Row {
     /// Of the module.
     pub lines: usize,
     pub skipped: Option<String>,
+    /// The strategy that makes the same kernel: it ran for both.
+    pub same_as: Option<String>,
     /// Of the operands and the result, each array once.
     pub bytes: Option<usize>,
 }
@@ -28,7 +30,16 @@ impl Row {
             generate: 0.0,
             lines: 0,
             skipped: None,
+            same_as: None,
             bytes: None,
+        }
+    }
+
+    /// What is said beside its figures: what ran, or who makes the same kernel.
+    pub fn remark(&self) -> String {
+        match &self.same_as {
+            Some(same) => format!("same as {same}"),
+            None => self.templates.join(", "),
         }
     }
 }
@@ -53,11 +64,11 @@ impl Case {
         all.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// Its name; where it is the automatic choice, that of the strategy which makes the same choices.
+    /// Its name; where it is the automatic choice, that of the strategy which makes the same kernel.
     pub fn fastest_name(&self) -> Option<&str> {
         let (fastest, _) = self.fastest()?;
-        let same = |row: &&Row| row.strategy != automatic() && row.templates == fastest.templates;
-        let is_chosen = fastest.strategy == automatic() && !fastest.templates.is_empty();
+        let same = |row: &&Row| row.same_as.as_deref() == Some(automatic());
+        let is_chosen = fastest.strategy == automatic();
         let chosen = self.rows.iter().filter(|_| is_chosen).find(same);
         Some(&chosen.unwrap_or(fastest).strategy)
     }
@@ -209,5 +220,15 @@ mod tests {
         assert_eq!(Figures::of(&case.rows[1], &case, None).unwrap().against_fastest, 2.0);
         assert!(Figures::of(&case.rows[2], &case, None).is_none());
         assert_eq!((case.fastest().unwrap().1, case.regret()), (2.0, Some(1.0)));
+    }
+
+    #[test]
+    fn the_fastest_is_named_by_the_strategy_that_makes_the_kernel_of_the_automatic_choice() {
+        let own = Row { same_as: Some(automatic().to_string()), ..row("px=a", &[2.0]) };
+        let rows = vec![row(automatic(), &[2.0]), row("px=b", &[3.0]), own];
+        let mut case = Case { rows, ..Case::default() };
+        assert_eq!((case.fastest_name(), case.regret()), (Some("px=a"), Some(1.0)));
+        case.rows[1].seconds = vec![1.0];
+        assert_eq!((case.fastest_name(), case.regret()), (Some("px=b"), Some(2.0)));
     }
 }

@@ -9,6 +9,7 @@ use siskin::operators::Value as Number;
 
 use super::super::data::Inputs;
 use super::super::finds;
+use super::super::turns::{clock, runs, turns};
 use super::agreement::{self, Compared, Computed};
 use super::figures::{Case, Row};
 use super::operations;
@@ -66,16 +67,48 @@ struct Running<'a> {
     row: usize,
     call: Call<'a>,
     spent: Duration,
+    /// In a sample.
+    runs: usize,
 }
 
 impl Running<'_> {
-    fn sample(&mut self) -> f64 {
-        let start = Instant::now();
-        // What is true already would end a search for truth at once.
+    /// The first runs: one warms caches and pages, and one says how long a run is.
+    fn begin(&mut self, clock: Duration) {
+        self.spent += self.call.run();
         self.call.reset();
-        let seconds = self.call.run().as_secs_f64();
+        let one = self.call.run();
+        self.spent += one;
+        self.runs = runs(one.saturating_sub(clock));
+    }
+
+    /// Seconds of a run: the mean of several, if it is short.
+    fn sample(&mut self, clock: Duration) -> f64 {
+        let start = Instant::now();
+        let mut own = Duration::ZERO;
+        for _ in 0..self.runs {
+            // What is true already would end a search for truth at once.
+            self.call.reset();
+            own += self.call.run().saturating_sub(clock);
+        }
         self.spent += start.elapsed();
-        seconds
+        own.as_secs_f64() / self.runs as f64
+    }
+}
+
+/// Modules of the rows that make one; each is there once.
+#[derive(Default)]
+struct Made {
+    texts: Vec<(String, usize)>,
+}
+
+impl Made {
+    /// The first row with this module, if it is not that of `row` itself.
+    fn first(&mut self, text: &str, row: usize) -> Option<usize> {
+        let known = self.texts.iter().find(|(own, _)| own == text).map(|(_, first)| *first);
+        if known.is_none() {
+            self.texts.push((text.to_string(), row));
+        }
+        known
     }
 }
 
@@ -98,40 +131,59 @@ pub fn measured(
     }
     let mut case = Case { statement: planned.program().to_string(), ..Case::default() };
     let mut kernels: Vec<(usize, CompiledKernel)> = Vec::new();
+    let mut made = Made::default();
     for strategy in all.iter().filter(|s| effort.wants(&s.name)) {
-        let (row, compiled) = prepared(strategy, kernel, jit, effort)?;
-        kernels.extend(compiled.map(|compiled| (case.rows.len(), compiled)));
+        let at = case.rows.len();
+        let own = strategy.apply(kernel);
+        let (mut row, module) = prepared(strategy, &own, effort)?;
+        match module.map(|module| made.first(&module, at)) {
+            Some(Some(first)) => row.same_as = Some(case.rows[first].strategy.clone()),
+            Some(None) => kernels.push((at, own.compile_with(jit)?)),
+            None => {}
+        }
         case.rows.push(row);
     }
     if let Some((_, compiled)) = kernels.first().filter(|_| !effort.fills) {
         case.operations = operations::counted(planned.program(), compiled, inputs)?;
     }
     let computed = run(&kernels, inputs, &mut case.rows, effort)?;
+    share(&mut case.rows);
     Ok(Measured { case, known, computed })
 }
 
-/// The kernel of a strategy; none if it would take too long.
+/// The row and the module of a strategy, whose kernel this is; no module if it would take too long.
 fn prepared(
     strategy: &Strategy,
     kernel: &Kernel,
-    jit: &Jit,
     effort: &Effort<'_>,
-) -> Result<(Row, Option<CompiledKernel>)> {
-    let kernel = strategy.apply(kernel);
+) -> Result<(Row, Option<String>)> {
     let mut row = Row::new(&strategy.name);
     if strategy.estimate > effort.limit {
         row.skipped = Some(format!("estimated at {:.0} s", strategy.estimate));
         return Ok((row, None));
     }
     let start = Instant::now();
-    row.lines = kernel.plan()?.render()?.text().lines().count();
+    let planned = kernel.plan()?;
+    let module = planned.render()?.text().to_string();
+    row.lines = module.lines().count();
     row.generate = start.elapsed().as_secs_f64();
-    let compiled = kernel.compile_with(jit)?;
-    let chosen = finds::chosen(compiled.planned());
+    let chosen = finds::chosen(&planned);
     row.templates = chosen
         .map(|(_, find, plan)| format!("{}={}", find.problem.position, plan.template.name))
         .collect();
-    Ok((row, Some(compiled)))
+    Ok((row, Some(module)))
+}
+
+/// What was measured of a kernel is so of every strategy that makes it.
+fn share(rows: &mut [Row]) {
+    for at in 0..rows.len() {
+        let (before, rest) = rows.split_at_mut(at);
+        let first = before.iter().find(|row| rest[0].same_as.as_ref() == Some(&row.strategy));
+        let Some(first) = first else { continue };
+        rest[0].seconds = first.seconds.clone();
+        rest[0].bytes = first.bytes;
+        rest[0].skipped = first.skipped.clone();
+    }
 }
 
 /// Runs all of them by turns, and compares what they compute.
@@ -145,7 +197,7 @@ fn run(
     let mut running: Vec<Running<'_>> = Vec::new();
     for (row, compiled) in kernels {
         match compiled.call(inputs.by_name(), &inputs.extents.indices) {
-            Ok(call) => running.push(Running { row: *row, call, spent: Duration::ZERO }),
+            Ok(call) => running.push(Running { row: *row, call, spent: Duration::ZERO, runs: 1 }),
             // The results of all of them are there at once.
             Err(e) if e.code == Code::Memory && !running.is_empty() => {
                 rows[*row].skipped = Some("no room for one more result".to_string());
@@ -153,14 +205,15 @@ fn run(
             Err(e) => return Err(e),
         }
     }
-    // The first run warms caches and pages.
-    for one in &mut running {
-        one.spent += one.call.run();
-    }
+    let clock = clock();
+    running.iter_mut().for_each(|one| one.begin(clock));
     for round in 0..effort.samples {
-        for one in running.iter_mut().filter(|one| round == 0 || one.spent <= limit) {
-            let seconds = one.sample();
-            rows[one.row].seconds.push(seconds);
+        for at in turns(running.len(), round) {
+            let one = &mut running[at];
+            if round == 0 || one.spent <= limit {
+                let seconds = one.sample(clock);
+                rows[one.row].seconds.push(seconds);
+            }
         }
     }
     let mut first: Option<Computed> = None;
@@ -179,4 +232,28 @@ fn run(
         }
     }
     Ok(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_modules_run_once_for_all_their_strategies() {
+        let mut made = Made::default();
+        let firsts = ["a", "b", "a", "c", "b"].iter().enumerate().map(|(k, t)| made.first(t, k));
+        assert_eq!(firsts.collect::<Vec<_>>(), [None, None, Some(0), None, Some(1)]);
+        let same = |of: &str| Some(of.to_string());
+        let mut rows = vec![
+            Row { seconds: vec![2.0, 3.0], bytes: Some(8), ..Row::new("auto") },
+            Row { seconds: vec![4.0], ..Row::new("px=a") },
+            Row { same_as: same("auto"), ..Row::new("px=b") },
+            Row { skipped: Some("no room".to_string()), ..Row::new("px=c") },
+            Row { same_as: same("px=c"), ..Row::new("px=d") },
+        ];
+        share(&mut rows);
+        assert_eq!((rows[2].seconds.as_slice(), rows[2].bytes), (&[2.0, 3.0][..], Some(8)));
+        assert_eq!(rows[1].seconds, [4.0], "what ran by itself keeps its own times");
+        assert_eq!(rows[4].skipped.as_deref(), Some("no room"));
+    }
 }

@@ -52,7 +52,7 @@ pub fn text(case: &Case, copying: Option<f64>) -> String {
             or_blank(figures.ratio_to_merge.map(|ratio| format!("{:.2}×", 1.0 / ratio))),
             time(row.generate),
             row.lines.to_string(),
-            row.templates.join(", "),
+            row.remark(),
         ]);
     }
     lines(table, 1..HEADER.len())
@@ -129,6 +129,7 @@ pub fn rows(case: &Case, copying: Option<f64>) -> Vec<Value> {
             "generate": row.generate,
             "lines": row.lines,
             "skipped": row.skipped,
+            "same_as": row.same_as,
         })
     };
     case.rows.iter().map(one).collect()

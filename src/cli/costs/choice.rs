@@ -110,7 +110,8 @@ impl Choice<'_> {
             2 => "at most one position matches".to_string(),
             3 if plan.state.is_empty() => "one for all queries".to_string(),
             3 => format!("values of {}", list(&plan.state)),
-            _ => "values that its key may have (? without data)".to_string(),
+            4 => "values that its key may have (? without data)".to_string(),
+            _ => "1 if what it finds decides whether more is searched, else 0".to_string(),
         }
     }
 

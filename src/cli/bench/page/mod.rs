@@ -269,7 +269,7 @@ fn cells(case: &Case, report: &Report) -> Vec<Vec<String>> {
             case.density.map(number).unwrap_or_default(),
             case.layouts.clone().unwrap_or_default(),
             row.strategy.clone(),
-            row.templates.join(", "),
+            row.remark(),
             seconds(f.median),
             format!("{} – {}", seconds(f.quartiles[0]), seconds(f.quartiles[1])),
             row.seconds.len().to_string(),
