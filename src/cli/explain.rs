@@ -322,7 +322,7 @@ fn proofs(find: &Find, chosen: &Plan) -> String {
                     line.push_str(&format!(" ({})", r.arguments));
                 }
                 line.push_str(&format!(", {}", r.reason));
-                if let Some(model) = &r.counterexample {
+                if let Some(model) = r.counterexample() {
                     line.push_str(&format!("\n    {:width$}  e.g. {model}", ""));
                 }
             }

@@ -55,8 +55,7 @@ pub fn detailed(find: &Find, plan: &Plan) -> Value {
                     row["obligation"] = json!(r.obligation);
                     row["reason"] = json!(r.reason);
                     row["arguments"] = json!(r.arguments);
-                    row["counterexample"] =
-                        json!(r.counterexample.as_ref().map(ToString::to_string));
+                    row["counterexample"] = json!(r.counterexample().map(|m| m.to_string()));
                 }
                 Verdict::Unknown(why) | Verdict::Inapplicable(why) => row["reason"] = json!(why),
                 Verdict::Vacuous => {}

@@ -27,7 +27,7 @@ use crate::packing::Appending;
 use crate::program::Program;
 use crate::prover::{Prover, Z3Prover};
 use crate::schedule::schedule;
-use crate::synth::{Find, Refutation, Template, Verdict, templates};
+use crate::synth::{Find, Template, Verdict, templates};
 
 /// Types and fills are of tensors that the expression uses.
 fn refuse_unknown(request: &Request, program: &Program) -> Result<()> {
@@ -400,10 +400,10 @@ fn forced(request: &Request, find: &Find) -> Result<Option<String>> {
             );
             let refused = match verdict {
                 // A note of its own is easier to read.
-                Verdict::Refuted(r @ Refutation { counterexample: Some(model), .. }) => {
-                    let reason = Refutation { counterexample: None, ..r.clone() };
-                    refused.note(reason.to_string()).note(format!("counterexample: {model}"))
-                }
+                Verdict::Refuted(r) => match r.counterexample() {
+                    Some(model) => refused.note(r.why()).note(format!("counterexample: {model}")),
+                    None => refused.note(r.why()),
+                },
                 _ => refused.note(verdict.to_string()),
             };
             Err(refused.help(format!("proved here: {}", proved.join(", "))))

@@ -84,11 +84,13 @@ pub(super) fn cheapest_order(
     for other in orders {
         let mut request = request.clone();
         (request.order, request.fused) = (other.order, other.fused);
-        let Ok((visits, schedule)) = visits(&request, &space, prover) else { continue };
+        let Ok((wished, schedule)) = scheduled(&request, &space) else { continue };
+        // Some orders of indices are one order of loops, which is scanned once.
         if seen.contains(&schedule) {
             continue;
         }
         seen.push(schedule.clone());
+        let Ok(visits) = visits(&request, &wished, &schedule, prover) else { continue };
         match visits < least {
             true => open.push((visits, request, schedule)),
             false => priced.push(of_order(&schedule, Some(visits), true)),
@@ -190,12 +192,21 @@ fn only_space(request: &Request, union: Union) -> Result<Option<(Space, Option<N
     Ok(first.cloned().map(|first| (space, Some(first))))
 }
 
-/// What the iterations of the loops of an order are expected to cost, whatever is done in them.
-fn visits(request: &Request, space: &Space, prover: &mut dyn Prover) -> Result<(f64, Schedule)> {
+/// The space and the order of its loops that are asked for.
+fn scheduled(request: &Request, space: &Space) -> Result<(Space, Schedule)> {
     let mut space = space.clone();
     let own = Wishes::of(request, std::slice::from_ref(&space)).within(&mut space)?;
     let schedule = schedule(&space, &own)?;
-    let nest = scan(&space, &schedule, prover)?;
-    let iterations = request.sizes.iterations(&nest);
-    Ok((loops_price(iterations, 0.0, &request.sizes.machine)?, schedule))
+    Ok((space, schedule))
+}
+
+/// What the iterations of the loops of an order are expected to cost, whatever is done in them.
+fn visits(
+    request: &Request,
+    space: &Space,
+    schedule: &Schedule,
+    prover: &mut dyn Prover,
+) -> Result<f64> {
+    let nest = scan(space, schedule, prover)?;
+    loops_price(request.sizes.iterations(&nest), 0.0, &request.sizes.machine)
 }

@@ -91,7 +91,7 @@ fn solve(
     Session::new(&problem, nest, prover).run(templates, first)
 }
 
-/// Every choice of arguments of `template` that is refuted for `find`, with a small counterexample
+/// Every choice of arguments of `template` that is refuted for `find`, with a counterexample
 /// each: other directions and *continue* conditions, fewer state indices, resuming after a match.
 pub fn refutations(
     nest: &Nest,
@@ -247,12 +247,6 @@ impl Session<'_> {
             }
         }
         Ok(match best {
-            Some((_, Verdict::Refuted(mut r))) => {
-                if r.counterexample.is_some() {
-                    r.counterexample = self.illustrate(&r.query).or(r.counterexample);
-                }
-                Verdict::Refuted(r)
-            }
             Some((_, verdict)) => verdict,
             None => Verdict::Inapplicable("the find condition has no ordering".to_string()),
         })

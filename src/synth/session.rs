@@ -1,12 +1,14 @@
 //! What is known of one find, and what the prover says of an obligation.
 
 use std::ops::Range;
+use std::rc::Rc;
 
+use super::verdict::Situation;
 use super::vocabulary::{Arguments, Vocabulary};
 use super::{Direction, FindProblem, Obligation, Refutation, Verdict};
 use crate::diagnostic::Result;
 use crate::formula::Formula;
-use crate::prover::{Answer, Model, Prover};
+use crate::prover::{Answer, Prover};
 use crate::scan::Nest;
 use crate::theory::Known;
 
@@ -15,6 +17,8 @@ pub(super) struct Session<'a> {
     pub problem: &'a FindProblem,
     pub nest: &'a Nest,
     pub known: Known<'a>,
+    /// What the prover holds of two positions.
+    given: Rc<[Formula]>,
     /// When asked for: every choice of arguments that was refuted on the way.
     pub refuted: Option<Vec<Refutation>>,
 }
@@ -25,7 +29,8 @@ impl<'a> Session<'a> {
         let mut known = Known::new(&problem.theory, prover);
         let iterations = [vocabulary.context(0), vocabulary.context(1)];
         known.enter_formulas(&iterations, &sights(&vocabulary, 0..2));
-        Session { problem, nest, known, refuted: None }
+        let given = known.given().into();
+        Session { problem, nest, known, given, refuted: None }
     }
 
     fn enter_third_position(&mut self) {
@@ -40,11 +45,19 @@ impl<'a> Session<'a> {
         if third {
             self.enter_third_position();
         }
-        let answer = self.known.ask(std::slice::from_ref(&query));
+        let asked = std::slice::from_ref(&query);
+        let answer = self.known.ask(asked);
+        let situation = answer.is_sat().then(|| Situation {
+            given: match third {
+                true => self.known.given().into(),
+                false => self.given.clone(),
+            },
+            instances: self.known.instances_on(asked),
+        });
         if third {
             self.known.leave();
         }
-        let refutation = |counterexample| {
+        let refutation = |situation| {
             let arguments = &vocabulary.arguments;
             let mut shown = Vec::new();
             match arguments.direction {
@@ -64,37 +77,21 @@ impl<'a> Session<'a> {
                 reason: o.reason.clone(),
                 arguments: shown.join(", "),
                 query: query.clone(),
-                counterexample,
+                situation,
             }
         };
         let refuted = match (answer, o.satisfiable) {
             (Answer::Unsat, false) | (Answer::Sat(_), true) => return Ok(None),
-            (Answer::Sat(model), false) => refutation(Some(model)),
+            (Answer::Sat(_), false) => refutation(situation),
             (Answer::Unsat, true) => refutation(None),
             (Answer::Unknown(why), _) => {
                 return Ok(Some(Verdict::Unknown(format!("{}: {why}", o.name))));
             }
         };
-        if self.refuted.is_some() {
-            let mut shown = refuted.clone();
-            shown.counterexample = self.illustrate(&shown.query);
-            self.refuted.get_or_insert_default().push(shown);
+        if let Some(all) = &mut self.refuted {
+            all.push(refuted.clone());
         }
         Ok(Some(Verdict::Refuted(refuted)))
-    }
-
-    /// The smallest counterexample found for a refuted obligation, without what does not matter.
-    pub fn illustrate(&mut self, query: &Formula) -> Option<Model> {
-        let third = self.mentions_third_position(query);
-        if third {
-            self.enter_third_position();
-        }
-        let found = self.known.illustrate(std::slice::from_ref(query));
-        let found = found.map(|model| model.about(query, self.known.given()));
-        if third {
-            self.known.leave();
-        }
-        found
     }
 
     fn mentions_third_position(&self, query: &Formula) -> bool {

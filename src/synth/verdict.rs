@@ -1,10 +1,11 @@
 //! The outcome of trying a template on a find.
 
 use std::fmt;
+use std::rc::Rc;
 
 use super::{Plan, Proved};
 use crate::formula::Formula;
-use crate::prover::Model;
+use crate::prover::{Model, Prover, Z3Prover};
 
 /// What the prover found. Only `Proved` is ever emitted.
 #[derive(Clone, Debug)]
@@ -30,9 +31,38 @@ pub struct Refutation {
     pub arguments: String,
     /// The expanded obligation; satisfiable together with what holds of the find.
     pub query: Formula,
-    /// Small concrete index arrays and two iterations that break it. `None` when the obligation
-    /// asks for a situation that never occurs.
-    pub counterexample: Option<Model>,
+    /// What is known there. `None` when the obligation asks for a situation that never occurs.
+    pub(super) situation: Option<Situation>,
+}
+
+/// What is known where an obligation fails.
+#[derive(Clone, Debug)]
+pub(super) struct Situation {
+    /// Facts, and what the laws say of their calls.
+    pub given: Rc<[Formula]>,
+    /// What the laws say of the calls of the obligation.
+    pub instances: Vec<Formula>,
+}
+
+impl Refutation {
+    /// Small concrete index arrays and two iterations that break the obligation, without what does not
+    /// matter. It is looked for when somebody reads it: planning refutes a lot.
+    pub fn counterexample(&self) -> Option<Model> {
+        let Situation { given, instances } = self.situation.as_ref()?;
+        let mut prover = Z3Prover::new().with_any_model();
+        prover.push(given);
+        let query = [instances.as_slice(), std::slice::from_ref(&self.query)].concat();
+        prover.illustrate(&query).map(|model| model.about(&self.query, given.iter()))
+    }
+
+    /// Which obligation fails, with which arguments, and what it is for.
+    pub fn why(&self) -> String {
+        let with = match self.arguments.as_str() {
+            "" => String::new(),
+            arguments => format!(" ({arguments})"),
+        };
+        format!("refuted by `{}`{with}: {}", self.obligation, self.reason)
+    }
 }
 
 impl Verdict {
@@ -68,12 +98,8 @@ impl fmt::Display for Verdict {
 
 impl fmt::Display for Refutation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "refuted by `{}`", self.obligation)?;
-        if !self.arguments.is_empty() {
-            write!(f, " ({})", self.arguments)?;
-        }
-        write!(f, ": {}", self.reason)?;
-        if let Some(model) = &self.counterexample {
+        f.write_str(&self.why())?;
+        if let Some(model) = self.counterexample() {
             write!(f, "; e.g. {model}")?;
         }
         Ok(())

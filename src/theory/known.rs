@@ -13,7 +13,7 @@ use rustc_hash::FxBuildHasher;
 use super::laws::Theory;
 use super::sight::Sight;
 use crate::formula::{Affine, Constraint, Formula, Relop};
-use crate::prover::{Answer, Model, Prover};
+use crate::prover::{Answer, Prover};
 
 /// A stack of established facts over a prover.
 pub struct Known<'a> {
@@ -174,26 +174,26 @@ impl<'a> Known<'a> {
         self.with(facts, |prover, query| prover.prove_unsat(query))
     }
 
-    /// A small model of `facts` and of what is known, to be read by people.
-    pub fn illustrate(&mut self, facts: &[Formula]) -> Option<Model> {
-        self.with(facts, |prover, query| prover.illustrate(query))
-    }
-
     /// Asks about `facts` with the instances on calls that only they mention.
     fn with<T>(
         &mut self,
         facts: &[Formula],
         ask: impl FnOnce(&mut dyn Prover, &[Formula]) -> T,
     ) -> T {
-        let (calls, instances) = (self.sight.len(), self.instances.len());
-        let new = self.see(facts, calls);
-        let answer = match new.is_empty() {
+        let new = self.instances_on(facts);
+        match new.is_empty() {
             true => ask(self.prover, facts),
             false => ask(self.prover, &[new.as_slice(), facts].concat()),
-        };
+        }
+    }
+
+    /// The instances on calls that only `facts` mention.
+    pub fn instances_on(&mut self, facts: &[Formula]) -> Vec<Formula> {
+        let (calls, instances) = (self.sight.len(), self.instances.len());
+        let new = self.see(facts, calls);
         self.sight.truncate(calls);
         self.instances.truncate(instances);
-        answer
+        new
     }
 }
 

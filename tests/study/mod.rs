@@ -175,7 +175,7 @@ impl Study {
         let mut seen: Vec<&str> = Vec::new();
         let mut out = Vec::new();
         for r in &refuted {
-            if let Some(model) = &r.counterexample {
+            if let Some(model) = r.counterexample() {
                 assert_eq!(model.satisfies(&r.query), Some(true), "{r}");
                 if !seen.contains(&&*r.obligation) {
                     seen.push(&r.obligation);
