@@ -1,6 +1,11 @@
 //! On what grounds a plan was chosen: what was known, what was forced, and which orders were priced.
 
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
 use crate::formula::Name;
+use crate::layout::Layout;
 use crate::synth::Sizes;
 
 /// What a choice stands on, beside what is proved.
@@ -15,6 +20,21 @@ pub struct Grounds {
     /// Orders of the loops that were priced, the default first; none if the default is good enough, or an order
     /// was asked for.
     pub orders: Vec<PricedOrder>,
+    /// Choices of copies that were priced, as they were given; none if no tensor is at hand in several layouts.
+    pub copies: Vec<PricedCopies>,
+}
+
+/// What the best plan with a copy of each tensor that has several is expected to cost.
+#[derive(Clone, Debug)]
+pub struct PricedCopies {
+    /// In which layouts the copies are.
+    pub layouts: IndexMap<Name, Arc<Layout>>,
+    /// In nanoseconds; `None` if it has no plan.
+    pub time: Option<f64>,
+    /// Why it has none.
+    pub refused: Option<String>,
+    /// It is the cheapest.
+    pub taken: bool,
 }
 
 /// What an order of the loops is expected to cost.

@@ -37,6 +37,7 @@ mod assemble;
 mod calibration;
 mod coiterate;
 mod compile;
+mod copies;
 mod drivers;
 mod fitting;
 mod grounds;
@@ -59,7 +60,8 @@ pub use assemble::is_written_in_place;
 pub use calibration::{CALIBRATION_VARIABLE, calibrated, calibration_place, with_calibration};
 pub use coiterate::Coiterate;
 pub use compile::CompiledKernel;
-pub use grounds::{Grounds, PricedOrder};
+pub use copies::{Copies, in_one_layout};
+pub use grounds::{Grounds, PricedCopies, PricedOrder};
 pub use measure::index_width;
 pub use places::{places, places_code, places_layout};
 pub use planned::Planned;
@@ -96,6 +98,7 @@ impl Kernel {
     /// The layout of a tensor: a shipped name, a path, or a level list.
     #[must_use]
     pub fn layout(mut self, tensor: &str, layout: &str) -> Kernel {
+        self.request.copies.retain(|copies| !copies.layouts.contains_key(tensor));
         self.request.declared.shift_remove(tensor);
         self.request.layouts.insert(tensor.into(), layout.to_string());
         self
@@ -104,6 +107,7 @@ impl Kernel {
     /// The layout of a tensor, at hand: that of a tensor which was read with its declaration, say.
     #[must_use]
     pub fn declared(mut self, tensor: &str, layout: &Arc<Layout>) -> Kernel {
+        self.request.copies.retain(|copies| !copies.layouts.contains_key(tensor));
         self.request.layouts.insert(tensor.into(), layout.name.clone());
         self.request.declared.insert(tensor.into(), layout.clone());
         self
