@@ -23,8 +23,7 @@ pub struct From<'a> {
 /// [`Code::Data`], with the first coordinates at which they differ; [`Code::Shape`] for their extents.
 pub fn refuse_difference(name: &Name, a: From<'_>, b: From<'_>, fill: Number) -> Result<()> {
     let refused = |code: Code, note: String| {
-        let what =
-            format!("`{}` and `{}` do not hold the same tensor `{name}`", a.file, b.file);
+        let what = format!("`{}` and `{}` do not hold the same tensor `{name}`", a.file, b.file);
         let help = "give one tensor in several layouts, or two tensors two names";
         Err(Diagnostic::new(code, what).note(note).help(help))
     };
@@ -54,11 +53,7 @@ fn sorted(tensor: &Tensor, fill: Number) -> Result<Entries> {
 }
 
 /// The first coordinates at which sorted entries differ, with both elements; what is not stored is the fill.
-fn difference(
-    a: &Entries,
-    b: &Entries,
-    fill: Number,
-) -> Option<(Vec<usize>, Number, Number)> {
+fn difference(a: &Entries, b: &Entries, fill: Number) -> Option<(Vec<usize>, Number, Number)> {
     let (mut p, mut q) = (0, 0);
     let element = |of: &Entries, k: usize| Number::element(of.values(), k);
     while p < a.len() || q < b.len() {

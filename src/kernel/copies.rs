@@ -10,44 +10,20 @@
 //! Each choice of a copy for each such tensor is planned with its sizes, and priced; the cheapest is taken, the first
 //! of those that cost the same. A choice that has no plan is none, unless no other has one.
 
-use std::fmt;
-use std::sync::Arc;
-
 use indexmap::IndexMap;
 
 use super::Kernel;
-use super::grounds::PricedCopies;
+use super::grounds::{Copies, PricedCopies};
 use super::planned::Planned;
 use super::request::Request;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
-use crate::layout::Layout;
 use crate::prover::Prover;
 use crate::synth::Sizes;
 use crate::tensor::Tensor;
 
 /// Each choice is planned in full, which takes time.
 const MOST: usize = 16;
-
-/// A copy of each tensor that has several.
-#[derive(Clone, Debug)]
-pub struct Copies {
-    /// In which layouts they are.
-    pub layouts: IndexMap<Name, Arc<Layout>>,
-    /// Those of all tensors, with these copies; or why nothing can be computed from them.
-    pub(super) sizes: Result<Sizes>,
-}
-
-/// `A=csc B=csr`
-impl fmt::Display for Copies {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (k, (tensor, layout)) in self.layouts.iter().enumerate() {
-            let space = if k == 0 { "" } else { " " };
-            write!(f, "{space}{tensor}={}", layout.name)?;
-        }
-        Ok(())
-    }
-}
 
 impl Copies {
     /// The request for a kernel that reads these.
@@ -81,6 +57,9 @@ impl Kernel {
     }
 }
 
+/// One tensor of each name.
+type Tensors<'a> = IndexMap<Name, &'a Tensor>;
+
 /// The tensors by name, for each choice of a copy of each, and which have several. Of a tensor whose layout is stated
 /// already, it is the copy in that layout.
 ///
@@ -89,7 +68,7 @@ impl Kernel {
 pub(super) fn choices<'a>(
     request: &Request,
     tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
-) -> Result<(Vec<Name>, Vec<IndexMap<Name, &'a Tensor>>)> {
+) -> Result<(Vec<Name>, Vec<Tensors<'a>>)> {
     let mut given: IndexMap<Name, Vec<&Tensor>> = IndexMap::new();
     for (name, tensor) in tensors {
         let copies = given.entry(Name::from(name)).or_default();
@@ -119,7 +98,7 @@ pub(super) fn choices<'a>(
     }
     let mut out = vec![IndexMap::new()];
     for (name, copies) in &given {
-        let with = |chosen: &IndexMap<Name, &'a Tensor>| {
+        let with = |chosen: &Tensors<'a>| {
             let mut all = vec![chosen.clone(); copies.len()];
             for (chosen, copy) in all.iter_mut().zip(copies) {
                 chosen.insert(name.clone(), *copy);
@@ -142,8 +121,8 @@ pub fn in_one_layout(tensor: &str) -> Box<Diagnostic> {
 pub(super) fn fitting<'a>(
     planned: &Planned,
     tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
-) -> IndexMap<Name, &'a Tensor> {
-    let mut out: IndexMap<Name, &Tensor> = IndexMap::new();
+) -> Tensors<'a> {
+    let mut out = Tensors::new();
     for (name, tensor) in tensors {
         let layout = planned.layouts().get(name);
         let fits = |tensor: &Tensor| layout.is_some_and(|own| own.same_as(tensor.layout()));

@@ -3,7 +3,8 @@
 use indexmap::IndexMap;
 
 use super::Kernel;
-use super::copies::{Copies, choices};
+use super::copies::choices;
+use super::grounds::Copies;
 use crate::code::IndexWidth;
 use crate::diagnostic::Result;
 use crate::formula::Name;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::coiterate::Coiterate;
-use super::copies::Copies;
+use super::grounds::Copies;
 use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;

@@ -65,8 +65,9 @@ impl Choice {
         let files = given.files(program)?;
         if files.get(tensor).is_some_and(|copies| copies.len() > 1) {
             let what = format!("`{tensor}` is given in several layouts already");
-            return Err(wrong("--layouts", tensor, 0, what)
-                .help("give it once, or leave its `--layouts` out: copies are timed side by side"));
+            return Err(wrong("--layouts", tensor, 0, what).help(
+                "give it once, or leave its `--layouts` out: copies are timed side by side",
+            ));
         }
         let standard = files.values().flatten().any(FileArgument::is_standard);
         if standard && self.layouts.len() > 1 {
