@@ -12,7 +12,6 @@
 
 use indexmap::IndexMap;
 
-use super::Kernel;
 use super::grounds::{Copies, PricedCopies};
 use super::planned::Planned;
 use super::request::Request;
@@ -27,7 +26,7 @@ const MOST: usize = 16;
 
 impl Copies {
     /// The request for a kernel that reads these.
-    fn within(&self, request: &Request) -> Result<Request> {
+    pub(super) fn within(&self, request: &Request) -> Result<Request> {
         let mut out = Request { copies: Vec::new(), ..request.clone() };
         for (tensor, layout) in &self.layouts {
             out.layouts.insert(tensor.clone(), layout.name.clone());
@@ -36,24 +35,6 @@ impl Copies {
         let Sizes { workspace_limit, machine, .. } = out.sizes;
         out.sizes = Sizes { workspace_limit, machine, ..self.sizes.clone()? };
         Ok(out)
-    }
-}
-
-impl Kernel {
-    /// The choices of copies, if [`Kernel::measured`] was given some tensors in several layouts.
-    pub fn copies(&self) -> &[Copies] {
-        &self.request.copies
-    }
-
-    /// The kernel that reads the copies of choice number `choice`.
-    ///
-    /// # Errors
-    /// Why it cannot.
-    pub fn with_copies(&self, choice: usize) -> Result<Kernel> {
-        match self.request.copies.get(choice) {
-            Some(copies) => Ok(Kernel { request: copies.within(&self.request)? }),
-            None => Err(Diagnostic::defect("there are fewer choices of copies")),
-        }
     }
 }
 

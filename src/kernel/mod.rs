@@ -74,7 +74,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::code::IndexWidth;
-use crate::diagnostic::Result;
+use crate::diagnostic::{Diagnostic, Result};
 use crate::iterspace::Union;
 use crate::layout::Layout;
 use crate::operators::{Operators, Value};
@@ -307,5 +307,21 @@ impl Kernel {
     /// The sizes that the cost model knows.
     pub fn known_sizes(&self) -> &Sizes {
         &self.request.sizes
+    }
+
+    /// The choices of copies, if [`Kernel::measured`] was given some tensors in several layouts.
+    pub fn copies(&self) -> &[Copies] {
+        &self.request.copies
+    }
+
+    /// The kernel that reads the copies of choice number `choice`.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub fn with_copies(&self, choice: usize) -> Result<Kernel> {
+        match self.request.copies.get(choice) {
+            Some(copies) => Ok(Kernel { request: copies.within(&self.request)? }),
+            None => Err(Diagnostic::defect("there are fewer choices of copies")),
+        }
     }
 }
