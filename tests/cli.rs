@@ -11,6 +11,8 @@ mod arguments;
 mod assembled;
 #[path = "cli/bench.rs"]
 mod bench;
+#[path = "cli/copies.rs"]
+mod copies;
 #[path = "cli/costs.rs"]
 mod costs;
 #[path = "cli/header.rs"]

@@ -3,6 +3,7 @@
 //! words.
 
 mod choice;
+pub mod copies;
 pub mod figures;
 mod sizes;
 
@@ -26,6 +27,10 @@ pub fn text(planned: &Planned) -> Result<String> {
             out.push_str(&choice.text(machine, &mut used));
         }
         out.push('\n');
+    }
+    let copies = copies::text(planned);
+    if !copies.is_empty() {
+        out.push_str(&format!("{copies}  * is taken: the cheapest\n\n"));
     }
     out.push_str(&orders(planned));
     out.push_str(&ways(planned)?);
@@ -204,6 +209,7 @@ pub fn json(planned: &Planned) -> Result<Value> {
     });
     let mut out = json!({
         "statements": statements,
+        "copies": copies::json(planned),
         "orders": orders.collect::<Vec<_>>(),
         "ways": ways_json(planned)?,
         "constants": constants()?.iter().map(|c| json!({

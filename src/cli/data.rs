@@ -11,13 +11,14 @@ use siskin::code::IndexWidth;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::files::{self, Loaded, ReadOptions, holds_arrays};
 use siskin::formula::Name;
-use siskin::kernel::index_width;
+use siskin::kernel::{Planned, in_one_layout, index_width};
 use siskin::layout::{DefaultFor, Layout, LayoutSpec};
 use siskin::operators::Value as Number;
 use siskin::packing::{self, PackOptions, Plan};
 use siskin::program::Program;
 use siskin::tensor::{FreedMemoryIsKept, Tensor, ValueType};
 
+use super::copies::{From, refuse_difference};
 use super::options::{KernelOptions, StatedExtents};
 use super::output::warn;
 use super::progress;
@@ -29,6 +30,8 @@ use super::tensors::TensorOptions;
 /// The tensors of a statement, packed and validated.
 pub struct Inputs {
     pub tensors: IndexMap<Name, Tensor>,
+    /// The same as some of these, in other layouts.
+    pub copies: Vec<(Name, Tensor)>,
     /// Where each is from, as the user wrote it.
     pub files: IndexMap<Name, String>,
     pub extents: StatedExtents,
@@ -41,9 +44,30 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Name and tensor, as kernels take them.
+    /// Name and tensor, as kernels take them: with all copies.
     pub fn by_name(&self) -> impl Iterator<Item = (&str, &Tensor)> {
-        self.tensors.iter().map(|(name, t)| (&**name, t))
+        let copies = self.copies.iter().map(|(name, t)| (&**name, t));
+        self.tensors.iter().map(|(name, t)| (&**name, t)).chain(copies)
+    }
+
+    /// The tensors that a kernel reads: of copies that in the layout which is planned.
+    pub fn read_by(&self, planned: &Planned) -> IndexMap<&Name, &Tensor> {
+        let mut out: IndexMap<&Name, &Tensor> = self.tensors.iter().collect();
+        for (name, tensor) in &self.copies {
+            if planned.layouts()[name].same_as(tensor.layout()) {
+                out.insert(name, tensor);
+            }
+        }
+        out
+    }
+
+    /// Drops the copies that a kernel does not read.
+    pub fn only_read_by(&mut self, planned: &Planned) {
+        for (name, tensor) in std::mem::take(&mut self.copies) {
+            if planned.layouts()[&name].same_as(tensor.layout()) {
+                self.tensors.insert(name, tensor);
+            }
+        }
     }
 }
 
@@ -108,12 +132,27 @@ pub fn some_inputs(
     let mut data: IndexMap<Name, Given> = IndexMap::new();
     let is_made_up = |file: &FileArgument| matches!(file.place, Place::Generated(_));
     // What is made up has the extents that the others leave to it.
-    let mut order: Vec<(&Name, &FileArgument)> = files.iter().collect();
-    order.sort_by_key(|(_, file)| is_made_up(file));
-    for (name, file) in order {
+    let mut order: Vec<(&Name, &Vec<FileArgument>)> = files.iter().collect();
+    order.sort_by_key(|(_, copies)| copies.iter().all(is_made_up));
+    // Behind the first of each tensor, in the order of `-t`.
+    let mut copies: Vec<(&Name, usize, Given)> = Vec::new();
+    let all = order.into_iter().flat_map(|(name, own)| {
+        let one = move |(k, file)| (name, k, file);
+        own.iter().enumerate().map(one)
+    });
+    for (name, k, file) in all {
         let rank = ranks[name];
         let value_type = types.of(name);
         let dims = extents.tensors.get(name).cloned();
+        if let Some(at) = same_place(&files[name], k) {
+            let known = copies.iter().find(|(n, own, _)| *n == name && *own == at);
+            let given = match known {
+                Some((_, _, given)) => given.clone(),
+                None => data[name].clone(),
+            };
+            copies.push((name, k, given));
+            continue;
+        }
         let found = match &file.place {
             Place::Generated(wish) => {
                 let dims = match dims {
@@ -136,14 +175,20 @@ pub fn some_inputs(
             )
             .help("write one subscript for each dimension, or use another file")
         })?;
-        data.insert(name.clone(), found);
+        match k {
+            0 => drop(data.insert(name.clone(), found)),
+            _ => copies.push((name, k, found)),
+        }
     }
     data.sort_by_key(|name, _| files.get_index_of(name));
     for (name, known) in computed.iter().filter(|(name, _)| ranks.contains_key(*name)) {
         data.insert(name.clone(), Given::Stored(known.tensor.clone()));
     }
-    let mut loaded: IndexMap<Name, (Given, Arc<Layout>)> = IndexMap::new();
-    for (name, data) in data {
+    copies.sort_by_key(|(name, k, _)| (files.get_index_of(*name), *k));
+    let mut loaded: Vec<(Name, usize, Given, Arc<Layout>)> = Vec::new();
+    let firsts = data.into_iter().map(|(name, data)| (name, 0, data));
+    let copies = copies.into_iter().map(|(name, k, data)| (name.clone(), k, data));
+    for (name, k, data) in firsts.chain(copies) {
         let rank = ranks[&name];
         let role = match (name == *output, &data) {
             (true, _) => DefaultFor::Output,
@@ -151,31 +196,35 @@ pub fn some_inputs(
             (false, Given::Stored(_)) => DefaultFor::Entries,
         };
         // The initial value of an output that shares positions is stored as the kernel says.
-        let asked = files.get(&name).and_then(|file| file.layout.as_ref());
+        let asked = files.get(&name).and_then(|copies| copies[k].layout.as_ref());
         let asked = asked.filter(|text| !text.starts_with("shares("));
         let layout = match (asked, &data) {
             (Some(text), _) => Arc::new(Layout::named_for_rank(text, rank)?),
             (None, Given::Stored(tensor)) if name != *output => tensor.layout().clone(),
             (None, _) => Arc::new(Layout::named_for_rank(&role.layout()?, rank)?),
         };
-        loaded.insert(name, (data, layout));
+        if loaded.iter().any(|(other, _, _, own)| *other == name && own.same_as(&layout)) {
+            return Err(in_one_layout(&name).note(format!("both are stored as `{}`", layout.name)));
+        }
+        loaded.push((name, k, data, layout));
     }
     let read = start.elapsed();
     let width = match options.index_width()? {
         Some(width) => width,
         None => {
             let wide = loaded
-                .values()
-                .any(|(data, _)| index_width(data.dims(), data.stored()) == IndexWidth::U64);
+                .iter()
+                .any(|(_, _, data, _)| index_width(data.dims(), data.stored()) == IndexWidth::U64);
             if wide { IndexWidth::U64 } else { IndexWidth::U32 }
         }
     };
-    let mut tensors = IndexMap::new();
+    let mut tensors: IndexMap<Name, Tensor> = IndexMap::new();
+    let mut copies = Vec::new();
     let (mut planning, mut packing) = (Duration::ZERO, Duration::ZERO);
     let mut validating = Duration::ZERO;
-    for (name, (data, layout)) in loaded {
+    for (name, k, data, layout) in loaded {
         let about = |e: Box<Diagnostic>| match files.get(&name) {
-            Some(file) => e.note(format!("for tensor `{name}` of `{}`", file.name)),
+            Some(copies) => e.note(format!("for tensor `{name}` of `{}`", copies[k].name)),
             None => e.note(format!("for tensor `{name}`")),
         };
         let fill = match computed.get(&name) {
@@ -190,15 +239,27 @@ pub fn some_inputs(
         let time = start.elapsed();
         tracing::info!("checked {name} against its declaration in {}", shown::time(time));
         validating += time;
-        tensors.insert(name.clone(), packed);
+        if k == 0 {
+            tensors.insert(name, packed);
+            continue;
+        }
+        let own = &files[&name];
+        if same_place(own, k).is_none() {
+            let first = From { tensor: &tensors[&name], file: &own[0].name };
+            let other = From { tensor: &packed, file: &own[k].name };
+            let zero = Number::zero(types.of(&name));
+            refuse_difference(&name, first, other, fill.unwrap_or(zero))?;
+        }
+        copies.push((name, packed));
     }
     let named = |name: &Name| match files.get(name) {
-        Some(file) => file.name.clone(),
+        Some(copies) => copies[0].name.clone(),
         None => "an earlier statement".to_string(),
     };
     let files = tensors.keys().map(|name| (name.clone(), named(name))).collect();
     Ok(Inputs {
         tensors,
+        copies,
         files,
         extents,
         width,
@@ -207,6 +268,14 @@ pub fn some_inputs(
         pack: packing,
         validate: validating,
     })
+}
+
+/// Which copy before number `k` is read from the same place; an archive of arrays is read as its layout says, and may
+/// hold something else for another.
+fn same_place(copies: &[FileArgument], k: usize) -> Option<usize> {
+    let place = &copies[k].place;
+    let by_layout = matches!(place, Place::File(path) if is_archive(path));
+    copies[..k].iter().position(|other| other.place == *place && !by_layout)
 }
 
 /// The extents of a tensor that is made up: those of its indices, which other tensors or `--dims` give.
@@ -242,6 +311,7 @@ fn implied(
 }
 
 /// What a file gives.
+#[derive(Clone)]
 pub enum Given {
     /// Data to be packed.
     Loaded(Loaded),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use siskin::diagnostic::Result;
+use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
 use siskin::kernel::{Kernel, Planned, places_code, places_layout};
 use siskin::layout::Layout;
@@ -199,6 +199,11 @@ pub fn with_tensors(
             .accesses()
             .iter()
             .all(|a| program.writes(&a.tensor) || inputs.tensors.contains_key(&a.tensor));
+        if let (false, Some((name, _))) = (all, inputs.copies.first()) {
+            let what = format!("tensor `{name}` is given in several layouts, but not all data are");
+            return Err(Diagnostic::new(Code::Usage, what)
+                .help("give all tensors with `-t`, so that the cheapest layout is known"));
+        }
         kernel = match all {
             true => run::for_data(kernel, &inputs)?,
             false => inputs.tensors.iter().fold(kernel.index(inputs.width), |kernel, (name, t)| {

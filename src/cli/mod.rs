@@ -10,6 +10,7 @@ mod calibrate;
 mod check;
 mod completions;
 mod convert;
+mod copies;
 mod costs;
 mod data;
 mod destination;

@@ -72,6 +72,7 @@ pub fn translated(
 
 /// Reads a program and what it is given.
 pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Result<Tree> {
+    tensors.refuse_copies("a program")?;
     let text = std::fs::read_to_string(path).map_err(|e| {
         Diagnostic::new(Code::Io, format!("cannot read `{}`: {e}", path.display()))
             .help("give the file of a program: `--program FILE`")

@@ -18,6 +18,7 @@ use siskin::program::Program;
 use siskin::program::finch::Locate;
 use siskin::tensor::Tensor;
 
+use super::costs::copies;
 use super::data::{self, Computed, Inputs};
 use super::interpreted::Asked;
 use super::leaves::with_leaves;
@@ -182,7 +183,7 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
     let wish = OutputWish::parse(&asked.output, &program)?;
     let target = wish.file.map(|text| Target::parse(text, rank, asked.options.json)).transpose()?;
     let mut generate = begin.elapsed();
-    let inputs = data::inputs(&program, &asked.tensors, &asked.options, computed)?;
+    let mut inputs = data::inputs(&program, &asked.tensors, &asked.options, computed)?;
     let start = Instant::now();
     let mut kernel = wish.apply(for_data(kernel, &inputs)?, &program, &asked.tensors)?;
     let output = &written.tensor;
@@ -204,6 +205,7 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
     let compiled = kernel.compile()?;
     asked.options.save(compiled.module().text())?;
     generate += start.elapsed().saturating_sub(compiled.built().0);
+    inputs.only_read_by(compiled.planned());
     let start = Instant::now();
     let sharable = || sharable(&program, &inputs, &compiled);
     let call = compiled.call(inputs.by_name(), &inputs.extents.indices);
@@ -308,6 +310,7 @@ fn as_json(
     let name = &**k.planned().output();
     json!({
         "kernel": k.module().text(),
+        "copies": copies::json(k.planned()),
         "finds": finds::json(k.planned()),
         "parallel": parallel(k),
         "accesses": { "proved": accesses - unproved, "checked": unproved },
@@ -353,6 +356,7 @@ fn summary(
         let file = i.files.get(name).cloned().unwrap_or_default();
         out.push_str(&format!("  {name}: {} from {file}\n", shape(t)));
     }
+    out.push_str(&copies::text(k.planned()));
     out.push_str("proved\n");
     for (_, find, plan) in finds::chosen(k.planned()) {
         out.push_str(&format!("  {}: {plan}", find.problem.position));
@@ -394,10 +398,11 @@ fn summary(
     out
 }
 
-/// The kernel with the layouts, sizes and index width of the data.
+/// The kernel with the layouts, sizes and index width of the data, and a choice where there are copies.
 pub fn for_data(kernel: Kernel, inputs: &Inputs) -> Result<Kernel> {
     let mut kernel = kernel.index(inputs.width);
-    for (name, t) in &inputs.tensors {
+    let has_copies = |name: &Name| inputs.copies.iter().any(|(other, _)| other == name);
+    for (name, t) in inputs.tensors.iter().filter(|(name, _)| !has_copies(name)) {
         kernel = kernel.declared(name, t.layout());
     }
     kernel.measured(inputs.by_name(), &inputs.extents.indices)

@@ -5,7 +5,7 @@ use clap::Args;
 use indexmap::IndexMap;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
-use siskin::kernel::Kernel;
+use siskin::kernel::{Kernel, in_one_layout};
 use siskin::program::Program;
 
 use super::tensor_argument::{FileArgument, named};
@@ -15,7 +15,8 @@ use super::tensor_argument::{FileArgument, named};
 pub struct TensorOptions {
     /// A tensor's file, and the layout to pack it into; `-` (or `-:mtx`) is standard input. Made up are `ones`,
     /// `random:DENSITY` (anywhere) and `random:FAMILY`: uniform(DENSITY), banded(WIDTH), blocks(SIZE,DENSITY),
-    /// powerlaw(DENSITY) or grid (the five-point stencil), with the extents that `--dims` or other tensors state
+    /// powerlaw(DENSITY) or grid (the five-point stencil), with the extents that `--dims` or other tensors state.
+    /// A tensor may be given in several layouts, of which the kernel reads the one that is expected to take less time
     #[arg(short = 't', long = "tensor", value_name = "NAME=FILE[:LAYOUT]")]
     pub tensors: Vec<String>,
     /// The layout of a tensor
@@ -27,9 +28,9 @@ pub struct TensorOptions {
 }
 
 impl TensorOptions {
-    /// The files of `-t`, by tensor.
-    pub fn files(&self, program: &Program) -> Result<IndexMap<Name, FileArgument>> {
-        let mut files: IndexMap<Name, FileArgument> = IndexMap::new();
+    /// The files of `-t`, by tensor: one for each layout in which it is given, at least one.
+    pub fn files(&self, program: &Program) -> Result<IndexMap<Name, Vec<FileArgument>>> {
+        let mut files: IndexMap<Name, Vec<FileArgument>> = IndexMap::new();
         for text in &self.tensors {
             let (name, rest) = named("-t", text, "FILE[:LAYOUT]")?;
             known("-t", text, name, program)?;
@@ -46,23 +47,48 @@ impl TensorOptions {
                 }
                 file.layout = Some(format.to_string());
             }
-            if file.is_standard() && files.values().any(FileArgument::is_standard) {
+            if file.is_standard() && files.values().flatten().any(FileArgument::is_standard) {
                 return Err(Diagnostic::new(Code::Usage, "standard input is read twice")
                     .at(0..text.len(), "the second time")
                     .within("-t", text)
                     .help("give a file to one of the tensors"));
             }
-            if files.insert(name.into(), file).is_some() {
+            let copies = files.entry(name.into()).or_default();
+            if copies.iter().any(|other| other.layout == file.layout) {
+                return Err(in_one_layout(name).at(0..text.len(), "").within("-t", text));
+            }
+            if !copies.is_empty() && program.writes(name) {
+                let what = format!("the output `{name}` is given twice");
+                return Err(Diagnostic::new(Code::Usage, what)
+                    .at(0..text.len(), "")
+                    .within("-t", text)
+                    .help("give one file for its initial value"));
+            }
+            copies.push(file);
+        }
+        Ok(files)
+    }
+
+    /// Refuses a tensor that is given several times, where one is needed.
+    ///
+    /// # Errors
+    /// [`Code::Usage`].
+    pub fn refuse_copies(&self, what: &str) -> Result<()> {
+        let mut known: Vec<&str> = Vec::new();
+        for text in &self.tensors {
+            let (name, _) = named("-t", text, "FILE[:LAYOUT]")?;
+            if known.contains(&name) {
                 return Err(Diagnostic::new(
                     Code::Usage,
                     format!("tensor `{name}` is given twice"),
                 )
                 .at(0..text.len(), "")
                 .within("-t", text)
-                .help("give one file for each tensor"));
+                .help(format!("{what} reads each tensor in one layout: give one file for each")));
             }
+            known.push(name);
         }
-        Ok(files)
+        Ok(())
     }
 
     /// The layouts of `-f`, by tensor.

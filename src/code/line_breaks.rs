@@ -333,6 +333,10 @@ fn chain(operator: &str, parts: &[Doc], shape: Shape) -> Option<String> {
         return Some(out);
     }
     let mut out = first.layout(shape)?;
+    // The first part is not broken before `as`.
+    if matches!(first, Doc::Cast { .. }) && out.contains('\n') {
+        return None;
+    }
     for part in rest {
         let offset = if out.contains('\n') { 0 } else { shape.used() };
         // No short part is left alone on its line.

@@ -160,6 +160,12 @@ impl Printer<'_> {
                 }
             };
         }
+        // Only what is no number differs from itself.
+        if let (BinaryOp::Ne, Expr::Var(_), false) = (op, left, self.notation)
+            && left == right
+        {
+            return spelled(self.expr(left).method("is_nan", Vec::new()), level::POSTFIX);
+        }
         let ty = self.body.type_of(left);
         let value = match ty {
             Ok(Type::Value(t)) => Some(t),

@@ -139,18 +139,6 @@ fn forced_workspace(request: &Request) -> Result<Option<&'static WorkspaceTempla
     }
 }
 
-/// What it is expected to cost to gather the elements of the result, in nanoseconds.
-pub(super) fn gathering(
-    request: &Request,
-    statements: &[Statement],
-    how: &Assembled,
-) -> Result<f64> {
-    let Gather::Workspace { template, .. } = &how.assembling.gather else { return Ok(0.0) };
-    let Some(workspace) = workspace_named(template)? else { return Ok(0.0) };
-    let gathered = gathered_by(&request.sizes, statements, how);
-    Ok(workspace.cost(&gathered, &request.sizes.machine))
-}
-
 /// What a workspace gathers that the result is assembled through.
 pub(super) fn gathered_by(sizes: &Sizes, statements: &[Statement], how: &Assembled) -> Gathered {
     let Assembling { around, prefix, order, .. } = &how.assembling;

@@ -1,6 +1,13 @@
 //! On what grounds a plan was chosen: what was known, what was forced, and which orders were priced.
 
+use std::fmt;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use crate::diagnostic::Result;
 use crate::formula::Name;
+use crate::layout::Layout;
 use crate::synth::Sizes;
 
 /// What a choice stands on, beside what is proved.
@@ -15,6 +22,41 @@ pub struct Grounds {
     /// Orders of the loops that were priced, the default first; none if the default is good enough, or an order
     /// was asked for.
     pub orders: Vec<PricedOrder>,
+    /// Choices of copies that were priced, as they were given; none if no tensor is at hand in several layouts.
+    pub copies: Vec<PricedCopies>,
+}
+
+/// A copy of each tensor that has several.
+#[derive(Clone, Debug)]
+pub struct Copies {
+    /// In which layouts they are.
+    pub layouts: IndexMap<Name, Arc<Layout>>,
+    /// Those of all tensors, with these copies; or why nothing can be computed from them.
+    pub(super) sizes: Result<Sizes>,
+}
+
+/// `A=csc B=csr`
+impl fmt::Display for Copies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (k, (tensor, layout)) in self.layouts.iter().enumerate() {
+            let space = if k == 0 { "" } else { " " };
+            write!(f, "{space}{tensor}={}", layout.name)?;
+        }
+        Ok(())
+    }
+}
+
+/// What the best plan with a copy of each tensor that has several is expected to cost.
+#[derive(Clone, Debug)]
+pub struct PricedCopies {
+    /// In which layouts the copies are.
+    pub layouts: IndexMap<Name, Arc<Layout>>,
+    /// In nanoseconds; `None` if it has no plan.
+    pub time: Option<f64>,
+    /// Why it has none.
+    pub refused: Option<String>,
+    /// It is the cheapest.
+    pub taken: bool,
 }
 
 /// What an order of the loops is expected to cost.

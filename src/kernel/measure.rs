@@ -3,6 +3,8 @@
 use indexmap::IndexMap;
 
 use super::Kernel;
+use super::copies::choices;
+use super::grounds::Copies;
 use crate::code::IndexWidth;
 use crate::diagnostic::Result;
 use crate::formula::Name;
@@ -13,18 +15,58 @@ use crate::tensor::{IndexData, Tensor};
 
 impl Kernel {
     /// Prices the plans with the sizes of these tensors: extents, numbers of stored entries, mean
-    /// segment lengths. Layouts that are not stated are those of the tensors.
+    /// segment lengths. Layouts that are not stated are those of the tensors. The same tensor may be given in several
+    /// layouts: the kernel will read the copy with which it is expected to take the least time.
     ///
     /// # Errors
-    /// Those of parsing the expression and fitting the tensors to it.
+    /// Those of parsing the expression and fitting the tensors to it; [`Code::Usage`](crate::diagnostic::Code::Usage)
+    /// for a tensor that is given twice in one layout, and for too many choices of copies.
     pub fn measured<'a>(
-        mut self,
+        self,
         tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
         index_extents: &IndexMap<Name, usize>,
     ) -> Result<Kernel> {
-        let tensors: IndexMap<Name, &Tensor> =
-            tensors.into_iter().map(|(name, t)| (Name::from(name), t)).collect();
-        for (name, tensor) in &tensors {
+        let (several, mut choices) = choices(&self.request, tensors)?;
+        if several.is_empty() {
+            let all = choices.pop().unwrap_or_default();
+            return self.measured_by(&all, index_extents);
+        }
+        let mut copies = Vec::new();
+        let mut first: Option<Kernel> = None;
+        let mut refusal = None;
+        for all in choices {
+            let layouts = several.iter().map(|n| (n.clone(), all[n].layout().clone())).collect();
+            let sizes = match self.clone().measured_by(&all, index_extents) {
+                Ok(kernel) => {
+                    let sizes = kernel.request.sizes.clone();
+                    first.get_or_insert(kernel);
+                    Ok(sizes)
+                }
+                Err(e) => {
+                    refusal.get_or_insert(e.clone());
+                    Err(e)
+                }
+            };
+            copies.push(Copies { layouts, sizes });
+        }
+        match (first, refusal) {
+            (None, Some(refusal)) => Err(refusal),
+            (kernel, _) => {
+                let mut kernel = kernel.unwrap_or(self);
+                kernel.request.copies = copies;
+                Ok(kernel)
+            }
+        }
+    }
+
+    /// The same for one copy of each tensor.
+    fn measured_by(
+        mut self,
+        tensors: &IndexMap<Name, &Tensor>,
+        index_extents: &IndexMap<Name, usize>,
+    ) -> Result<Kernel> {
+        self.request.copies.clear();
+        for (name, tensor) in tensors {
             if !self.request.layouts.contains_key(name) {
                 self = self.declared(name, tensor.layout());
             }

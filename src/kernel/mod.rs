@@ -37,6 +37,7 @@ mod assemble;
 mod calibration;
 mod coiterate;
 mod compile;
+mod copies;
 mod drivers;
 mod fitting;
 mod grounds;
@@ -61,7 +62,8 @@ pub use assemble::is_written_in_place;
 pub use calibration::{CALIBRATION_VARIABLE, calibrated, calibration_place, with_calibration};
 pub use coiterate::Coiterate;
 pub use compile::CompiledKernel;
-pub use grounds::{Grounds, PricedOrder};
+pub use copies::in_one_layout;
+pub use grounds::{Copies, Grounds, PricedCopies, PricedOrder};
 pub use measure::index_width;
 pub use places::{places, places_code, places_layout};
 pub use planned::Planned;
@@ -73,7 +75,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::code::IndexWidth;
-use crate::diagnostic::Result;
+use crate::diagnostic::{Diagnostic, Result};
 use crate::iterspace::Union;
 use crate::layout::Layout;
 use crate::operators::{Operators, Value};
@@ -97,6 +99,7 @@ impl Kernel {
     /// The layout of a tensor: a shipped name, a path, or a level list.
     #[must_use]
     pub fn layout(mut self, tensor: &str, layout: &str) -> Kernel {
+        self.request.copies.retain(|copies| !copies.layouts.contains_key(tensor));
         self.request.declared.shift_remove(tensor);
         self.request.layouts.insert(tensor.into(), layout.to_string());
         self
@@ -105,6 +108,7 @@ impl Kernel {
     /// The layout of a tensor, at hand: that of a tensor which was read with its declaration, say.
     #[must_use]
     pub fn declared(mut self, tensor: &str, layout: &Arc<Layout>) -> Kernel {
+        self.request.copies.retain(|copies| !copies.layouts.contains_key(tensor));
         self.request.layouts.insert(tensor.into(), layout.name.clone());
         self.request.declared.insert(tensor.into(), layout.clone());
         self
@@ -312,5 +316,21 @@ impl Kernel {
     /// The sizes that the cost model knows.
     pub fn known_sizes(&self) -> &Sizes {
         &self.request.sizes
+    }
+
+    /// The choices of copies, if [`Kernel::measured`] was given some tensors in several layouts.
+    pub fn copies(&self) -> &[Copies] {
+        &self.request.copies
+    }
+
+    /// The kernel that reads the copies of choice number `choice`.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub fn with_copies(&self, choice: usize) -> Result<Kernel> {
+        match self.request.copies.get(choice) {
+            Some(copies) => Ok(Kernel { request: copies.within(&self.request)? }),
+            None => Err(Diagnostic::defect("there are fewer choices of copies")),
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::assemble::sparse_result;
 use super::coiterate::Coiterate;
+use super::copies::cheapest;
 use super::fitting::fit;
 use super::grounds::Grounds;
 use super::layouts::{Layouts, layouts};
@@ -88,6 +89,14 @@ pub fn plan(request: &Request) -> Result<Planned> {
 /// [`plan`] with a prover of the caller's choice.
 pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
     refuse_contradictions(request)?;
+    match request.copies.is_empty() {
+        true => plan_copies(request, prover),
+        false => cheapest(request, plan_copies, prover),
+    }
+}
+
+/// [`plan_with`] for one copy of each tensor.
+fn plan_copies(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
     if let Some((along, repacked)) = in_one_place(request)? {
         let mut planned = plan_united(&along, prover)?;
         if !says_fill(&repacked.layout, planned.result_fill()) {
@@ -342,6 +351,7 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
             forced: request.forced.clone(),
             workspace: request.workspace.clone(),
             orders: Vec::new(),
+            copies: Vec::new(),
         },
         others: Vec::new(),
     })

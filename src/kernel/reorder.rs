@@ -6,7 +6,7 @@
 //! that begin with the first coordinate of the result are priced, too; of a dense result, all orders. Of a dense result
 //! the other direction of each search is priced in any case (`drivers.rs`). The cheapest is taken.
 
-use super::assemble::{appended_layout, gathering};
+use super::assemble::appended_layout;
 use super::coiterate::Coiterate;
 use super::drivers::other_drivers;
 use super::grounds::PricedOrder;
@@ -109,7 +109,7 @@ pub(super) fn cheapest_order(
             continue;
         };
         tried += 1;
-        let price = price(&request, &planned)?;
+        let price = planned.price()?;
         priced.push(of_order(&schedule, Some(price), false));
         if price < least {
             (least, best) = (price, Ok(planned));
@@ -144,7 +144,7 @@ fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Order
     if !plain || !assembled && (!known || !searches) {
         return Ok(None);
     }
-    let price = price(request, planned)?;
+    let price = planned.price()?;
     let trips = request.sizes.trips(statement.nest());
     let stored =
         |positions: &[Name]| positions.iter().filter_map(|p| trips.get(p)).product::<f64>();
@@ -160,18 +160,6 @@ fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Order
         }
     };
     Ok((all || !drivers.is_empty()).then_some((price, Orders { drivers, all, good })))
-}
-
-/// What the loops, searches and the workspace of a plan are expected to cost, in nanoseconds.
-fn price(request: &Request, planned: &Planned) -> Result<f64> {
-    let mut price = 0.0;
-    for statement in planned.statements() {
-        price += statement.price(&request.sizes)?;
-    }
-    match planned.assembled() {
-        Some(how) => Ok(price + gathering(request, planned.statements(), how)?),
-        None => Ok(price),
-    }
 }
 
 /// The space of a statement that has one, and the index of the first coordinate in the order of its result, if that

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::coiterate::Coiterate;
+use super::grounds::Copies;
 use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
@@ -47,6 +48,8 @@ pub struct Request {
     pub index_width: IndexWidth,
     /// What the cost model knows of the data.
     pub sizes: Sizes,
+    /// Choices of copies, if some tensors are at hand in several layouts; the first is what is said of them above.
+    pub copies: Vec<Copies>,
     /// More than one: the outermost loop runs in parallel.
     pub threads: usize,
     /// How the points of a sum are visited.
@@ -87,6 +90,7 @@ impl Request {
             parameters: IndexMap::new(),
             index_width: IndexWidth::U32,
             sizes: Sizes::default(),
+            copies: Vec::new(),
             threads: 1,
             union: None,
             coiterate: Coiterate::Auto,

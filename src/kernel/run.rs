@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use indexmap::IndexMap;
 
 use super::CompiledKernel;
+use super::copies::fitting;
 use crate::code::IndexWidth;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::exec::{Arguments, GrownArray};
@@ -104,7 +105,8 @@ pub fn fill_initially(values: &mut Values, op: &Operator) -> Result<()> {
 
 impl CompiledKernel {
     /// Runs the kernel once. The output is allocated here; a tensor given under the output's name is
-    /// its initial value, for statements that add to it.
+    /// its initial value, for statements that add to it. Of a tensor that is given in several layouts, it reads that
+    /// in the layout it was planned for.
     ///
     /// # Errors
     /// [`Code::Shape`] if a tensor is missing, or its layout or extents do not fit;
@@ -129,8 +131,7 @@ impl CompiledKernel {
         tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
         index_extents: &IndexMap<Name, usize>,
     ) -> Result<Call<'a>> {
-        let tensors: IndexMap<Name, &Tensor> =
-            tensors.into_iter().map(|(name, t)| (Name::from(name), t)).collect();
+        let tensors = fitting(&self.planned, tensors);
         let program = self.planned.program();
         let temporaries = program.temporaries();
         let known = |n: &&Name| !temporaries.contains(*n);

@@ -21,6 +21,15 @@ impl Planned {
         Some((template, super::assemble::gathered_by(&self.grounds.sizes, statements, how)))
     }
 
+    /// The nanoseconds that loops, searches and the workspace are expected to take, for the sizes that were known.
+    ///
+    /// # Errors
+    /// If what ships is malformed.
+    pub fn price(&self) -> Result<f64> {
+        let sizes = &self.grounds.sizes;
+        Ok(self.terms(sizes)?.iter().map(|term| term.value(&sizes.machine)).sum())
+    }
+
     /// What loops, searches and the workspace are expected to cost for some sizes.
     ///
     /// # Errors

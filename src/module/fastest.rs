@@ -145,7 +145,8 @@ impl Functions<'_> {
         out.blank();
         out.line("let mut fastest = 0;");
         out.open("for (k, time) in times.iter().enumerate()");
-        out.open("if *time < times[fastest]");
+        out.line("// What has no value is never the least.");
+        out.open("if *time < times[fastest] || times[fastest].is_nan()");
         out.line("fastest = k;");
         out.close("");
         out.close("");

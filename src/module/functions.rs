@@ -25,6 +25,8 @@ pub(super) struct Functions<'a> {
     size_limit: u64,
     /// The names of sizes where the tensors are known by their structs.
     sizes: FxHashMap<VarId, String>,
+    /// The variable that holds the number of a core.
+    way: String,
 }
 
 impl<'a> Functions<'a> {
@@ -47,7 +49,8 @@ impl<'a> Functions<'a> {
             (*v, local)
         });
         let sizes = sizes.collect();
-        Functions { cores, ways, spec, signature, body, size_limit, sizes }
+        let way = naming.fresh("way");
+        Functions { cores, ways, spec, signature, body, size_limit, sizes, way }
     }
 
     pub fn header(&self) -> String {
@@ -365,12 +368,14 @@ impl<'a> Functions<'a> {
         match self.cores {
             [only] => self.call(only, &sizes, out),
             several => {
-                let fastest = Doc::call("fastest", self.compared());
-                out.assignment("let way =", &fastest);
+                let fastest = Doc::call(self.path("fastest"), self.compared());
+                out.assignment(&format!("let {} =", self.way), &fastest);
                 for (k, core) in several.iter().enumerate() {
                     match k {
-                        0 => out.open("if way == 0"),
-                        k if k + 1 < several.len() => out.next(&format!("else if way == {k}")),
+                        0 => out.open(&format!("if {} == 0", self.way)),
+                        k if k + 1 < several.len() => {
+                            out.next(&format!("else if {} == {k}", self.way));
+                        }
                         _ => out.next("else"),
                     }
                     self.call(core, &sizes, out);
@@ -379,6 +384,14 @@ impl<'a> Functions<'a> {
             }
         }
         out.close("");
+    }
+
+    /// A function of the module, where a parameter may have its name.
+    fn path(&self, function: &str) -> String {
+        match self.signature.arguments().any(|argument| argument == function) {
+            true => format!("self::{function}"),
+            false => function.to_string(),
+        }
     }
 
     /// Lets the result begin, and calls a core.
@@ -401,7 +414,7 @@ impl<'a> Functions<'a> {
                 }
             })
             .collect();
-        out.in_unsafe(&Doc::call(core.name.clone(), passed), ";");
+        out.in_unsafe(&Doc::call(self.path(&core.name), passed), ";");
     }
 
     /// The output begins with something, where that is not written over.

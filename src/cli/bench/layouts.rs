@@ -62,7 +62,14 @@ impl Choice {
             return Err(wrong("--layouts", tensor, 0, what)
                 .help(format!("its tensors are {}", known.join(", "))));
         }
-        let standard = given.files(program)?.values().any(FileArgument::is_standard);
+        let files = given.files(program)?;
+        if files.get(tensor).is_some_and(|copies| copies.len() > 1) {
+            let what = format!("`{tensor}` is given in several layouts already");
+            return Err(wrong("--layouts", tensor, 0, what).help(
+                "give it once, or leave its `--layouts` out: copies are timed side by side",
+            ));
+        }
+        let standard = files.values().flatten().any(FileArgument::is_standard);
         if standard && self.layouts.len() > 1 {
             let what = "standard input can be packed into one layout only";
             return Err(Diagnostic::new(Code::Usage, what).help("give a file, which is read again"));

@@ -143,12 +143,22 @@ pub fn measured(
         }
         case.rows.push(row);
     }
+    for (row, compiled) in kernels.iter().filter(|_| !inputs.copies.is_empty()) {
+        case.rows[*row].templates.splice(0..0, copies(inputs, compiled));
+    }
     if let Some((_, compiled)) = kernels.first().filter(|_| !effort.fills) {
         case.operations = operations::counted(planned.program(), compiled, inputs)?;
     }
     let computed = run(&kernels, inputs, &mut case.rows, effort)?;
     share(&mut case.rows);
     Ok(Measured { case, known, computed })
+}
+
+/// `A=csc`, of each tensor that is given in several layouts.
+fn copies(inputs: &Inputs, compiled: &CompiledKernel) -> Vec<String> {
+    let read = inputs.read_by(compiled.planned()).into_iter();
+    let several = read.filter(|(name, _)| inputs.copies.iter().any(|(other, _)| other == *name));
+    several.map(|(name, tensor)| format!("{name}={}", tensor.layout().name)).collect()
 }
 
 /// The row and the module of a strategy, whose kernel this is; no module if it would take too long.
@@ -221,8 +231,9 @@ fn run(
         let planned = kernels.iter().find(|(at, _)| *at == row).map(|(_, k)| k.planned());
         let fill = planned.map_or(Number::F64(0.0), |planned| planned.result_fill());
         let tensor = call.into_output()?;
+        let read = planned.map(|planned| inputs.read_by(planned)).unwrap_or_default();
         let output = planned.map(|planned| planned.output());
-        let operands = inputs.tensors.iter().filter(|(name, _)| Some(*name) != output);
+        let operands = read.iter().filter(|(name, _)| Some(**name) != output);
         let bytes = operands.map(|(_, t)| t.size_bytes()).sum::<usize>() + tensor.size_bytes();
         rows[row].bytes = Some(bytes);
         let own = Computed { by: rows[row].strategy.clone(), tensor, fill };

@@ -41,7 +41,7 @@ fn count(program: &Program, compiled: &CompiledKernel, inputs: &Inputs) -> Resul
     let output = &assignment.output.tensor;
     let is_float = |ty| matches!(ty, ValueType::F64 | ValueType::F32);
     let mut ones: IndexMap<&Name, Tensor> = IndexMap::new();
-    for (name, tensor) in &inputs.tensors {
+    for (name, tensor) in inputs.read_by(compiled.planned()) {
         let mut tensor = tensor.clone();
         let one = |nonzero: bool| if nonzero && name != output { 1.0 } else { 0.0 };
         match tensor.values_mut() {

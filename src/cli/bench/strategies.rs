@@ -32,12 +32,16 @@ enum Choice {
     Order(Vec<Name>),
     Union(Union),
     Threads(usize),
+    /// With the copies of tensors of one choice.
+    Copies(usize, Box<Choice>),
 }
 
 impl Choice {
     fn apply(&self, kernel: &Kernel) -> Kernel {
         let kernel = kernel.clone();
         match self {
+            // What cannot be read is no strategy.
+            Choice::Copies(k, choice) => choice.apply(&kernel.with_copies(*k).unwrap_or(kernel)),
             Choice::Scheme(Coiterate::Auto) => kernel,
             Choice::Scheme(scheme) => kernel.coiterate(*scheme),
             Choice::Find(position, template) => kernel.find(Some(position), template),
@@ -152,9 +156,35 @@ pub fn baseline() -> &'static str {
     Coiterate::Merge.word()
 }
 
+/// Whether a strategy is the baseline, with whatever copies.
+pub fn is_baseline(strategy: &str) -> bool {
+    strategy.rsplit(' ').next() == Some(baseline())
+}
+
+/// The automatic choice and, where tensors are given in several layouts, `A=csr auto`: the strategies with each choice
+/// of copies.
+pub fn strategies(planned: &Planned, kernel: &Kernel, varied: Varied) -> Result<Vec<Strategy>> {
+    if kernel.copies().is_empty() {
+        return strategies_of(planned, kernel, varied);
+    }
+    let choice = Choice::Scheme(Coiterate::Auto);
+    let mut out = vec![Strategy { name: automatic().to_string(), choice, estimate: 0.0 }];
+    for (k, copies) in kernel.copies().iter().enumerate() {
+        // What cannot be done is no strategy.
+        let Ok(own) = kernel.with_copies(k) else { continue };
+        let Ok(planned) = own.plan() else { continue };
+        out.extend(strategies_of(&planned, &own, varied)?.into_iter().map(|strategy| Strategy {
+            name: format!("{copies} {}", strategy.name),
+            choice: Choice::Copies(k, Box::new(strategy.choice)),
+            estimate: strategy.estimate,
+        }));
+    }
+    Ok(out)
+}
+
 /// The automatic choice, every scheme of co-iteration that makes something else of the statement, every proved
 /// template of every find, one at a time, and what else is varied where that is valid and makes something else.
-pub fn strategies(planned: &Planned, kernel: &Kernel, varied: Varied) -> Result<Vec<Strategy>> {
+fn strategies_of(planned: &Planned, kernel: &Kernel, varied: Varied) -> Result<Vec<Strategy>> {
     let auto = Choice::Scheme(Coiterate::Auto);
     let mut out = vec![Strategy { name: automatic().to_string(), choice: auto, estimate: 0.0 }];
     let mut known = vec![planned.render()?.text().to_string()];

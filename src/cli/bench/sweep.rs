@@ -84,6 +84,7 @@ impl Sweep {
                 .help(format!("its tensors are {}", known.join(", "))));
         }
         let mut out = given.clone();
+        let mut found = false;
         for text in &mut out.tensors {
             let (other, rest) = named("-t", text, "FILE[:LAYOUT]")?;
             if other != name {
@@ -102,9 +103,11 @@ impl Sweep {
                     .help(format!("leave it out, or write `-t {name}=random:0.01[:LAYOUT]`")));
             };
             *text = of_family(name, family, file.layout.as_deref());
-            return Ok(out);
+            found = true;
         }
-        out.tensors.push(of_family(name, Family::Uniform(density), None));
+        if !found {
+            out.tensors.push(of_family(name, Family::Uniform(density), None));
+        }
         Ok(out)
     }
 }
