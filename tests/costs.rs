@@ -7,12 +7,13 @@ use siskin::diagnostic::{Code, Diagnostic};
 use siskin::synth::{CostFormula, Machine, Template, constants, loops_cost, templates, workspaces};
 
 /// What a formula may use that is no constant.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "queries",
     "length",
     "repeats",
     "states",
     "extent",
+    "guards",
     "elements",
     "updates",
     "drains",
