@@ -26,8 +26,7 @@ impl Planned {
     /// # Errors
     /// If what ships is malformed.
     pub fn price(&self) -> Result<f64> {
-        let sizes = &self.grounds.sizes;
-        Ok(self.terms(sizes)?.iter().map(|term| term.value(&sizes.machine)).sum())
+        self.price_for(&self.grounds.sizes)
     }
 
     /// What loops, searches and the workspace are expected to cost for some sizes.
