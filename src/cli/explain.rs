@@ -247,6 +247,14 @@ fn summary(planned: &Planned, module: &Module) -> String {
     if searches == 0 {
         out.push_str("nothing is searched for\n");
     }
+    let ways = planned.way_names();
+    if ways.len() > 1 {
+        out.push_str(&format!(
+            "{} ways are kept, of which the kernel chooses one for each call: {}\n",
+            ways.len(),
+            ways.join(", ")
+        ));
+    }
     out.push_str(&threads(planned));
     let accesses = module.accesses();
     let proved = accesses.iter().filter(|a| a.proved).count();

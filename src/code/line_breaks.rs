@@ -198,7 +198,10 @@ pub fn assignment(left: &str, value: &Doc, shape: Shape) -> String {
 fn is_better_below(here: &str, next: &str) -> bool {
     let lines = |text: &str| text.matches('\n').count();
     let opens = |text: &str, bracket: char| text.lines().next().unwrap_or("").ends_with(bracket);
+    // What has room below is not broken before its `as`.
+    let at_cast = |text: &str| text.lines().nth(1).is_some_and(|l| l.trim().starts_with("as "));
     lines(next) == 0
+        || at_cast(here) && !at_cast(next)
         || lines(here) > lines(next) + 1
         || ['(', '{', '['].iter().any(|b| opens(here, *b) && !opens(next, *b))
 }
@@ -333,10 +336,6 @@ fn chain(operator: &str, parts: &[Doc], shape: Shape) -> Option<String> {
         return Some(out);
     }
     let mut out = first.layout(shape)?;
-    // The first part is not broken before `as`.
-    if matches!(first, Doc::Cast { .. }) && out.contains('\n') {
-        return None;
-    }
     for part in rest {
         let offset = if out.contains('\n') { 0 } else { shape.used() };
         // No short part is left alone on its line.

@@ -43,12 +43,11 @@ pub(super) fn with_others(
         return Ok(first);
     }
     let mut all = combined(&first);
-    for order in orders(request, &first) {
-        let other = plan(&Request { order, ..request.clone() }, prover);
-        let Ok(other) = other else { continue };
-        if are_measurable(&other)? {
-            all.extend(combined(&other));
-        }
+    if let Some(order) = order(request, &first)
+        && let Ok(other) = plan(&Request { order, ..request.clone() }, prover)
+        && are_measurable(&other)?
+    {
+        all.extend(combined(&other));
     }
     first.others = worthwhile(all)?;
     Ok(first)
@@ -60,14 +59,15 @@ fn is_undecided(request: &Request) -> bool {
     free && request.threads == 1 && !request.only_way && !request.sizes.are_known()
 }
 
-/// Orders of the loops in which another tensor drives: of a dense result that one nest computes.
-fn orders(request: &Request, planned: &Planned) -> Vec<Vec<Name>> {
+/// The order of the loops in which another tensor drives: of a dense result that one nest computes. Proofs take time, so
+/// that of several searches only the innermost, which is asked most often, is turned around.
+fn order(request: &Request, planned: &Planned) -> Option<Vec<Name>> {
     match planned.statements() {
         [only] if is_open(request) && planned.assembled().is_none() => {
             let plain = only.lookups().is_empty() && only.merged().is_none();
-            if plain { other_drivers(only.nest()) } else { Vec::new() }
+            if plain { other_drivers(only.nest()).pop() } else { None }
         }
-        _ => Vec::new(),
+        _ => None,
     }
 }
 

@@ -122,7 +122,7 @@ impl Functions<'_> {
         }
         out.line("/// Which core is expected to take the least time: the first is 0. What each takes, in");
         out.line("/// nanoseconds, is estimated from sizes and from index arrays.");
-        out.line("#[allow(non_snake_case, clippy::too_many_arguments)]");
+        out.line("#[allow(non_snake_case, clippy::manual_clamp, clippy::too_many_arguments)]");
         out.function("fn fastest", &parameters, "usize");
         for (name, value) in &constants {
             out.line(&format!("const {}: f64 = {value:?};", name.to_uppercase()));

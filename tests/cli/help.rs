@@ -19,9 +19,11 @@ fn an_explanation_begins_with_a_summary() {
     let explain = ["explain", SPMSPV, "-f", "A=csr", "-f", "x=sparse"];
     let text = sandbox.done(&explain);
     assert!(text.starts_with("== summary ==\ny[i] += A[i,j] * x[j]\n"), "{text}");
-    for part in ["A: csr, Compressed sparse row", "px is found by hash", "7 of 7 array accesses"] {
+    for part in ["A: csr, Compressed sparse row", "px is found by hash", "ways are kept"] {
         assert!(text.contains(part), "no `{part}` in {text}");
     }
+    let text = sandbox.done(&[&explain[..], &["--find", "hash"]].concat());
+    assert!(text.contains("7 of 7 array accesses") && !text.contains("ways are kept"), "{text}");
     // With data, what they decide is told.
     let data =
         ["explain", SPMSPV, "-t", "A=m.mtx:csr", "-t", "x=x.mtx:sparse", "--stage", "summary"];
