@@ -3,7 +3,8 @@
 mod study;
 
 use insta::assert_snapshot;
-use siskin::formula::Formula;
+use siskin::Kernel;
+use siskin::formula::{Formula, Name};
 use siskin::prover::{Answer, Prover};
 use siskin::synth::{Find, Sizes, Verdict, cheapest, synthesize, templates};
 use study::study;
@@ -63,4 +64,34 @@ fn under_contradictory_properties_nothing_but_a_scan_is_proved() {
     assert!(matches!(study.attempt("pb", "hash").verdict, Verdict::Vacuous));
     let chosen = cheapest(study.find("pb"), &study.nest, &Sizes::default(), false).unwrap();
     assert_eq!(chosen.template.name, "scan");
+}
+
+#[test]
+fn values_are_spread_for_all_finds_within_or_for_none() {
+    let kernel = Kernel::new("y[i] += A[i,j] * x[j] * z[j]");
+    let kernel = kernel.layout("A", "csr").layout("x", "sparse").layout("z", "sparse");
+    let (mut all_spread, mut none_spread) = (0, 0);
+    for (large, x, z) in [1e2, 1e4, 1e6, 1e8].into_iter().flat_map(|extent| {
+        [1e-4, 1e-2, 0.5].map(|x| [1e-4, 0.5].map(|z| (extent, x * extent, z * extent))).concat()
+    }) {
+        let extents = [("I", large), ("J", large), ("NNZ_x", x), ("NNZ_z", z)];
+        let sizes = Sizes {
+            params: extents.into_iter().map(|(name, n)| (Name::from(name), n)).collect(),
+            steps: [(Name::from("pos_A"), 20.0)].into_iter().collect(),
+            ..Sizes::default()
+        };
+        let planned = kernel.clone().in_default_order().sizes(sizes).plan().unwrap();
+        let statement = &planned.statements()[0];
+        let finds = || statement.finds().iter().zip(statement.chosen());
+        for (outer, plan) in finds().filter(|(_, plan)| plan.template.values) {
+            let within = finds()
+                .filter(|(inner, _)| inner.problem.loops.contains(&outer.problem.position))
+                .all(|(_, inner)| inner.template.values || inner.template.closed_form);
+            assert!(within, "{plan} with {extents:?}");
+        }
+        let spread = finds().filter(|(_, plan)| plan.template.values).count();
+        all_spread += usize::from(spread == statement.finds().len());
+        none_spread += usize::from(spread == 0);
+    }
+    assert!(all_spread > 0 && none_spread > 0, "{all_spread} and {none_spread}");
 }

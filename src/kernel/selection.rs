@@ -129,22 +129,36 @@ fn combined(planned: &Planned) -> Vec<Planned> {
 
 /// Of all ways, those beside the first without which some data would cost clearly more.
 fn worthwhile(all: Vec<Planned>) -> Result<Vec<Planned>> {
-    let costs = all.iter().map(Planned::open_terms).collect::<Result<Vec<_>>>()?;
     let sizes = all.first().map(|first| first.grounds().sizes.clone()).unwrap_or_default();
+    // Ways have most of their terms in common.
+    let mut terms: Vec<Term<CostFormula>> = Vec::new();
+    let mut costs: Vec<Vec<usize>> = Vec::new();
+    for way in &all {
+        let mut own = Vec::new();
+        for term in way.open_terms()? {
+            own.push(terms.iter().position(|known| *known == term).unwrap_or(terms.len()));
+            if own.last() == Some(&terms.len()) {
+                terms.push(term);
+            }
+        }
+        costs.push(own);
+    }
     // Logarithms of times, point by point.
     let mut times: Vec<Vec<f64>> = Vec::new();
-    let known: IndexSet<Statistic> = costs.iter().flat_map(|terms| statistics(terms)).collect();
+    let known = statistics(&terms);
     for k in 0..POINTS {
         let sizes = point(&sizes, &known, k);
-        let time = |terms: &Vec<Term<CostFormula>>| {
-            let terms = terms.iter().map(|term| term.known(&sizes));
-            let price = |term: Term| match term.bytes(&sizes.machine) > sizes.most_memory() {
+        let price = |term: &Term<CostFormula>| {
+            let term = term.known(&sizes);
+            match term.bytes(&sizes.machine) > sizes.most_memory() {
                 true => f64::INFINITY,
                 false => term.value(&sizes.machine),
-            };
-            // Infinite ones have a logarithm that means nothing; none is as large as this.
-            terms.map(price).sum::<f64>().clamp(1.0, 1e30).ln()
+            }
         };
+        let prices: Vec<f64> = terms.iter().map(price).collect();
+        // Infinite ones have a logarithm that means nothing; none is as large as this.
+        let time =
+            |own: &Vec<usize>| own.iter().map(|t| prices[*t]).sum::<f64>().clamp(1.0, 1e30).ln();
         times.push(costs.iter().map(time).collect());
     }
     let mut taken = vec![0];

@@ -171,7 +171,11 @@ impl CostFormula {
     /// An expression of Rust over `f64`, in which `name_of` says what stands for each name: a variable, or a
     /// literal. It needs no parentheses as a whole where a sum may stand.
     pub fn to_rust(&self, name_of: impl Fn(&str) -> String) -> String {
-        let number = |n: f64| format!("{n:?}");
+        let number = |n: f64| match n.is_infinite() {
+            true if n > 0.0 => "f64::INFINITY".to_string(),
+            true => "f64::NEG_INFINITY".to_string(),
+            false => format!("{n:?}"),
+        };
         let call = |f: Function| format!("f64::{}", f.name());
         self.written(SUM, &Writing { number: &number, name: &name_of, call: &call })
     }

@@ -6,7 +6,7 @@ use super::sizes::Sizes;
 
 /// A part of what a kernel is expected to cost; `Q` is what stands for a quantity: its value, or a formula over
 /// statistics.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Term<Q = f64> {
     /// What it is about: a template and a position, say.
     pub label: String,

@@ -88,8 +88,12 @@ mod tests {
         let known: Vec<&str> = names.iter().copied().chain(["length"]).collect();
         let formula = CostFormula::parse(text, &known).unwrap();
         let kernel = |length: f64| {
-            let terms =
-                vec![Term { formula: formula.clone(), quantities: vec![("length", length)] }];
+            let terms = vec![Term {
+                label: String::new(),
+                formula: formula.clone(),
+                memory: None,
+                quantities: vec![("length", length)],
+            }];
             let mut out = Observation {
                 statement: String::new(),
                 strategy: String::new(),
