@@ -24,7 +24,7 @@ fn beginning(kernel: &Kernel) -> (String, Vec<String>) {
 }
 
 fn kernel(expression: &str, layouts: &[(&str, &str)]) -> Kernel {
-    let kernel = Kernel::new(expression).values(ValueType::F64);
+    let kernel = Kernel::new(expression).only_way().values(ValueType::F64);
     layouts.iter().fold(kernel, |kernel, (tensor, layout)| kernel.layout(tensor, layout))
 }
 

@@ -8,7 +8,7 @@ use siskin::{Kernel, Layout, Tensor};
 
 /// A kernel with layouts, all of one type.
 fn kernel(expression: &str, ty: ValueType, layouts: &[(&str, &str)]) -> Kernel {
-    let kernel = Kernel::new(expression).values(ty);
+    let kernel = Kernel::new(expression).only_way().values(ty);
     layouts.iter().fold(kernel, |kernel, (tensor, layout)| kernel.layout(tensor, layout))
 }
 

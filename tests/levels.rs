@@ -262,9 +262,18 @@ fn a_declaration_that_no_search_could_use_is_refused() {
 
 mod finding {
     use siskin::Kernel;
+    use siskin::formula::Name;
+    use siskin::synth::Sizes;
 
+    /// With ten rows of ten entries, and a table of 20,000 slots: another is not worth its while.
     fn plans(layouts: [(&str, &str); 2]) -> Vec<(String, Option<String>)> {
-        let mut kernel = Kernel::new("y[i] += A[i,j] * x[j]");
+        let params = [("I", 10.0), ("J", 1e4), ("NNZ_A", 100.0), ("W0_x", 2e4)];
+        let sizes = Sizes {
+            params: params.map(|(name, n)| (Name::from(name), n)).into(),
+            steps: [(Name::from("pos_A"), 10.0)].into(),
+            ..Sizes::default()
+        };
+        let mut kernel = Kernel::new("y[i] += A[i,j] * x[j]").in_default_order().sizes(sizes);
         for (tensor, layout) in layouts {
             kernel = kernel.layout(tensor, layout);
         }

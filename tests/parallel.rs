@@ -50,7 +50,8 @@ fn check(
     expected: Expected,
 ) {
     let kernel = |threads| {
-        let mut kernel = Kernel::new(statement).threads(threads);
+        // Another way would add in another order.
+        let mut kernel = Kernel::new(statement).threads(threads).only_way();
         for (name, layout, _) in tensors {
             kernel = kernel.layout(name, layout);
         }
