@@ -211,7 +211,7 @@ fn point(known: &Sizes, statistics: &IndexSet<Statistic>, k: usize) -> Sizes {
 
 /// The prime number after `n` others.
 fn prime(n: usize) -> usize {
-    let is_prime = |k: &usize| (2..*k).all(|d| k % d != 0);
+    let is_prime = |k: &usize| (2..*k).all(|d| !k.is_multiple_of(d));
     (2..).filter(is_prime).nth(n).unwrap_or(2)
 }
 
