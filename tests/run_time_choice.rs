@@ -2,21 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::process::Command;
-use std::sync::Arc;
 
 use indexmap::IndexMap;
 use siskin::exec::Jit;
 use siskin::formula::Name;
 use siskin::kernel::Planned;
-use siskin::packing::{PackOptions, pack};
 use siskin::synth::Sizes;
-use siskin::tensor::Entries;
-use siskin::{Kernel, Layout, Tensor};
+use siskin::{Kernel, Tensor};
 
 #[path = "study/random.rs"]
 mod random;
 
+#[path = "study/tensors.rs"]
+mod tensors;
+
 use random::Random;
+use tensors::{dims_of, stored};
 
 /// A statement, and the layouts of its tensors.
 type Statement = (&'static str, &'static [(&'static str, &'static str)]);
@@ -36,23 +37,9 @@ fn kernel((expression, layouts): Statement) -> Kernel {
     layouts.iter().fold(Kernel::new(expression), |k, (tensor, layout)| k.layout(tensor, layout))
 }
 
-/// Small whole numbers, whose sums are exact in any order.
-fn stored(random: &mut Random, layout: &str, dims: &[usize], percent: usize) -> Tensor {
-    let mut points = Vec::new();
-    for at in 0..dims.iter().product() {
-        let mut point = vec![0; dims.len()];
-        let mut rest = at;
-        for (c, extent) in point.iter_mut().zip(dims).rev() {
-            (*c, rest) = (rest % extent, rest / extent);
-        }
-        if random.chance(percent) {
-            points.push((point, random.below(9) as f64 - 4.0));
-        }
-    }
-    let points: Vec<(&[usize], f64)> = points.iter().map(|(p, v)| (&p[..], *v)).collect();
-    let entries = Entries::from_points(dims, &points).unwrap();
-    let layout = Arc::new(Layout::named_for_rank(layout, dims.len()).unwrap());
-    pack(&layout, &entries, &PackOptions::default()).unwrap()
+/// A small whole number: sums are exact in any order.
+fn small(random: &mut Random) -> f64 {
+    random.below(9) as f64 - 4.0
 }
 
 /// The inputs of a statement for extents of `i`, `j` and `k`.
@@ -62,12 +49,9 @@ fn inputs(
     random: &mut Random,
 ) -> Vec<(&'static str, Tensor)> {
     let tensor = |(name, layout): &(&'static str, &'static str)| {
-        let subscripts = expression.split(&format!("{name}[")).nth(1).unwrap();
-        let subscripts = subscripts.split(']').next().unwrap();
-        let extent = |n: char| extents["ijk".find(n).unwrap()];
-        let dims: Vec<usize> = subscripts.chars().filter(|c| *c != ',').map(extent).collect();
+        let dims = dims_of(expression, name, extents);
         let percent = *random.pick(&[0, 5, 40, 100]);
-        (*name, stored(random, layout, &dims, percent))
+        (*name, stored(random, layout, &dims, percent, small))
     };
     layouts.iter().map(tensor).collect()
 }
@@ -234,8 +218,8 @@ fn names_of_tensors_do_not_meet_those_of_the_choice() {
         let made = made.unwrap();
         assert!(made.module().cores().len() > 1);
         let mut random = Random(3);
-        let a = stored(&mut random, "csr", &[4, 5], 50);
-        let x = stored(&mut random, "sparse", &[5], 50);
+        let a = stored(&mut random, "csr", &[4, 5], 50, small);
+        let x = stored(&mut random, "sparse", &[5], 50, small);
         made.run([(tensor, &a), (vector, &x)]).unwrap();
     }
 }

@@ -1,16 +1,17 @@
 //! Values that are spread over their coordinates: what is missing adds nothing, whatever it meets.
 
-use std::sync::Arc;
-
 use siskin::diagnostic::Code;
-use siskin::packing::{PackOptions, pack};
-use siskin::tensor::{Entries, ValueType};
-use siskin::{Kernel, Layout, Tensor};
+use siskin::tensor::ValueType;
+use siskin::{Kernel, Tensor};
 
 #[path = "study/random.rs"]
 mod random;
 
+#[path = "study/tensors.rs"]
+mod tensors;
+
 use random::Random;
+use tensors::{dims_of, stored};
 
 /// A statement, the layouts of its tensors, and the order of its loops: by the last two, each row or column is spread.
 type Statement = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
@@ -29,30 +30,15 @@ fn kernel((expression, layouts, order): Statement) -> Kernel {
     layouts.iter().fold(kernel, |k, (tensor, layout)| k.layout(tensor, layout))
 }
 
-/// Small whole numbers, whose sums are exact in any order; of what is stored, some is no finite number.
-fn stored(random: &mut Random, layout: &str, dims: &[usize], percent: usize) -> Tensor {
-    let mut points = Vec::new();
-    for at in 0..dims.iter().product() {
-        let mut point = vec![0; dims.len()];
-        let mut rest = at;
-        for (c, extent) in point.iter_mut().zip(dims).rev() {
-            (*c, rest) = (rest % extent, rest / extent);
-        }
-        if random.chance(percent) {
-            let value = match random.below(12) {
-                0 => f64::INFINITY,
-                1 => f64::NEG_INFINITY,
-                2 => f64::NAN,
-                3 => 0.0,
-                n => n as f64 - 7.0,
-            };
-            points.push((point, value));
-        }
+/// A small whole number, so that sums are exact in any order; some are no finite number.
+fn value(random: &mut Random) -> f64 {
+    match random.below(12) {
+        0 => f64::INFINITY,
+        1 => f64::NEG_INFINITY,
+        2 => f64::NAN,
+        3 => 0.0,
+        n => n as f64 - 7.0,
     }
-    let points: Vec<(&[usize], f64)> = points.iter().map(|(p, v)| (&p[..], *v)).collect();
-    let entries = Entries::from_points(dims, &points).unwrap();
-    let layout = Arc::new(Layout::named_for_rank(layout, dims.len()).unwrap());
-    pack(&layout, &entries, &PackOptions::default()).unwrap()
 }
 
 fn text(kernel: &Kernel) -> String {
@@ -75,12 +61,8 @@ fn what_is_missing_adds_nothing_to_what_is_infinite_or_no_number() {
                 let tensors: Vec<(&str, Tensor)> = layouts
                     .iter()
                     .map(|(name, layout)| {
-                        let subscripts = expression.split(&format!("{name}[")).nth(1).unwrap();
-                        let subscripts = subscripts.split(']').next().unwrap();
-                        let extent = |n: char| extents["ijk".find(n).unwrap()];
-                        let dims: Vec<usize> =
-                            subscripts.chars().filter(|c| *c != ',').map(extent).collect();
-                        (*name, stored(&mut random, layout, &dims, 40))
+                        let dims = dims_of(expression, name, extents);
+                        (*name, stored(&mut random, layout, &dims, 40, value))
                     })
                     .collect();
                 let given = || tensors.iter().map(|(name, tensor)| (*name, tensor));
