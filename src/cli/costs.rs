@@ -105,11 +105,10 @@ fn ways(planned: &Planned) -> Result<String> {
     if planned.ways().count() < 2 {
         return Ok(String::new());
     }
-    let sizes = &planned.grounds().sizes;
     let mut out =
         String::from("ways to compute it, of which the kernel chooses one for each call\n");
     for (way, name) in planned.ways().zip(planned.way_names()) {
-        let time = nanoseconds(way.price_for(sizes)?);
+        let time = nanoseconds(way.price()?);
         out.push_str(&format!("  {name}: {time} at the sizes above, loops {}\n", dims(way)));
     }
     out.push_str("  it prices them with these formulas at the sizes of the call\n\n");
@@ -166,7 +165,6 @@ pub fn ways_json(planned: &Planned) -> Result<Vec<Value>> {
     if planned.ways().count() < 2 {
         return Ok(Vec::new());
     }
-    let sizes = &planned.grounds().sizes;
     let row = |(way, name): (&Planned, String)| {
         let finds = super::finds::chosen(way).map(|(_, find, plan)| {
             json!({ "position": &*find.problem.position, "template": plan.template.name })
@@ -175,7 +173,7 @@ pub fn ways_json(planned: &Planned) -> Result<Vec<Value>> {
             "function": name,
             "loops": dims(way),
             "finds": finds.collect::<Vec<_>>(),
-            "nanoseconds": way.price_for(sizes)?,
+            "nanoseconds": way.price()?,
         }))
     };
     planned.ways().zip(planned.way_names()).map(row).collect()

@@ -36,13 +36,23 @@ pub struct Copies {
 }
 
 /// `A=csc B=csr`
+fn write_copies(layouts: &IndexMap<Name, Arc<Layout>>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (k, (tensor, layout)) in layouts.iter().enumerate() {
+        let space = if k == 0 { "" } else { " " };
+        write!(f, "{space}{tensor}={}", layout.name)?;
+    }
+    Ok(())
+}
+
 impl fmt::Display for Copies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (k, (tensor, layout)) in self.layouts.iter().enumerate() {
-            let space = if k == 0 { "" } else { " " };
-            write!(f, "{space}{tensor}={}", layout.name)?;
-        }
-        Ok(())
+        write_copies(&self.layouts, f)
+    }
+}
+
+impl fmt::Display for PricedCopies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_copies(&self.layouts, f)
     }
 }
 

@@ -17,6 +17,7 @@ use super::wishes::Wishes;
 use crate::diagnostic::Result;
 use crate::formula::Name;
 use crate::iterspace::{Space, Union, Wanted, compose_by};
+use crate::loops::Statement;
 use crate::prover::Prover;
 use crate::scan::scan;
 use crate::schedule::{Alternative, Schedule, alternatives, schedule};
@@ -131,17 +132,22 @@ struct Orders {
     good: f64,
 }
 
+/// The statement of a plan that is one nest, in which nothing is looked up or walked at once.
+pub(super) fn only_nest(planned: &Planned) -> Option<&Statement> {
+    let [statement] = planned.statements() else { return None };
+    (statement.lookups().is_empty() && statement.merged().is_none()).then_some(statement)
+}
+
 /// What a plan of one statement is expected to cost, in nanoseconds, and the orders that may cost less, if there are
 /// any.
 fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Orders)>> {
-    let [statement] = planned.statements() else { return Ok(None) };
-    let plain = statement.lookups().is_empty() && statement.merged().is_none();
+    let Some(statement) = only_nest(planned) else { return Ok(None) };
     let assembled = planned.assembled().is_some();
     // Without data, what is walked and what is searched look alike. Threads share the outermost loop of the default.
     let searches =
         statement.finds().iter().any(|find| find.plans().any(|p| !p.template.closed_form));
     let known = request.sizes.are_known() && request.threads == 1;
-    if !plain || !assembled && (!known || !searches) {
+    if !assembled && (!known || !searches) {
         return Ok(None);
     }
     let price = planned.price()?;

@@ -15,7 +15,7 @@ use indexmap::IndexSet;
 
 use super::drivers::other_drivers;
 use super::planned::Planned;
-use super::reorder::is_open;
+use super::reorder::{is_open, only_nest};
 use super::request::Request;
 use crate::diagnostic::Result;
 use crate::formula::Name;
@@ -62,13 +62,9 @@ fn is_undecided(request: &Request) -> bool {
 /// The order of the loops in which another tensor drives: of a dense result that one nest computes. Proofs take time, so
 /// that of several searches only the innermost, which is asked most often, is turned around.
 fn order(request: &Request, planned: &Planned) -> Option<Vec<Name>> {
-    match planned.statements() {
-        [only] if is_open(request) && planned.assembled().is_none() => {
-            let plain = only.lookups().is_empty() && only.merged().is_none();
-            if plain { other_drivers(only.nest()).pop() } else { None }
-        }
-        _ => None,
-    }
+    let statement = only_nest(planned)?;
+    let open = is_open(request) && planned.assembled().is_none();
+    open.then(|| other_drivers(statement.nest()).pop())?
 }
 
 /// Whether what the costs depend on can be told from what the kernel is given.
@@ -83,8 +79,8 @@ fn are_measurable(planned: &Planned) -> Result<bool> {
     };
     // The first operand is written: an assembled one has no arrays before.
     let stored = |name| {
-        let read = operands().filter(|o| o.tensor != *planned.output());
-        read.into_iter().any(|o| o.arrays.contains_key(name))
+        let mut read = operands().filter(|o| o.tensor != *planned.output());
+        read.any(|o| o.arrays.contains_key(name))
     };
     let terms = planned.open_terms()?;
     Ok(statistics(&terms).iter().all(|statistic| match statistic {
@@ -161,27 +157,25 @@ fn worthwhile(all: Vec<Planned>) -> Result<Vec<Planned>> {
             |own: &Vec<usize>| own.iter().map(|t| prices[*t]).sum::<f64>().clamp(1.0, 1e30).ln();
         times.push(costs.iter().map(time).collect());
     }
-    let mut taken = vec![0];
-    while taken.len() < MOST_WAYS {
-        let regret = |taken: &[usize]| -> f64 {
-            let least = |times: &[f64], of: &mut dyn Iterator<Item = usize>| {
-                of.map(|k| times[k]).fold(f64::INFINITY, f64::min)
-            };
-            let at = |times: &Vec<f64>| {
-                least(times, &mut taken.iter().copied()) - least(times, &mut (0..all.len()))
-            };
-            times.iter().map(at).sum::<f64>() / POINTS as f64
+    // What the ways that are taken cost, where each point has the best of them.
+    let mut least: Vec<f64> = times.iter().map(|times| times[0]).collect();
+    let mut others = Vec::new();
+    while others.len() + 1 < MOST_WAYS {
+        let gain = |way: usize| -> f64 {
+            least.iter().zip(&times).map(|(least, times)| (least - times[way]).max(0.0)).sum()
         };
-        let with = |k: usize| regret(&[taken.as_slice(), &[k]].concat());
-        let open = (0..all.len()).filter(|k| !taken.contains(k)).map(|k| (with(k), k));
-        let Some((least, best)) = open.min_by(|a, b| a.0.total_cmp(&b.0)) else { break };
-        if regret(&taken) - least < WORTH {
+        let gains = (1..all.len()).map(|way| (gain(way), way));
+        // Of equal ones the first.
+        let Some((gain, best)) = gains.rev().max_by(|a, b| a.0.total_cmp(&b.0)) else { break };
+        if gain < WORTH * POINTS as f64 {
             break;
         }
-        taken.push(best);
+        for (least, times) in least.iter_mut().zip(&times) {
+            *least = least.min(times[best]);
+        }
+        others.push(all[best].clone());
     }
-    let others = taken[1..].iter().map(|k| all[*k].clone());
-    Ok(others.collect())
+    Ok(others)
 }
 
 /// Point number `k` of the space of sizes: spread evenly over the orders of magnitude.

@@ -26,7 +26,8 @@ impl Planned {
     /// # Errors
     /// If what ships is malformed.
     pub fn price(&self) -> Result<f64> {
-        self.price_for(&self.grounds.sizes)
+        let sizes = &self.grounds.sizes;
+        Ok(self.terms(sizes)?.iter().map(|term| term.value(&sizes.machine)).sum())
     }
 
     /// What loops, searches and the workspace are expected to cost for some sizes.
@@ -49,14 +50,6 @@ impl Planned {
             });
         }
         Ok(out)
-    }
-
-    /// What the kernel is expected to cost for some sizes, in nanoseconds.
-    ///
-    /// # Errors
-    /// If what ships is malformed.
-    pub fn price_for(&self, sizes: &Sizes) -> Result<f64> {
-        Ok(self.terms(sizes)?.iter().map(|term| term.value(&sizes.machine)).sum())
     }
 
     /// What loops and searches cost for any sizes.

@@ -208,22 +208,10 @@ impl Statement {
         CostFormula::product(self.trips_of(sizes).into_values())
     }
 
-    /// What the loops, searches and updates are expected to cost, in nanoseconds.
+    /// What the loops and the updates are expected to cost, in nanoseconds.
     ///
     /// # Errors
     /// If the shipped formula for loops is none.
-    pub fn price(&self, sizes: &Sizes) -> Result<f64> {
-        let mut price = self.loops_price(sizes)?;
-        for (k, (find, plan)) in self.finds.iter().zip(&self.chosen).enumerate() {
-            price += synth::cost(plan, find, self.nest_of(k), sizes);
-        }
-        Ok(price)
-    }
-
-    /// The part of [`Statement::price`] that loops and updates have.
-    ///
-    /// # Errors
-    /// The same.
     pub fn loops_price(&self, sizes: &Sizes) -> Result<f64> {
         synth::loops_price(sizes.iterations(&self.nest), self.updates(sizes), &sizes.machine)
     }

@@ -1,15 +1,12 @@
 //! The code of one way to compute a kernel's result.
 
-use super::spec::KernelSpec;
+use super::spec::Way;
 use crate::code::{AccessProof, Body};
-use crate::synth::{CostFormula, Term};
 
 /// A function of the module that holds loops.
 #[derive(Clone, Debug)]
 pub struct Core {
-    pub(super) name: String,
-    pub(super) spec: KernelSpec,
-    pub(super) costs: Vec<Term<CostFormula>>,
+    pub(super) way: Way,
     pub(super) body: Body,
     pub(super) accesses: Vec<AccessProof>,
 }
@@ -17,7 +14,7 @@ pub struct Core {
 impl Core {
     /// The name of the function.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.way.name
     }
 
     /// What it does, as it is printed.

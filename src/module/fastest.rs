@@ -39,7 +39,7 @@ struct Given {
 impl Given {
     fn of(cores: &[Core]) -> Given {
         let mut given = Given { sizes: Vec::new(), steps: Vec::new(), runs: Vec::new() };
-        let used = cores.iter().flat_map(|core| &core.costs).flat_map(Term::used);
+        let used = cores.iter().flat_map(|core| &core.way.costs).flat_map(Term::used);
         for name in used.flat_map(|(_, formula)| formula.names()) {
             let Some(statistic) = Statistic::named(name) else { continue };
             let place = match &statistic {
@@ -86,7 +86,7 @@ impl Functions<'_> {
         for name in ["times", "fastest", "k", "time", "mean_step", "mean_run", "MOST_BYTES"] {
             naming.reserve(name);
         }
-        let terms = || self.cores.iter().flat_map(|core| &core.costs);
+        let terms = || self.cores.iter().flat_map(|core| &core.way.costs);
         terms().flat_map(|t| &t.quantities).for_each(|(name, _)| naming.reserve(name));
         let constants = self.constants();
         constants.keys().for_each(|name| naming.reserve(&name.to_uppercase()));
@@ -136,9 +136,9 @@ impl Functions<'_> {
         }
         out.line(&format!("let mut times = [0.0; {}];", self.cores.len()));
         for (k, core) in self.cores.iter().enumerate() {
-            for term in &core.costs {
+            for term in &core.way.costs {
                 out.blank();
-                out.line(&format!("// {}: {}", core.name, term.label));
+                out.line(&format!("// {}: {}", core.way.name, term.label));
                 self.term(k, term, &names, &naming, out);
             }
         }
@@ -198,7 +198,7 @@ impl Functions<'_> {
     /// The constants of the machine that formulas use.
     fn constants(&self) -> BTreeMap<&str, f64> {
         let machine = &self.ways.machine;
-        let terms = self.cores.iter().flat_map(|core| &core.costs);
+        let terms = self.cores.iter().flat_map(|core| &core.way.costs);
         let formulas = terms.flat_map(|term| [Some(&term.formula), term.memory.as_ref()]);
         let names = formulas.flatten().flat_map(CostFormula::names);
         names.filter_map(|name| machine.value(name).map(|value| (name, value))).collect()

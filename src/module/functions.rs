@@ -36,7 +36,7 @@ impl<'a> Functions<'a> {
         signature: &'a Signature,
         size_limit: u64,
     ) -> Functions<'a> {
-        let (spec, body) = (&cores[0].spec, &cores[0].body);
+        let (spec, body) = (&cores[0].way.spec, &cores[0].body);
         let mut naming = Naming::new();
         signature.arguments().for_each(|name| naming.reserve(name));
         let sizes = body.sizes.iter().map(|v| {
@@ -73,13 +73,13 @@ impl<'a> Functions<'a> {
             line(&format!("- {}: `{}`, {}", t.tensor, name.join(" "), summary.join(" ")));
             line(&format!("  `{}`", layout.relation));
         }
-        let own = |core: &'a Core| core.spec.statements.iter().map(move |s| (core, s));
+        let own = |core: &'a Core| core.way.spec.statements.iter().map(move |s| (core, s));
         let all = self.cores.iter().flat_map(own);
         for (core, statement) in all {
             line("");
             match self.cores.len() {
                 1 => line("Loop nest:"),
-                _ => line(&format!("Loop nest of `{}`:", core.name)),
+                _ => line(&format!("Loop nest of `{}`:", core.way.name)),
             }
             line("```text");
             line(&statement.nests());
@@ -354,16 +354,17 @@ impl<'a> Functions<'a> {
                 out.statement(&array.method("clear", Vec::new()));
             }
         }
+        let arguments = self.cores.iter().flat_map(|core| core.body.arguments());
+        let passed = arguments.filter_map(|argument| match argument {
+            Argument::Size(v) => Some(v),
+            _ => None,
+        });
         let mut sizes: Vec<VarId> = Vec::new();
-        for argument in self.cores.iter().flat_map(|core| core.body.arguments()) {
-            match argument {
-                Argument::Size(v) if !sizes.contains(&v) => sizes.push(v),
-                _ => {}
+        for v in passed.chain(self.compared_sizes()) {
+            if !sizes.contains(&v) {
+                sizes.push(v);
             }
         }
-        sizes.extend(
-            self.compared_sizes().into_iter().filter(|v| !sizes.contains(v)).collect::<Vec<_>>(),
-        );
         self.definitions_of(&sizes, out);
         match self.cores {
             [only] => self.call(only, &sizes, out),
@@ -414,7 +415,7 @@ impl<'a> Functions<'a> {
                 }
             })
             .collect();
-        out.in_unsafe(&Doc::call(self.path(&core.name), passed), ";");
+        out.in_unsafe(&Doc::call(self.path(&core.way.name), passed), ";");
     }
 
     /// The output begins with something, where that is not written over.
@@ -533,7 +534,7 @@ impl<'a> Functions<'a> {
     fn core_function(&self, core: &Core, out: &mut Lines) {
         let printed = core.body.print(2);
         out.line("/// The loops. Unchecked accesses (`at`) are proved to be in bounds.");
-        self.opening(&format!("unsafe fn {}", core.name), &printed.parameters, "", out);
+        self.opening(&format!("unsafe fn {}", core.way.name), &printed.parameters, "", out);
         out.open("unsafe");
         out.raw(&printed.text);
         out.close("");
@@ -560,7 +561,7 @@ fn refuse_if(condition: &Doc, what: &str, at: Doc, out: &mut Lines) {
 /// Whether what something begins with may never be read: what is looked up may be there wherever it is
 /// looked up, an element be gathered at each point, and a temporary be read by nothing.
 fn may_overwrite(core: &Core) -> bool {
-    let spec = &core.spec;
+    let spec = &core.way.spec;
     let gather = spec.assembled.as_ref().map(|a| &a.assembling.gather);
     gather == Some(&Gather::Element)
         || !spec.sequence.temporaries.is_empty()

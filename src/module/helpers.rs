@@ -75,7 +75,7 @@ fn set_apart(block: &mut Block, together: &mut Block) {
 
 /// The items that the code and the validation call, each with an empty line before it.
 pub(super) fn items(cores: &[Core], validation: validate::Used) -> Result<String> {
-    let spec = &cores[0].spec;
+    let spec = &cores[0].way.spec;
     let bodies = || cores.iter().map(|core| &core.body);
     let mut calls = Calls::default();
     for body in bodies() {
@@ -142,8 +142,8 @@ pub(super) fn items(cores: &[Core], validation: validate::Used) -> Result<String
         add(ELEMENT.to_string());
     }
     add(operator_items(bodies()));
-    for Core { spec, body, .. } in cores {
-        for plan in spec.statements.iter().flat_map(|s| &s.chosen) {
+    for Core { way, body, .. } in cores {
+        for plan in way.spec.statements.iter().flat_map(|s| &s.chosen) {
             if plan.template.table.as_ref().is_some_and(|table| !body.has_table(table)) {
                 continue;
             }

@@ -3,7 +3,7 @@
 use super::core::Core;
 use super::functions::Functions;
 use super::signature::Signature;
-use super::spec::{KernelSpec, Way, Ways};
+use super::spec::{KernelSpec, Ways};
 use super::{entry, header, helpers, structs};
 use crate::code::realise;
 use crate::code::{AccessProof, Body, Path, prove_bounds, size_limit};
@@ -73,10 +73,9 @@ impl Module {
 /// fails.
 pub fn render(ways: &Ways, prover: &mut dyn Prover) -> Result<Module> {
     let mut cores = Vec::new();
-    for Way { name, spec, costs } in &ways.ways {
-        let (body, accesses) = core(spec, prover)?;
-        let (name, costs) = (name.clone(), costs.clone());
-        cores.push(Core { name, spec: spec.clone(), costs, body, accesses });
+    for way in &ways.ways {
+        let (body, accesses) = core(&way.spec, prover)?;
+        cores.push(Core { way: way.clone(), body, accesses });
     }
     let Some(first) = cores.first() else { return Err(Diagnostic::defect("a kernel has no code")) };
     let sizes = |core: &Core| -> Vec<Name> {
@@ -90,7 +89,7 @@ pub fn render(ways: &Ways, prover: &mut dyn Prover) -> Result<Module> {
     if size_limit == 0 {
         return Err(always_overflows(&first.body));
     }
-    let spec = &first.spec;
+    let spec = &first.way.spec;
     let signature = Signature::new(spec);
     let functions = Functions::new(&cores, ways, &signature, size_limit);
     let mut text = functions.header();

@@ -108,13 +108,21 @@ impl Sizes {
     /// How often each level of `nest` is visited, each time that the levels around it are: of a find, the number of
     /// its matches.
     pub fn visits_of(&self, nest: &Nest) -> IndexMap<Name, CostFormula> {
-        let mut out = self.trips_of(nest);
+        self.visits_by(self.trips_of(nest), nest)
+    }
+
+    /// The same from the number of iterations.
+    fn visits_by(
+        &self,
+        mut trips: IndexMap<Name, CostFormula>,
+        nest: &Nest,
+    ) -> IndexMap<Name, CostFormula> {
         for level in nest.levels.iter().filter(|level| level.is_find()) {
-            let length = out[&level.var].clone();
+            let length = trips[&level.var].clone();
             let choices = self.choices(level, &length);
-            out.insert(level.var.clone(), length / choices);
+            trips.insert(level.var.clone(), length / choices);
         }
-        out
+        trips
     }
 
     /// How many iterations the loops of `nest` have, those of finds aside.
@@ -154,10 +162,11 @@ impl Sizes {
 
     /// What the formulas of a plan speak of, in the order of [`QUANTITIES`](super::QUANTITIES).
     pub fn quantities_of(&self, plan: &Plan, find: &Find, nest: &Nest) -> [CostFormula; 6] {
-        let visits = self.visits_of(nest);
+        let trips = self.trips_of(nest);
         let position = &find.problem.position;
+        let length = trips.get(position).cloned().unwrap_or(1.0.into());
+        let visits = self.visits_by(trips, nest);
         let queries = CostFormula::product(find.problem.loops.iter().map(|l| visits[l].clone()));
-        let length = self.trips_of(nest).get(position).cloned().unwrap_or(1.0.into());
         let states = plan.state.iter().map(|n| values(n, nest, &visits));
         let states = CostFormula::product(states).min(queries.clone().max(1.0.into()));
         let others = match visits.get(position) {

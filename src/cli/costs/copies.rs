@@ -5,12 +5,6 @@ use siskin::kernel::{Planned, PricedCopies};
 
 use super::figures::nanoseconds;
 
-/// `A=csc`
-fn name(copies: &PricedCopies) -> String {
-    let all = copies.layouts.iter().map(|(tensor, layout)| format!("{tensor}={}", layout.name));
-    all.collect::<Vec<_>>().join(" ")
-}
-
 /// The choices of copies, with what each is expected to take; nothing if there is none to make.
 pub fn text(planned: &Planned) -> String {
     let copies = &planned.grounds().copies;
@@ -24,7 +18,7 @@ pub fn text(planned: &Planned) -> String {
             (None, why) => format!("has no plan: {}", why.as_deref().unwrap_or_default()),
         };
         let mark = if own.taken { "*" } else { " " };
-        out.push_str(&format!("{mark} {}: {time}\n", name(own)));
+        out.push_str(&format!("{mark} {own}: {time}\n"));
     }
     out
 }
