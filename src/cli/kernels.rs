@@ -16,8 +16,8 @@ use siskin::program::finch::{Kind, Locate};
 use super::listed::Results;
 use super::options::KernelOptions;
 use super::program::{Part, Translated};
-use super::sequence::{self, Step, Wish};
-use super::tensors::{OutputWish, TensorOptions};
+use super::sequence::{self, Kernels, Step, Wish};
+use super::tensors::{OutputWish, TensorOptions, by_result};
 use super::{data, run};
 
 /// One of them.
@@ -36,12 +36,13 @@ impl One {
     }
 
     /// What it writes, and how: entries that cannot be appended are packed when it has run.
-    fn result(&self) -> (&Name, &Arc<Layout>) {
-        let output = self.planned.output();
-        match self.planned.assembled() {
-            Some(made) => (output, &made.layout),
-            None => (output, &self.planned.layouts()[output]),
-        }
+    fn results(&self) -> Vec<(Name, &Arc<Layout>)> {
+        let layout = |name: &Name| match self.planned.assembled().filter(|a| a.tensor == *name) {
+            Some(made) => &made.layout,
+            None => &self.planned.layouts()[name],
+        };
+        let names = self.planned.program().results().into_iter();
+        names.map(|name| (name.clone(), layout(&name))).collect()
     }
 }
 
@@ -55,28 +56,38 @@ pub fn kernels(
 ) -> Result<Vec<One>> {
     let mut left = Left::new();
     let mut out: Vec<One> = Vec::new();
-    for part in made.parts {
-        let Part { expression, tensors, options, output, kept, locates } = part;
-        let (repeat, listed) = (0, None);
-        let wish = Wish { expression, tensors, output, options, repeat, kept, listed };
-        let own = sequence::each(&wish, |step| {
-            let one = planned(step, &left, plan)?;
-            let (output, layout) = one.result();
-            let fill = one.planned.result_fill();
-            let fill = (!fill.same(Number::zero(fill.value_type()))).then_some(fill);
-            left.insert(output.clone(), (layout.clone(), fill));
-            Ok(one)
-        })?;
-        out.extend(own);
-        for locate in &locates {
-            let rank = left.get(&locate.from).map_or(0, |(layout, _)| layout.rank());
-            left.insert(locate.tensor.clone(), (places_layout(rank)?, None));
-        }
-        if let Some(last) = out.last_mut() {
-            last.locates = locates;
-        }
+    for group in made.groups {
+        out.extend(group.each(|part, kernels| planned_part(part, kernels, &mut left, plan))?);
     }
     Ok(out)
+}
+
+fn planned_part(
+    part: Part,
+    kernels: Kernels,
+    left: &mut Left,
+    plan: &mut dyn FnMut(&Kernel) -> Result<Planned>,
+) -> Result<Vec<One>> {
+    let Part { expression, tensors, options, output, kept, locates } = part;
+    let (repeat, listed) = (0, None);
+    let wish = Wish { expression, tensors, output, options, repeat, kept, listed };
+    let mut own = sequence::each(&wish, kernels, |step| {
+        let one = planned(step, left, plan)?;
+        for (name, layout) in one.results() {
+            let fill = one.planned.fill_of_result(&name);
+            let fill = (!fill.same(Number::zero(fill.value_type()))).then_some(fill);
+            left.insert(name, (layout.clone(), fill));
+        }
+        Ok(one)
+    })?;
+    for locate in &locates {
+        let rank = left.get(&locate.from).map_or(0, |(layout, _)| layout.rank());
+        left.insert(locate.tensor.clone(), (places_layout(rank)?, None));
+    }
+    if let Some(last) = own.last_mut() {
+        last.locates = locates;
+    }
+    Ok(own)
 }
 
 fn planned(
@@ -88,7 +99,8 @@ fn planned(
     let kernel = asked.options.kernel(&asked.expression)?;
     let program = kernel.program()?;
     program.assignments()?;
-    let wish = OutputWish::parse(&asked.output, &program)?;
+    let (own, _) = by_result(&asked.output, &program)?;
+    let wish = OutputWish::parse(&own, &program)?;
     let mut kernel = with_tensors(kernel, &asked.options, &program, &asked.tensors, &wish)?;
     let output = &program.output()?.tensor;
     let read: Vec<&Name> = program.accesses().into_iter().map(|a| &a.tensor).collect();
@@ -101,7 +113,9 @@ fn planned(
     if let Some(layout) = &step.layout {
         kernel = kernel.layout(output, layout);
     }
-    One::new(plan(&kernel)?, &asked.options)
+    let planned = plan(&kernel)?;
+    step.refuse_apart(&planned)?;
+    One::new(planned, &asked.options)
 }
 
 /// What a kernel is called among several.
@@ -134,9 +148,10 @@ pub fn text(path: &Path, returned: &[Results], kernels: &[One]) -> Result<String
     lines.push("Called in this order, each on what is given and on what earlier ones have".into());
     lines.push("written: the fields of a tensor are the same in all modules.".into());
     for (k, one) in kernels.iter().enumerate() {
-        let (output, layout) = one.result();
         lines.push(format!("{}. `{}::kernel`: `{}`", k + 1, name(k), one.planned.program()));
-        lines.push(format!("   writes `{output}` as `{}`", layout.name));
+        for (output, layout) in one.results() {
+            lines.push(format!("   writes `{output}` as `{}`", layout.name));
+        }
         for locate in &one.locates {
             let is_read = kernels.iter().any(|k| k.planned.layouts().contains_key(&locate.tensor));
             let what = match is_read {

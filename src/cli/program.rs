@@ -12,18 +12,19 @@ use siskin::kernel::is_written_in_place;
 use siskin::layout::{Layout, LayoutSpec};
 use siskin::operators::{Operators, Value as Number};
 use siskin::program::Program;
-use siskin::program::finch::{Finch, Given, Host, Kind, Locate, Returned, Tree};
+use siskin::program::finch::{Finch, Given, Host, Kind, Locate, Returned, Segment, Tree};
 
 use super::data;
 use super::listed::Results;
 use super::options::{KernelOptions, numbers_of, wrong};
+use super::sequence::Kernels;
 use super::tensor_argument::{FileArgument, Place, named};
 use super::tensors::TensorOptions;
 
 /// What a command works on instead.
 pub struct Translated {
-    /// One after the other; each but the last is needed by a later one, or returned.
-    pub parts: Vec<Part>,
+    /// One after the other.
+    pub groups: Vec<Group>,
     /// What the program returns, in order.
     pub returned: Vec<Results>,
     /// The layouts that are wished for results that are updated, and what they hold where nothing is stored.
@@ -31,6 +32,14 @@ pub struct Translated {
     /// The program's file and text.
     pub name: String,
     pub text: String,
+}
+
+/// Parts that may be one kernel.
+pub struct Group {
+    /// The kernel of all, if there are several.
+    pub united: Option<Part>,
+    /// One after the other; each but the last is needed by a later one, or returned.
+    pub parts: Vec<Part>,
 }
 
 /// Statements of index notation, and what they are given.
@@ -47,7 +56,8 @@ pub struct Part {
 impl Translated {
     /// The file that `-o` names, for commands that write one for all kernels.
     pub fn file(&self) -> Result<Option<&str>> {
-        let all = self.parts.iter().flat_map(|part| &part.output);
+        let parts = self.groups.iter().flat_map(|group| &group.parts);
+        let all = parts.flat_map(|part| &part.output);
         let mut files = all.filter(|text| !text.ends_with(')') || !text.contains("=shares("));
         let first = files.next().map(String::as_str);
         match files.next() {
@@ -203,11 +213,9 @@ pub fn of_tree(
     }
     let count = made.segments.len();
     let is_result = |name: &Name| returned.iter().any(|(_, parts, _)| parts.contains(name));
-    let mut parts = Vec::new();
-    for (k, segment) in made.segments.into_iter().enumerate() {
+    let part = |segment: Segment, is_last: bool| -> Result<Part> {
         let program = Program::parse(&segment.text)?;
         let used = program.tensors();
-        let is_last = k + 1 == count;
         // What the host calls by a name, by that of the statements; what is given has two if it is updated.
         let input = |name: &str| -> Option<Name> {
             let (own, _) = tree.given.iter().find(|(_, host)| ***host == *name)?;
@@ -262,17 +270,56 @@ pub fn of_tree(
                 None => is_last.then(|| text.clone()),
             }
         });
-        parts.push(Part {
+        Ok(Part {
             expression: segment.text.clone(),
             tensors: own,
             options: chosen,
             output: own_output.collect(),
             kept: segment.kept.clone(),
             locates: segment.locates,
-        });
+        })
+    };
+    let mut groups: Vec<Group> = Vec::new();
+    let mut united = made.united.into_iter().peekable();
+    let mut open = 0..0;
+    for (k, segment) in made.segments.into_iter().enumerate() {
+        let own = part(segment, k + 1 == count)?;
+        match groups.last_mut().filter(|_| open.contains(&k)) {
+            Some(group) => group.parts.push(own),
+            None => {
+                let whole = united.next_if(|(range, _)| range.start == k);
+                let united = match whole {
+                    None => None,
+                    Some((range, whole)) => {
+                        open = range;
+                        Some(part(whole, open.end == count)?)
+                    }
+                };
+                groups.push(Group { united, parts: vec![own] });
+            }
+        }
     }
     let (name, text) = (tree.name.clone(), tree.program.text.clone());
-    Ok(Translated { parts, returned, layouts, name, text })
+    Ok(Translated { groups, returned, layouts, name, text })
+}
+
+impl Group {
+    /// Does something with the one kernel of all parts or, where there is none, with each.
+    pub fn each<T>(self, mut one: impl FnMut(Part, Kernels) -> Result<Vec<T>>) -> Result<Vec<T>> {
+        if let Some(united) = self.united {
+            match one(united, Kernels::One) {
+                Err(e) if e.code != Code::Internal => {
+                    tracing::info!("one kernel for each result: {}", e.message);
+                }
+                done => return done,
+            }
+        }
+        let mut out = Vec::new();
+        for part in self.parts {
+            out.extend(one(part, Kernels::Any)?);
+        }
+        Ok(out)
+    }
 }
 
 /// The layout of a workspace that has `rank` dimensions: the loops around it are levels around the format that is

@@ -9,6 +9,7 @@ use clap::Args;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 use siskin::diagnostic::{Code, Diagnostic, Result};
+use siskin::exec::Jit;
 use siskin::formula::{Affine, Name};
 use siskin::kernel::{CompiledKernel, Kernel, places};
 use siskin::layout::Layout;
@@ -27,9 +28,9 @@ use super::options::KernelOptions;
 use super::output::{self, Output};
 use super::program::{self, Part, Translated};
 use super::result::{OutputLayout, Summary, Target, whole};
-use super::sequence::{self, Listing, Step, Wish};
+use super::sequence::{self, Kernels, Listing, Step, Wish};
 use super::shown::{shape, time};
-use super::tensors::{OutputWish, TensorOptions};
+use super::tensors::{OutputWish, TensorOptions, by_result};
 use super::{finds, progress};
 
 /// Compile a kernel for data and run it
@@ -69,7 +70,7 @@ impl Run {
                 let repeat = self.repeat;
                 let wish =
                     Wish { expression, tensors, output, options, repeat, kept, listed: None };
-                let mut said = run_all(&wish, &mut IndexMap::new())?;
+                let mut said = run_all(&wish, Kernels::Any, &mut IndexMap::new())?;
                 return Ok(match (self.options.json, said.len()) {
                     (true, 2..) => format!("{{\"statements\": [{}]}}", said.join(", ")),
                     (_, 1) => said.remove(0),
@@ -107,19 +108,22 @@ impl Run {
         let mut computed = IndexMap::new();
         let mut said = Vec::new();
         let mut locating = Duration::ZERO;
-        for part in made.parts {
-            let Part { expression, tensors, options, output, kept, locates } = part;
-            let listed = Some(results.clone());
-            let repeat = self.repeat;
-            let wish = Wish { expression, tensors, output, options, repeat, kept, listed };
-            said.extend(run_all(&wish, &mut computed)?);
-            for locate in locates {
-                let start = Instant::now();
-                let found = located(&locate, &computed);
-                let found = found.map_err(|e| e.within(&made.name, &made.text))?;
-                computed.insert(locate.tensor, found);
-                locating += start.elapsed();
-            }
+        for group in made.groups {
+            said.extend(group.each(|part, kernels| {
+                let Part { expression, tensors, options, output, kept, locates } = part;
+                let listed = Some(results.clone());
+                let repeat = self.repeat;
+                let wish = Wish { expression, tensors, output, options, repeat, kept, listed };
+                let said = run_all(&wish, kernels, &mut computed)?;
+                for locate in locates {
+                    let start = Instant::now();
+                    let found = located(&locate, &computed);
+                    let found = found.map_err(|e| e.within(&made.name, &made.text))?;
+                    computed.insert(locate.tensor, found);
+                    locating += start.elapsed();
+                }
+                Ok(said)
+            })?);
         }
         let results = results.results.borrow();
         if !self.options.json {
@@ -152,12 +156,14 @@ pub fn located(locate: &Locate, computed: &IndexMap<Name, Computed>) -> Result<C
 }
 
 /// The statements as one kernel, or one after the other. What later ones need is put to what is computed.
-fn run_all(all: &Wish, computed: &mut IndexMap<Name, Computed>) -> Result<Vec<String>> {
-    let said = sequence::each(all, |step| {
-        let (text, result) = run_one(step, computed)?;
-        if let Some(result) = result {
-            computed.insert(step.output.clone(), result);
-        }
+fn run_all(
+    all: &Wish,
+    kernels: Kernels,
+    computed: &mut IndexMap<Name, Computed>,
+) -> Result<Vec<String>> {
+    let said = sequence::each(all, kernels, |step| {
+        let (text, results) = run_one(step, computed)?;
+        computed.extend(results);
         // A program's tensors are nobody's choice: all of its kernels are said.
         let is_said = !step.temporary || !step.wish.output.is_empty() || all.listed.is_some();
         Ok(is_said.then_some(text))
@@ -165,8 +171,11 @@ fn run_all(all: &Wish, computed: &mut IndexMap<Name, Computed>) -> Result<Vec<St
     Ok(said.into_iter().flatten().collect())
 }
 
-/// One statement, on files and on what others have computed; the result itself if it is kept.
-fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, Option<Computed>)> {
+/// Statements of one kernel, on files and on what others have computed; the results themselves that are kept.
+fn run_one(
+    step: &Step,
+    computed: &IndexMap<Name, Computed>,
+) -> Result<(String, IndexMap<Name, Computed>)> {
     let asked = &step.wish;
     let begin = Instant::now();
     let mut kernel = asked.options.kernel(&asked.expression)?;
@@ -177,17 +186,24 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
             kernel = kernel.fill(&access.tensor, fill);
         }
     }
-    let rank = written.rank();
     // Refused before any work is done, and before data are asked for.
     program.assignments()?;
-    let wish = OutputWish::parse(&asked.output, &program)?;
-    let target = wish.file.map(|text| Target::parse(text, rank, asked.options.json)).transpose()?;
+    let (own, others) = by_result(&asked.output, &program)?;
+    let wish = OutputWish::parse(&own, &program)?;
+    let ranks = program.tensors();
+    let mut targets: IndexMap<Name, Target> = IndexMap::new();
+    let mut files: IndexMap<Name, String> = others;
+    files.extend(wish.file.map(|file| (written.tensor.clone(), file.to_string())));
+    for (name, file) in &files {
+        let target = Target::parse(file, ranks[name], asked.options.json)?;
+        targets.insert(name.clone(), target);
+    }
     let mut generate = begin.elapsed();
     let mut inputs = data::inputs(&program, &asked.tensors, &asked.options, computed)?;
     let start = Instant::now();
     let mut kernel = wish.apply(for_data(kernel, &inputs)?, &program, &asked.tensors)?;
     let output = &written.tensor;
-    match (&target, &step.layout) {
+    match (targets.get(output), &step.layout) {
         (Some(Target { layout: OutputLayout::Shared(layout), .. }), _) => {
             kernel = kernel.layout(output, layout);
         }
@@ -202,7 +218,14 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
         _ if !inputs.tensors.contains_key(output) => kernel = kernel.sparse_result(),
         _ => {}
     }
-    let compiled = kernel.compile()?;
+    let compiled = match step.united {
+        true => {
+            let planned = kernel.plan()?;
+            step.refuse_apart(&planned)?;
+            planned.compile_with(&Jit::new()?)?
+        }
+        false => kernel.compile()?,
+    };
     asked.options.save(compiled.module().text())?;
     generate += start.elapsed().saturating_sub(compiled.built().0);
     inputs.only_read_by(compiled.planned());
@@ -230,84 +253,116 @@ fn run_one(step: &Step, computed: &IndexMap<Name, Computed>) -> Result<(String, 
     };
     let repeats: Vec<Duration> = (0..asked.repeat).map(|_| again()).collect();
     let finishing = Instant::now();
-    let mut result = call.into_output()?;
-    let fill = Some(compiled.planned().result_fill());
-    let mut fill = fill.filter(|fill| !fill.same(Number::zero(fill.value_type())));
-    let is_kept = step.temporary || asked.kept.contains(output);
-    let kept = is_kept.then(|| Computed { tensor: result.clone(), fill });
-    if let Some(input) = sharable().filter(|_| wasteful(&result, &inputs.tensors)) {
+    let results = call.into_results()?;
+    if let Some(input) = sharable().filter(|_| wasteful(&results[output], &inputs.tensors)) {
         output::hint(&format!(
             "`-o {0}=shares({input})` stores only the elements of `{0}` that can be nonzero",
             written.tensor
         ));
     }
-    let start = Instant::now();
-    let wished = asked.listed.as_ref().and_then(|listed| listed.layouts.get(output));
-    if let Some(target) = &target {
-        result = target.convert(result, fill)?;
-    } else if let Some((layout, begins)) = wished {
-        let layout = Arc::new(Layout::named_for_rank(layout, rank)?);
-        fill = begins.filter(|fill| !fill.same(Number::zero(fill.value_type())));
-        let options = PackOptions { fill, ..PackOptions::default() };
-        result = packing::convert(&result, &layout, &options)?;
-    }
-    let converted = start.elapsed();
-    let about = Summary::of(&result, fill)?;
-    // What is shown is taken before the result is given away: it may be half of the memory.
-    if let Some(listed) = &asked.listed {
-        let value = listed::listed(output, &result, fill)?;
-        listed.results.borrow_mut().insert(output.clone(), value);
-    }
-    let whole = if target.is_none() { whole(&result, fill)? } else { String::new() };
     let mut times = Times {
         generate,
         prepare,
         kernel: seconds,
         repeats,
-        converted,
-        finish: finishing.elapsed(),
+        converted: Duration::ZERO,
+        finish: Duration::ZERO,
         write: None,
         total: Duration::ZERO,
     };
-    if let Some(target) = &target {
-        let start = Instant::now();
-        let name = &target.destination.name;
-        let write = || target.write(result, fill);
-        let says_fill = progress::during(&format!("writing {name}"), write)?;
-        if let (Some(fill), true, false) = (fill, hints, says_fill) {
+    let mut kept = IndexMap::new();
+    let mut about = Vec::new();
+    for (name, result) in results {
+        let fill = compiled.planned().fill_of_result(&name);
+        let fill = (!fill.same(Number::zero(fill.value_type()))).then_some(fill);
+        if asked.kept.contains(&name) || step.temporary && name == *output {
+            kept.insert(name.clone(), Computed { tensor: result.clone(), fill });
+        }
+        let listing = asked.listed.as_deref();
+        let file = targets.get(&name).map(|target| (target, files[&name].as_str()));
+        about.push(finished((&name, result, fill), file, listing, &mut times)?);
+    }
+    times.finish = finishing.elapsed().saturating_sub(times.write.unwrap_or_default());
+    for one in &about {
+        if let (Some(fill), Some(file), true, Some(false)) =
+            (one.fill, &one.file, hints, one.says_fill)
+        {
+            let name = &one.name;
             output::hint(&format!(
-                "what `{output}` does not store is {fill}, which `{name}` does not say: read it with `--fill {output}={fill}`"
+                "what `{name}` does not store is {fill}, which `{file}` does not say: read it with `--fill {name}={fill}`"
             ));
         }
-        times.write = Some(start.elapsed());
-        tracing::info!("wrote {name} in {}", time(start.elapsed()));
     }
     times.total = begin.elapsed();
-    let file = match &target {
-        Some(target) if target.destination.is_standard() => Some("standard output"),
-        _ => wish.file,
+    let mut said = match asked.options.json {
+        true => as_json(&compiled, &inputs, &about, &times),
+        false => summary(&compiled, &inputs, &about, &times),
     };
-    let said = match asked.options.json {
-        true => as_json(&compiled, &inputs, &about, &times, file),
-        false => summary(&compiled, &inputs, &about, &whole, &times, file),
-    };
-    let said = match &target {
-        Some(target) => target.destination.finish(said)?,
-        None => said,
-    };
+    for target in targets.values() {
+        said = target.destination.finish(said)?;
+    }
     Ok((said, kept))
 }
 
-fn as_json(
-    k: &CompiledKernel,
-    i: &Inputs,
-    about: &Summary,
-    times: &Times,
-    file: Option<&str>,
-) -> String {
+/// What is said of a result.
+struct Finished {
+    name: Name,
+    about: Summary,
+    /// What its elements are that are not stored, unless it is zero.
+    fill: Option<Number>,
+    /// Its elements, or where they are.
+    shown: String,
+    file: Option<String>,
+    /// Whether the file says the fill.
+    says_fill: Option<bool>,
+}
+
+/// A result in the layout that is asked for, listed and written.
+fn finished(
+    (name, mut result, mut fill): (&Name, Tensor, Option<Number>),
+    file: Option<(&Target, &str)>,
+    listing: Option<&Listing>,
+    times: &mut Times,
+) -> Result<Finished> {
+    let start = Instant::now();
+    let wished = listing.and_then(|listed| listed.layouts.get(name));
+    if let Some((target, _)) = file {
+        result = target.convert(result, fill)?;
+    } else if let Some((layout, begins)) = wished {
+        let layout = Arc::new(Layout::named_for_rank(layout, result.dims().len())?);
+        fill = begins.filter(|fill| !fill.same(Number::zero(fill.value_type())));
+        let options = PackOptions { fill, ..PackOptions::default() };
+        result = packing::convert(&result, &layout, &options)?;
+    }
+    times.converted += start.elapsed();
+    let about = Summary::of(&result, fill)?;
+    // What is shown is taken before the result is given away: it may be half of the memory.
+    if let Some(listing) = listing {
+        let value = listed::listed(name, &result, fill)?;
+        listing.results.borrow_mut().insert(name.clone(), value);
+    }
+    let name = name.clone();
+    let Some((target, file)) = file else {
+        let shown = whole(&result, fill)?;
+        return Ok(Finished { name, about, fill, shown, file: None, says_fill: None });
+    };
+    let place = &target.destination.name;
+    let start = Instant::now();
+    let write = || target.write(result, fill);
+    let says_fill = Some(progress::during(&format!("writing {place}"), write)?);
+    *times.write.get_or_insert_default() += start.elapsed();
+    tracing::info!("wrote {place} in {}", time(start.elapsed()));
+    let file = if target.destination.is_standard() { "standard output" } else { file };
+    let shown = format!("written to {file}\n");
+    Ok(Finished { name, about, fill, shown, file: Some(file.to_string()), says_fill })
+}
+
+fn as_json(k: &CompiledKernel, i: &Inputs, results: &[Finished], times: &Times) -> String {
     let (rustc, cached) = k.built();
     let (unproved, accesses) = accesses(k);
     let name = &**k.planned().output();
+    let all: Vec<Value> =
+        results.iter().map(|one| one.about.json(&one.name, one.file.as_deref())).collect();
     json!({
         "kernel": k.module().text(),
         "copies": copies::json(k.planned()),
@@ -338,19 +393,13 @@ fn as_json(
             "dims": t.dims(),
             "stored": t.stored(),
         })).collect::<Vec<_>>(),
-        "output": about.json(name, file),
+        "output": all.first(),
+        "results": all,
     })
     .to_string()
 }
 
-fn summary(
-    k: &CompiledKernel,
-    i: &Inputs,
-    about: &Summary,
-    whole: &str,
-    times: &Times,
-    written: Option<&str>,
-) -> String {
+fn summary(k: &CompiledKernel, i: &Inputs, results: &[Finished], times: &Times) -> String {
     let mut out = format!("{}\n", k.planned().program());
     for (name, t) in &i.tensors {
         let file = i.files.get(name).cloned().unwrap_or_default();
@@ -392,9 +441,9 @@ fn summary(
         out.push_str(&format!(", write {}", time(write)));
     }
     out.push_str(&format!(", total {}\n", time(times.total)));
-    let name = k.planned().output();
-    let shown = written.map(|file| format!("written to {file}\n"));
-    out.push_str(&about.text(name, shown.as_deref().unwrap_or(whole)));
+    for one in results {
+        out.push_str(&one.about.text(&one.name, &one.shown));
+    }
     out
 }
 

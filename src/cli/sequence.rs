@@ -11,6 +11,7 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
+use siskin::kernel::Planned;
 use siskin::operators::Value;
 use siskin::program::Program;
 
@@ -47,6 +48,8 @@ pub struct Step {
     pub output: Name,
     /// A later statement reads or updates what it computes.
     pub temporary: bool,
+    /// Several statements as one kernel of several results.
+    pub united: bool,
     /// The layout in which later statements read it.
     pub layout: Option<String>,
 }
@@ -69,9 +72,25 @@ fn statements(text: &str) -> Result<Vec<&str>> {
     }
 }
 
+/// How many kernels statements may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernels {
+    /// One for all of them, or one for each.
+    Any,
+    /// One, whose results share loops.
+    One,
+}
+
 /// Does something with the one kernel of all statements or, where there is none, with that of each.
-pub fn each<T>(all: &Wish, mut one: impl FnMut(&Step) -> Result<T>) -> Result<Vec<T>> {
+pub fn each<T>(
+    all: &Wish,
+    kernels: Kernels,
+    mut one: impl FnMut(&Step) -> Result<T>,
+) -> Result<Vec<T>> {
     let steps = steps(all)?;
+    if kernels == Kernels::One {
+        return Ok(vec![one(&united(all, &steps)?)?]);
+    }
     if let Some(whole) = whole(all, &steps)? {
         match one(&whole) {
             Ok(done) => return Ok(vec![done]),
@@ -147,7 +166,7 @@ fn steps(all: &Wish) -> Result<Vec<Step>> {
                 .into_iter()
                 .for_each(Vec::clear);
         }
-        out.push(Step { wish: own, output, temporary, layout });
+        out.push(Step { wish: own, output, temporary, united: false, layout });
     }
     Ok(out)
 }
@@ -177,8 +196,34 @@ fn whole(all: &Wish, steps: &[Step]) -> Result<Option<Step>> {
         wish: all.clone(),
         output: last.output.clone(),
         temporary: false,
+        united: false,
         layout: None,
     }))
+}
+
+/// What is to be run as one kernel of several results, none of which a later statement reads.
+fn united(all: &Wish, steps: &[Step]) -> Result<Step> {
+    let temporaries = all.options.kernel(&all.expression)?.program()?.temporaries();
+    match steps.last() {
+        Some(last) if !all.kept.iter().any(|name| temporaries.contains(name)) => Ok(Step {
+            wish: all.clone(),
+            output: last.output.clone(),
+            temporary: false,
+            united: true,
+            layout: None,
+        }),
+        _ => Err(Diagnostic::new(Code::Space, "what is computed is read again")),
+    }
+}
+
+impl Step {
+    /// Refuses a kernel of several results that share no loops: it would be no better than one for each.
+    pub fn refuse_apart(&self, planned: &Planned) -> Result<()> {
+        match self.united && !planned.results_share_loops() {
+            true => Err(Diagnostic::new(Code::Space, "its results share no loops")),
+            false => Ok(()),
+        }
+    }
 }
 
 fn before_equals(text: &str) -> &str {

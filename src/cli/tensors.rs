@@ -126,6 +126,34 @@ fn known(option: &str, text: &str, name: &str, program: &Program) -> Result<()> 
         .help(format!("its tensors are {}", known.join(", "))))
 }
 
+/// What `-o` says of the last of several results, and the files of the others.
+///
+/// # Errors
+/// [`Code::Space`] if another one shall share the sparsity of an input: its kernel is another.
+pub fn by_result(
+    texts: &[String],
+    program: &Program,
+) -> Result<(Vec<String>, IndexMap<Name, String>)> {
+    let results = program.results();
+    let (mut last, mut others) = (Vec::new(), IndexMap::new());
+    for text in texts {
+        let named = text.split_once('=').map(|(name, rest)| (name.trim(), rest.trim()));
+        let other = named.and_then(|(name, rest)| {
+            let own = results.iter().skip(1).find(|own| ***own == *name)?;
+            Some((own.clone(), rest))
+        });
+        match other {
+            None => last.push(text.clone()),
+            Some((name, rest)) if rest.starts_with("shares(") => {
+                let what = format!("`{name}` is not the last result, and shares a sparsity");
+                return Err(Diagnostic::new(Code::Space, what));
+            }
+            Some((name, rest)) => drop(others.insert(name, rest.to_string())),
+        }
+    }
+    Ok((last, others))
+}
+
 /// What `-o` says of a statement's output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OutputWish<'a> {

@@ -175,7 +175,8 @@ pub struct Body {
     /// The number of threads, for parallel regions.
     pub threads: Option<VarId>,
     pub block: Block,
-    pub beginning: Beginning,
+    /// Of results that are written anew; the others must have values before.
+    pub beginnings: FxHashMap<ArrayId, Beginning>,
 }
 
 /// Whether the elements of a result that is written anew must have a value before.

@@ -271,8 +271,11 @@ impl Body {
             return None;
         };
         let Type::Value(ty) = self.var(*sum).ty else { return None };
-        let of_result =
-            |array: &Array| array.origin == Origin::Output && array.element == Element::Value(ty);
+        // The function that sums is of the type of the last result, which is the first that is written.
+        let first = self.arrays().find(|(_, array)| array.origin.is_written());
+        let is_of_result = first.is_some_and(|(_, array)| {
+            array.origin == Origin::Output && array.element == Element::Value(ty)
+        });
         let mut lets = Vec::new();
         for stmt in before {
             match stmt {
@@ -283,7 +286,7 @@ impl Body {
         let Expr::Choose { then, .. } = value else { return None };
         let mut alone = true;
         visit(body, &mut |part| alone &= !matches!(part, Part::Expr(e) if *e == Expr::Var(*sum)));
-        if self.in_order || !alone || !self.arrays().any(|(_, a)| of_result(a)) {
+        if self.in_order || !alone || !is_of_result {
             return None;
         }
         let (var, lo, hi) = (*var, lo.clone(), hi.clone());

@@ -16,8 +16,8 @@
 use std::rc::Rc;
 
 use super::ir::{
-    ArrayId, Assign, Beginning, BinaryOp, Block, Body, Expr, LabelId, Load, Origin, Stmt, Type,
-    VarId, Variable,
+    Array, ArrayId, Assign, Beginning, BinaryOp, Block, Body, Expr, LabelId, Load, Origin, Stmt,
+    Type, VarId, Variable,
 };
 use super::meaning::Meaning;
 use super::parts::Writes;
@@ -46,12 +46,11 @@ struct Writing {
 }
 
 impl Body {
-    /// Sets what is written once of the result, whose elements begin with `begin`, and notes in
-    /// [`Body::beginning`] whether they still have to.
-    pub fn write_once(&mut self, begin: Value) {
-        let mut written = self.arrays().filter(|(_, a)| a.origin == Origin::Output);
-        let (Some((array, _)), None) = (written.next(), written.next()) else { return };
-        drop(written);
+    /// Sets what is written once of the result that an array holds, whose elements begin with `begin`, and notes in
+    /// [`Body::beginnings`] whether they still have to.
+    pub fn write_once(&mut self, result: &Name, begin: Value) {
+        let is_it = |a: &Array| a.origin == Origin::Output && a.name == *result;
+        let Some((array, _)) = self.arrays().find(|(_, a)| is_it(a)) else { return };
         let Some(writings) = self.writings(array) else { return };
         let Some(images) = images(&self.size_frame(), &writings) else { return };
         let once = || {
@@ -70,7 +69,8 @@ impl Body {
         }
         let exact =
             writings.iter().zip(&images).filter(|(w, _)| w.exact).map(|(_, (image, _))| image);
-        self.beginning = self.left_out(array, exact).unwrap_or_default();
+        let beginning = self.left_out(array, exact).unwrap_or_default();
+        self.beginnings.insert(array, beginning);
     }
 
     fn size_frame(&self) -> Frame {

@@ -36,7 +36,7 @@ pub(super) struct Accesses<'a> {
 }
 
 impl<'a> Accesses<'a> {
-    /// With the output of the kernel alone.
+    /// With the results of the kernel alone, that of the last statement first.
     pub fn new(
         program: &'a Program,
         layouts: &'a IndexMap<Name, Arc<Layout>>,
@@ -60,6 +60,11 @@ impl<'a> Accesses<'a> {
             place: output.span.clone(),
         };
         out.write(output)?;
+        for other in program.assignments()?.iter().map(|a| a.output) {
+            if !out.temporaries.contains(&other.tensor) {
+                out.write(other)?;
+            }
+        }
         Ok(out)
     }
 

@@ -286,7 +286,6 @@ impl Step {
                     op: self.op.clone(),
                     fast_math: wanted.fast_math,
                     strict_fp: wanted.strict_fp,
-                    assigns: self.assigns,
                     elsewhere: self.elsewhere.as_ref().map(|(_, elsewhere)| *elsewhere),
                     value: value.clone(),
                     pieces,

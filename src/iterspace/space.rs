@@ -60,8 +60,6 @@ pub struct Space {
     pub fast_math: bool,
     /// Sums of floats keep the order of their terms.
     pub strict_fp: bool,
-    /// The output begins anew: `=` in index notation.
-    pub assigns: bool,
     /// What becomes of points that are not visited, though they change elements.
     pub elsewhere: Option<Elsewhere>,
     /// What is combined into the output.

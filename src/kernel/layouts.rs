@@ -31,7 +31,6 @@ impl Layouts {
 pub(super) fn layouts(request: &Request, program: &Program) -> Result<Layouts> {
     let mut layouts: IndexMap<Name, Arc<Layout>> = IndexMap::new();
     let output = &program.output()?.tensor;
-    let temporaries = program.temporaries();
     let sharing = shares(request, output);
     for (tensor, rank) in program.tensors() {
         if sharing.is_some() && tensor == *output {
@@ -40,7 +39,7 @@ pub(super) fn layouts(request: &Request, program: &Program) -> Result<Layouts> {
             layouts.insert(tensor, Arc::new(placeholder));
             continue;
         }
-        let role = match tensor == *output || temporaries.contains(&tensor) {
+        let role = match program.writes(&tensor) {
             true => DefaultFor::Output,
             false => DefaultFor::Array,
         };

@@ -17,8 +17,6 @@ impl Request {
     /// [`Code::Data`] if a tensor has another type or fill than its format; those of the formats.
     pub(super) fn with_leaves(&self, program: &Program) -> Result<Request> {
         let mut out = self.clone();
-        let written = &program.output()?.tensor;
-        let temporaries = program.temporaries();
         for (tensor, text) in &self.layouts {
             let fill = match self.declared.get(tensor) {
                 Some(layout) => layout.fill,
@@ -33,7 +31,7 @@ impl Request {
                 }
                 _ => drop(out.types.own.insert(tensor.clone(), ty)),
             }
-            if tensor == written || temporaries.contains(tensor) {
+            if program.writes(tensor) {
                 // Computed: what it begins with is compared when that is known.
                 continue;
             }

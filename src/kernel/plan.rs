@@ -46,18 +46,16 @@ fn refuse_unknown(request: &Request, program: &Program) -> Result<()> {
         }
     }
     let output = program.output()?;
-    for computed in program.temporaries().iter().chain([&output.tensor]) {
-        if request.fills.contains_key(computed) {
-            return Err(Diagnostic::new(
-                Code::Space,
-                format!("a fill is given for `{computed}`, which is computed"),
-            )
-            .at(output.span.clone(), "this output")
-            .within("<expression>", &program.text)
-            .help("leave it out: every element of a dense output is computed"));
-        }
+    match request.fills.keys().find(|tensor| program.writes(tensor)) {
+        None => Ok(()),
+        Some(computed) => Err(Diagnostic::new(
+            Code::Space,
+            format!("a fill is given for `{computed}`, which is computed"),
+        )
+        .at(output.span.clone(), "this output")
+        .within("<expression>", &program.text)
+        .help("leave it out: every element of a dense output is computed")),
     }
-    Ok(())
 }
 
 /// Wishes of which one forbids another.

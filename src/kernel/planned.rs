@@ -11,9 +11,9 @@ use crate::code::IndexWidth;
 use crate::code::naming::Naming;
 use crate::diagnostic::Result;
 use crate::formula::Name;
-use crate::iterspace::{Role, Wanted, compose_by};
+use crate::iterspace::{Operand, Role, Wanted, compose_by};
 use crate::layout::Layout;
-use crate::loops::{Assembled, Gather, Loops, Sequence, Statement, build, makes_runs};
+use crate::loops::{Assembled, Gather, Loops, Sequence, Statement, build, makes_runs, steps};
 use crate::module::{KernelSpec, Module, Way, Ways, render};
 use crate::operators::Value;
 use crate::program::{Program, Types};
@@ -54,7 +54,7 @@ impl Planned {
         &self.program
     }
 
-    /// The tensor that is computed.
+    /// The tensor that the last statement computes.
     pub fn output(&self) -> &Name {
         &self.output
     }
@@ -77,6 +77,22 @@ impl Planned {
     /// How several statements follow each other.
     pub fn sequence(&self) -> &Sequence {
         &self.sequence
+    }
+
+    /// Whether the statements that take most of the time for each of several results share loops.
+    pub fn results_share_loops(&self) -> bool {
+        let steps = steps(&self.statements);
+        let depth = |step: &[Statement]| step.iter().map(|s| s.space.dimensions().len()).max();
+        let longest = |result: &Name| {
+            let own = steps.iter().enumerate();
+            let own = own.filter(|(_, step)| step[0].space.output().tensor == *result);
+            own.max_by_key(|(k, step)| (depth(step), *k)).map(|(k, _)| k)
+        };
+        let longest: Option<Vec<usize>> = self.program.results().iter().map(longest).collect();
+        let Some(mut longest) = longest else { return false };
+        longest.sort_unstable();
+        let shares = |k: usize| self.sequence.shared.get(k).is_some_and(|own| !own.is_empty());
+        longest.windows(2).all(|pair| (pair[0]..pair[1]).all(shares))
     }
 
     /// How the result is made, if its structure is not known before.
@@ -150,24 +166,40 @@ impl Planned {
         self.wanted.fill_of(tensor)
     }
 
-    /// What an element of the result is that it does not store: what it began with. Where all are stored, and
-    /// where arrays that were given say which are wanted, it is zero.
+    /// [`Planned::fill_of_result`] of the last statement's.
     pub fn result_fill(&self) -> Value {
-        let ty = self.types().of(&self.output);
-        if let Some(repacked) = &self.repacked {
+        self.fill_of_result(&self.output)
+    }
+
+    /// What an element of a result is that it does not store: what it began with. Where all are stored, and
+    /// where arrays that were given say which are wanted, it is zero.
+    pub fn fill_of_result(&self, name: &Name) -> Value {
+        let ty = self.types().of(name);
+        if let Some(repacked) = self.repacked.as_ref().filter(|_| *name == self.output) {
             return repacked.fill().map_or(Value::zero(ty), |fill| fill.cast(ty));
         }
-        // The last statement writes it.
-        let last = self.statements.last().map(|s| &s.space);
-        let begins = last.and_then(|space| {
-            let output = &space.operands[0];
+        let assembled = self.assembled().is_some_and(|how| how.tensor == *name);
+        let begins = self.operand(name).and_then(|output| {
             let stored = output.shares.is_none() && !output.leaves_out();
-            match self.assembled().is_some() || !stored {
-                true => output.beginning(&space.op),
+            match assembled || !stored {
+                true => self.beginning(name),
                 false => output.begins,
             }
         });
         begins.unwrap_or(Value::zero(ty))
+    }
+
+    /// What the elements of a result are before anything is written, if its first operator begins with something.
+    pub fn beginning(&self, name: &Name) -> Option<Value> {
+        let all = self.program.assignments().ok()?;
+        let first = all.iter().find(|a| a.output.tensor == *name)?;
+        self.operand(name)?.beginning(&*first.op.combines().ok()?)
+    }
+
+    /// A tensor as the kernel has it.
+    fn operand(&self, tensor: &Name) -> Option<&Operand> {
+        let operands = &self.statements.first()?.space.operands;
+        operands.iter().find(|o| o.tensor == *tensor)
     }
 
     /// The width of the index arrays.

@@ -13,7 +13,7 @@ use crate::exec::{Arguments, GrownArray};
 use crate::formula::{Arith, Name};
 use crate::iterspace::Role;
 use crate::layout::Layout;
-use crate::loops::{Assembled, Gather, assigns, begun};
+use crate::loops::{Assembled, Gather, begun};
 use crate::module::{TensorSignature, index_type};
 use crate::operators::{Operator, Value};
 use crate::packing::{Group, PackOptions, convert};
@@ -24,18 +24,17 @@ use crate::tensor::{IndexData, IndexType, Tensor, Values, room};
 /// A kernel with validated arguments, ready to run any number of times.
 pub struct Call<'a> {
     kernel: &'a CompiledKernel,
-    output: Output,
-    /// What the output holds before the first run; what its operator begins with if nothing is given.
-    initial: Option<Values>,
+    /// The results, that of the last statement first.
+    outputs: IndexMap<Name, Output>,
     arguments: Arguments,
-    // What `arguments` points to besides `output`.
+    // What `arguments` points to besides `outputs`.
     _inputs: Vec<Input<'a>>,
 }
 
 /// What the kernel writes.
 enum Output {
-    /// Elements of a tensor that is there.
-    Elements(Tensor),
+    /// Elements of a tensor that is there; `initial` is what it holds before the first run, if that is given.
+    Elements { tensor: Tensor, initial: Option<Values> },
     /// Arrays that it makes, index arrays first, for a tensor of these extents.
     Arrays { dims: Vec<usize>, indices: Vec<GrownArray>, values: GrownArray },
 }
@@ -163,11 +162,21 @@ impl CompiledKernel {
         }
         self.room_for_temporaries(&extents)?;
         let shared = operands[0].shares.as_ref().and_then(|name| inputs.get(name));
-        let initial = tensors.get(self.planned.output()).copied();
-        let mut output = match self.planned.assembled() {
-            Some(assembled) => self.grown(assembled, &extents, initial)?,
-            None => Output::Elements(self.output(&extents, shared, initial)?),
-        };
+        let mut outputs: IndexMap<Name, Output> = IndexMap::new();
+        for name in program.results() {
+            let initial = tensors.get(&name).copied();
+            let is_last = name == *self.planned.output();
+            let output = match self.planned.assembled().filter(|_| is_last) {
+                Some(assembled) => self.grown(assembled, &extents, initial)?,
+                None => {
+                    let shared = shared.filter(|_| is_last);
+                    let tensor = self.output(&name, &extents, shared, initial)?;
+                    let initial = initial.map(|_| tensor.values().clone());
+                    Output::Elements { tensor, initial }
+                }
+            };
+            outputs.insert(name, output);
+        }
         let mut arguments = Arguments::default();
         let signature = self.module.signature();
         for t in &signature.tensors {
@@ -177,17 +186,21 @@ impl CompiledKernel {
                     t.arrays.iter().for_each(|a| arguments.index(&input.arrays[&a.name]));
                     arguments.values(&input.values);
                 }
-                None => match &mut output {
-                    Output::Elements(output) => {
-                        sizes(&mut arguments, t, output);
-                        t.arrays.iter().for_each(|a| arguments.index(&output.arrays()[&a.name]));
-                        arguments.values_mut(output.values_mut());
+                None => match outputs.get_mut(&t.tensor) {
+                    Some(Output::Elements { tensor, .. }) => {
+                        sizes(&mut arguments, t, tensor);
+                        t.arrays.iter().for_each(|a| arguments.index(&tensor.arrays()[&a.name]));
+                        arguments.values_mut(tensor.values_mut());
                     }
-                    Output::Arrays { dims, indices, values } => {
+                    Some(Output::Arrays { dims, indices, values }) => {
                         dims.iter().for_each(|&n| arguments.size(n));
                         for array in indices.iter_mut().chain([values]) {
                             arguments.array(array.argument());
                         }
+                    }
+                    None => {
+                        let what = format!("nobody gives or takes `{}`", t.tensor);
+                        return Err(Diagnostic::defect(what));
                     }
                 },
             }
@@ -198,21 +211,14 @@ impl CompiledKernel {
         if signature.threads {
             arguments.size(self.threads);
         }
-        let written = match &output {
-            Output::Elements(output) => Some(output),
-            Output::Arrays { .. } => None,
-        };
+        let written = outputs.values().filter_map(Output::tensor);
         let tensors = inputs.values().map(|i| i.tensor).chain(written);
         let derived = tensors.flat_map(|t| t.params().values()).copied().max().unwrap_or(0);
         self.check_limit(arguments.largest().max(derived as usize))?;
         // Anything else would be read as garbage on the other side.
         assert_eq!(arguments.arity(), signature.arity(), "the entry takes other arguments");
         let inputs = inputs.into_values().collect();
-        let initial = match (&output, initial) {
-            (Output::Elements(output), Some(_)) => Some(output.values().clone()),
-            _ => None,
-        };
-        Ok(Call { kernel: self, output, initial, arguments, _inputs: inputs })
+        Ok(Call { kernel: self, outputs, arguments, _inputs: inputs })
     }
 
     /// Empty arrays for a result that the kernel assembles.
@@ -317,11 +323,11 @@ impl CompiledKernel {
     /// What the operator leaves as it is, or a copy of the initial value; the index arrays are those of `shared`.
     fn output(
         &self,
+        name: &Name,
         extents: &Extents,
         shared: Option<&Input<'_>>,
         initial: Option<&Tensor>,
     ) -> Result<Tensor> {
-        let name = self.planned.output();
         let layout = &self.planned.layouts()[name];
         let dims = &extents.tensors[name];
         let value_type = self.planned.types().of(name);
@@ -376,7 +382,7 @@ impl CompiledKernel {
         let assignments = self.planned.program().assignments()?;
         if let Some(first) = assignments.iter().find(|a| a.output.tensor == *name) {
             fill_initially(&mut values, &*first.op.combines()?)?;
-            if cfg!(debug_assertions) && assigns(self.planned.statements()) {
+            if cfg!(debug_assertions) && self.planned.program().begins_anew(name) {
                 // What is left of this was not written.
                 Value::I64(77).cast(value_type).fill(&mut values);
             }
@@ -459,49 +465,76 @@ impl Call<'_> {
         start.elapsed()
     }
 
-    /// Gives the output the values that it had before the first run.
+    /// Gives the results the values that they had before the first run.
     pub fn reset(&mut self) {
-        let Output::Elements(output) = &mut self.output else { return };
-        match &self.initial {
-            Some(initial) => {
-                (0..initial.len()).for_each(|k| output.values_mut().set_from(k, initial, k))
-            }
-            None => {
-                let space = &self.kernel.planned.statements()[0].space;
-                let begin = space.operands[0].beginning(&space.op);
-                let begin = begin.unwrap_or(Value::zero(output.value_type()));
-                begin.fill(output.values_mut());
+        let planned = &self.kernel.planned;
+        for (name, output) in &mut self.outputs {
+            let Output::Elements { tensor, initial } = output else { continue };
+            match initial {
+                Some(initial) => {
+                    (0..initial.len()).for_each(|k| tensor.values_mut().set_from(k, initial, k));
+                }
+                None => {
+                    let begin = planned.beginning(name);
+                    begin.unwrap_or(Value::zero(tensor.value_type())).fill(tensor.values_mut());
+                }
             }
         }
     }
 
-    /// The result, if the kernel writes into a tensor that is there.
+    /// The result of the last statement, if the kernel writes into a tensor that is there.
     pub fn output(&self) -> Option<&Tensor> {
-        match &self.output {
-            Output::Elements(output) => Some(output),
-            Output::Arrays { .. } => None,
+        self.outputs.first().and_then(|(_, output)| output.tensor())
+    }
+
+    /// The result of the last statement, in the layout that was asked for.
+    ///
+    /// # Errors
+    /// Those of [`Call::into_results`].
+    pub fn into_output(self) -> Result<Tensor> {
+        let mut all = self.into_results()?;
+        match all.swap_remove_index(0) {
+            Some((_, tensor)) => Ok(tensor),
+            None => Err(Diagnostic::defect("a kernel has no result")),
         }
     }
 
-    /// The result itself, in the layout that was asked for.
+    /// All results by name, that of the last statement first, in the layouts that were asked for.
     ///
     /// # Errors
     /// [`Code::Shape`] if there are more entries than its index arrays can number; those of packing, if
     /// the kernel assembles another layout than the one that was asked for.
-    pub fn into_output(self) -> Result<Tensor> {
+    pub fn into_results(self) -> Result<IndexMap<Name, Tensor>> {
         let planned = &self.kernel.planned;
-        let made = self.made()?;
-        match &planned.repacked {
-            Some(repacked) => repacked.packed(&made, planned.result_fill()),
-            None => Ok(made),
+        let mut results = IndexMap::new();
+        for (name, output) in self.outputs {
+            let mut made = self.kernel.made(output)?;
+            if let Some(repacked) = planned.repacked.as_ref().filter(|_| name == *planned.output())
+            {
+                made = repacked.packed(&made, planned.result_fill())?;
+            }
+            results.insert(name, made);
+        }
+        Ok(results)
+    }
+}
+
+impl Output {
+    /// The tensor, if it is there.
+    fn tensor(&self) -> Option<&Tensor> {
+        match self {
+            Output::Elements { tensor, .. } => Some(tensor),
+            Output::Arrays { .. } => None,
         }
     }
+}
 
+impl CompiledKernel {
     /// What the kernel has made.
-    fn made(self) -> Result<Tensor> {
-        let planned = &self.kernel.planned;
-        let (dims, mut indices, mut values) = match self.output {
-            Output::Elements(output) => return Ok(output),
+    fn made(&self, output: Output) -> Result<Tensor> {
+        let planned = &self.planned;
+        let (dims, mut indices, mut values) = match output {
+            Output::Elements { tensor, .. } => return Ok(tensor),
             Output::Arrays { dims, indices, values } => (dims, indices, values),
         };
         let name = planned.output();

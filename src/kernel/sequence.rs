@@ -1,7 +1,8 @@
 //! Several statements as one kernel.
 //!
-//! A kernel has one output, which its last statement writes. What the others write are temporaries: they
-//! are there before they are read, all their elements are stored, and nobody else sees them.
+//! What a statement writes and a later one reads is a temporary: it is there before it is read, all its elements are
+//! stored, and nobody else sees it. What nothing reads is a result: that of the last statement may be stored in any
+//! way, the others are written element by element.
 
 use super::assemble::sparse_result;
 use super::layouts::Layouts;
@@ -32,8 +33,10 @@ pub(super) fn refuse_sequence(
     let output = &program.output()?.tensor;
     for (k, assignment) in all.iter().enumerate() {
         let (written, place) = (&assignment.output.tensor, assignment.output.span.clone());
-        if written != output && !temporaries.contains(written) {
-            let what = format!("a kernel has one output, here `{output}` and `{written}`");
+        let is_temporary = temporaries.contains(written);
+        if written != output && !is_temporary && !layouts.is_dense(written) {
+            let name = &layouts.composed[written].name;
+            let what = format!("`{written}` has the layout `{name}`, and is not the last result");
             return refused(what, place);
         }
         let before = || all[..=k].iter().flat_map(|a| a.value.accesses());
@@ -41,7 +44,7 @@ pub(super) fn refuse_sequence(
             let what = format!("`{written}` is read before it is written");
             return refused(what, read.span.clone());
         }
-        if temporaries.contains(written) && !layouts.is_dense(written) {
+        if is_temporary && !layouts.is_dense(written) {
             let name = &layouts.composed[written].name;
             return refused(format!("the temporary `{written}` has the layout `{name}`"), place);
         }
@@ -108,7 +111,8 @@ pub(super) fn refuse_unbegun(statements: &[Statement], sequence: &Sequence) -> R
     }
 }
 
-/// Refuses temporaries that would be mostly zero, unless they shrink: entries are fewer.
+/// Refuses temporaries that would be mostly zero, unless they shrink, and such results of other statements than the
+/// last: entries are fewer.
 pub(super) fn refuse_waste(
     request: &Request,
     statements: &[Statement],
@@ -124,10 +128,22 @@ pub(super) fn refuse_waste(
             continue;
         }
         if sparse_result(request, &temporary.tensor, &written)?.is_some() {
-            let what = format!("most elements of the temporary `{}` are zero", temporary.tensor);
-            return Err(Diagnostic::new(Code::Space, what)
-                .help("give each statement a kernel of its own; `siskin run` does so by itself"));
+            return Err(wasted(&format!("the temporary `{}`", temporary.tensor)));
+        }
+    }
+    let last = statements.last().map(|s| &s.space.output().tensor);
+    let others = statements.iter().map(|s| s.space.output()).filter(|o| o.role == Role::Output);
+    for result in others.map(|o| &o.tensor).filter(|tensor| Some(*tensor) != last) {
+        let own = |s: &&Statement| s.space.output().tensor == *result;
+        let written: Vec<Statement> = statements.iter().filter(own).cloned().collect();
+        if sparse_result(request, result, &written)?.is_some() {
+            return Err(wasted(&format!("the result `{result}`")));
         }
     }
     Ok(())
+}
+
+fn wasted(what: &str) -> Box<Diagnostic> {
+    Diagnostic::new(Code::Space, format!("most elements of {what} are zero"))
+        .help("give each statement a kernel of its own; `siskin run` does so by itself")
 }

@@ -70,9 +70,13 @@ pub(super) fn nested_loops(loops: &Loops, depth: usize) -> Option<Vec<(Name, Ran
     let mut out = Vec::new();
     let mut block = as_loop(loops, &loops.body);
     while out.len() < depth {
-        let (_, l) = ending(&block)?;
-        out.push((l.var.clone(), l.range.clone()));
-        block = as_loop(loops, &l.body);
+        block = match ending(loops, &block)? {
+            (_, Ending::Loop(l)) => {
+                out.push((l.var.clone(), l.range.clone()));
+                as_loop(loops, &l.body)
+            }
+            (_, Ending::Known(s)) => as_loop(loops, &s.found),
+        };
     }
     Some(out)
 }
@@ -99,15 +103,51 @@ struct Sharing {
     depth: usize,
 }
 
-/// What comes before the last node, and that node if it is a loop.
-fn ending(block: &Block) -> Option<(&[Node], &Loop)> {
-    match block.split_last()? {
-        (Node::For(l), before) => {
-            let plain = |n: &Node| matches!(n, Node::Let { .. } | Node::State(_));
-            before.iter().all(plain).then_some((before, &**l))
+/// The last node of a block, in which all is that it does.
+#[derive(Clone, Copy)]
+enum Ending<'a> {
+    Loop(&'a Loop),
+    /// A position that is known in closed form, and what is done if there is one.
+    Known(&'a Search),
+}
+
+impl Ending<'_> {
+    /// Whether another block may end in the same.
+    fn is_like(self, other: Ending<'_>) -> bool {
+        match (self, other) {
+            (Ending::Loop(a), Ending::Loop(b)) => a.var == b.var,
+            (Ending::Known(a), Ending::Known(b)) => {
+                a.var == b.var && a.among == b.among && a.conditions == b.conditions
+            }
+            _ => false,
         }
-        _ => None,
     }
+
+    fn var(&self) -> &Name {
+        match self {
+            Ending::Loop(l) => &l.var,
+            Ending::Known(s) => &s.var,
+        }
+    }
+
+    fn body(&self) -> &Block {
+        match self {
+            Ending::Loop(l) => &l.body,
+            Ending::Known(s) => &s.found,
+        }
+    }
+}
+
+/// What comes before the last node, and that node if it is one in which all is done.
+fn ending<'b>(loops: &Loops, block: &'b Block) -> Option<(&'b [Node], Ending<'b>)> {
+    let (last, before) = block.split_last()?;
+    let last = match last {
+        Node::For(l) => Ending::Loop(l),
+        Node::Search(s) if loops.find(s.id).plan.template.closed_form => Ending::Known(s),
+        _ => return None,
+    };
+    let plain = |n: &Node| matches!(n, Node::Let { .. } | Node::State(_));
+    before.iter().all(plain).then_some((before, last))
 }
 
 /// A block whose last node is a search of every position, as the loop that this is.
@@ -171,8 +211,9 @@ fn told_apart(
     let (mut inside_a, mut inside_b) = (as_loop(loops, a), as_loop(loops, b));
     let ours = binds(a);
     let mut shared = Vec::new();
-    while let (Some((before_a, x)), Some((before_b, y))) = (ending(&inside_a), ending(&inside_b))
-        && x.var == y.var
+    while let (Some((before_a, x)), Some((before_b, y))) =
+        (ending(loops, &inside_a), ending(loops, &inside_b))
+        && x.is_like(y)
     {
         for node in before_a.iter().filter(|node| before_b.contains(node)) {
             let Node::Let { var, value } = node else { continue };
@@ -182,8 +223,8 @@ fn told_apart(
                 shared.push(var.clone());
             }
         }
-        shared.push(x.var.clone());
-        (inside_a, inside_b) = (as_loop(loops, &x.body), as_loop(loops, &y.body));
+        shared.push(x.var().clone());
+        (inside_a, inside_b) = (as_loop(loops, x.body()), as_loop(loops, y.body()));
     }
     let mut both: Vec<Name> = binds(b).into_iter().filter(|n| ours.contains(n)).collect();
     both.retain(|n| !shared.contains(n));
@@ -212,12 +253,24 @@ fn joint(
 ) -> Option<Block> {
     let depth = sharing.depth.checked_sub(1)?;
     let (a, mut b) = (as_loop(loops, a), as_loop(loops, b));
-    let (before_a, loop_a) = ending(&a)?;
-    let (_, other) = ending(&b)?;
-    if sharing.alike && loop_a.var != other.var && loop_a.range == other.range {
-        b = renamed_block(loops, &b, &[(other.var.clone(), loop_a.var.clone())]);
-    }
-    let (before_b, loop_b) = ending(&b)?;
+    let (before_a, loop_a) = match (ending(loops, &a)?, ending(loops, &b)?) {
+        ((before_a, Ending::Loop(a)), (_, Ending::Loop(other))) => {
+            if sharing.alike && a.var != other.var && a.range == other.range {
+                b = renamed_block(loops, &b, &[(other.var.clone(), a.var.clone())]);
+            }
+            (before_a, a)
+        }
+        ((before_a, x @ Ending::Known(known)), (before_b, y @ Ending::Known(other)))
+            if x.is_like(y) =>
+        {
+            let found = joint(loops, &known.found, &other.found, tests, sharing)?;
+            let mut out = bound_by_both(before_a, before_b);
+            out.push(Node::Search(Box::new(Search { found, ..known.clone() })));
+            return Some(out);
+        }
+        _ => return None,
+    };
+    let (before_b, Ending::Loop(loop_b)) = ending(loops, &b)? else { return None };
     let alike = loop_a.var == loop_b.var
         && loop_a.skip.is_none()
         && loop_b.skip.is_none()
@@ -247,9 +300,7 @@ fn joint(
     };
     // A piece that has nothing left to find must not end the loop of the others.
     stay(loops, &mut body);
-    let mut out = before_a.to_vec();
-    // What both bind alike, they share.
-    out.extend(before_b.iter().filter(|node| !before_a.contains(node)).cloned());
+    let mut out = bound_by_both(before_a, before_b);
     let mut setup = loop_a.setup.clone();
     setup.extend(loop_b.setup.iter().cloned());
     out.push(Node::For(Box::new(Loop {
@@ -262,6 +313,12 @@ fn joint(
         body,
     })));
     Some(out)
+}
+
+/// What two blocks bind before their loops; what both bind alike, they share.
+fn bound_by_both(a: &[Node], b: &[Node]) -> Block {
+    let own = b.iter().filter(|node| !a.contains(node));
+    a.iter().chain(own).cloned().collect()
 }
 
 /// Whether all that a loop does is to add: only that can threads do privately.

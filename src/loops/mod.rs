@@ -80,9 +80,9 @@ pub use merged::{Merged, Walk, orders_of_walks};
 pub use outline::{Outline, Sought};
 pub use parts::chunks_of;
 pub use repeated::{Repeated, makes_runs, repeated};
-pub use sequence::{Sequence, Temporary};
+pub use sequence::{Sequence, Temporary, steps};
 pub use sharing::sharing;
-pub use statement::{Looked, Parallelism, Statement, assigns};
+pub use statement::{Looked, Parallelism, Statement};
 pub use temporaries::unbegun;
 pub use tree::{
     Among, Assemble, Begin, Block, Find, Gather, Lookup, Loop, Loops, Merge, Node, Place, Regions,

@@ -41,6 +41,6 @@ pub struct Temporary {
 }
 
 /// The statements of each step, in their order.
-pub(super) fn steps(statements: &[Statement]) -> Vec<&[Statement]> {
+pub fn steps(statements: &[Statement]) -> Vec<&[Statement]> {
     statements.chunk_by(|a, b| a.space.step == b.space.step).collect()
 }

@@ -40,13 +40,6 @@ pub struct Statement {
     pub(crate) parallel: Option<Parallelism>,
 }
 
-/// The result begins anew, which is what is written first of the operands.
-pub fn assigns(statements: &[Statement]) -> bool {
-    let result = statements.first().map(|s| &s.space.operands[0].tensor);
-    let own = statements.iter().find(|s| Some(&s.space.output().tensor) == result);
-    own.is_some_and(|s| s.space.assigns)
-}
-
 /// A lookup of an operand within the first levels of a nest.
 #[derive(Clone, Debug)]
 pub struct Looked {

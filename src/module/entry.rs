@@ -37,9 +37,11 @@ pub(super) fn items(signature: &Signature, entry: &str) -> String {
     if reads {
         out.raw(SLICE);
     }
-    match signature.tensors.iter().any(|t| t.grown) {
-        true => out.raw(GROWN),
-        false => out.raw(SLICE_MUT),
+    if signature.tensors.iter().any(|t| t.grown) {
+        out.raw(GROWN);
+    }
+    if signature.tensors.iter().any(|t| t.written && !t.grown) {
+        out.raw(SLICE_MUT);
     }
     out.into_text()
 }

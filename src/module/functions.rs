@@ -13,6 +13,7 @@ use crate::code::{AccessProof, Argument, Beginning, Body, Doc, Expr, IndexWidth,
 use crate::formula::{Arith, Name};
 use crate::iterspace::Operand;
 use crate::loops::Gather;
+use crate::operators::Value;
 
 pub(super) struct Functions<'a> {
     pub(super) cores: &'a [Core],
@@ -347,8 +348,7 @@ impl<'a> Functions<'a> {
             "/// Every tensor passes its `validate`, and dimensions that share an index agree.",
         );
         self.opening("pub unsafe fn kernel_unchecked", &self.parameters("_"), "", out);
-        let output = &self.signature.tensors[0];
-        if output.grown {
+        for output in self.signature.tensors.iter().filter(|t| t.grown) {
             for a in output.arrays.iter().chain([&output.values]) {
                 let array = Doc::text(output.argument.clone()).field(&a.field);
                 out.statement(&array.method("clear", Vec::new()));
@@ -397,8 +397,8 @@ impl<'a> Functions<'a> {
 
     /// Lets the result begin, and calls a core.
     fn call(&self, core: &Core, sizes: &[VarId], out: &mut Lines) {
-        if !self.signature.tensors[0].grown && self.spec.assigns() {
-            self.beginning(&core.body, sizes, out);
+        for (result, begin) in core.way.spec.begun() {
+            self.beginning(&core.body, (&result.value_array, begin), sizes, out);
         }
         let arguments = core.body.arguments();
         let passed = arguments
@@ -418,16 +418,21 @@ impl<'a> Functions<'a> {
         out.in_unsafe(&Doc::call(self.path(&core.way.name), passed), ";");
     }
 
-    /// The output begins with something, where that is not written over.
-    fn beginning(&self, body: &Body, defined: &[VarId], out: &mut Lines) {
-        let output = &self.signature.tensors[0];
-        let begin = Doc::text(body.print_expr(&Expr::Number(self.spec.begin())));
-        let values = Doc::text(output.argument.clone()).field(&output.values.field);
-        let fill = values.method("fill", vec![begin]);
-        match &body.beginning {
-            Beginning::Never => {}
-            Beginning::Always => out.statement(&fill),
-            Beginning::Where(condition) => {
+    /// The values of a result begin with something, where that is not written over.
+    fn beginning(
+        &self,
+        body: &Body,
+        (values, begin): (&Name, Value),
+        defined: &[VarId],
+        out: &mut Lines,
+    ) {
+        let begin = Doc::text(body.print_expr(&Expr::Number(begin)));
+        let fill = self.field(values).1.method("fill", vec![begin]);
+        let array = body.arrays().find(|(_, a)| a.name == *values);
+        match array.and_then(|(array, _)| body.beginnings.get(&array)) {
+            Some(Beginning::Never) => {}
+            None | Some(Beginning::Always) => out.statement(&fill),
+            Some(Beginning::Where(condition)) => {
                 let mut sizes = Vec::new();
                 condition.visit(&mut |e| match e {
                     Expr::Var(v) if !defined.contains(v) && !sizes.contains(v) => sizes.push(*v),

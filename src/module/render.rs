@@ -122,8 +122,8 @@ fn core(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<(Body, Vec<AccessP
     body.verify()?;
     let mut path = Path::new(&spec.space().theory, prover);
     let (mut body, accesses) = proved(body, &mut path)?;
-    if assembled.is_none() && spec.assigns() {
-        body.write_once(spec.begin());
+    for (result, begin) in spec.begun() {
+        body.write_once(&result.value_array, begin);
     }
     Ok((body, accesses))
 }

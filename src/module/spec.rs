@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::code::IndexWidth;
 use crate::formula::Name;
 use crate::iterspace::{Operand, Role, Space};
-use crate::loops::{self, Assembled, Sequence, Statement};
+use crate::loops::{Assembled, Sequence, Statement};
 use crate::operators::Value;
 use crate::program::Program;
 use crate::synth::{CostFormula, Machine, Term};
@@ -82,19 +82,21 @@ impl KernelSpec {
         &self.statements[0].space
     }
 
-    /// The output, which is what is written first of the operands.
+    /// The result of the last statement, which is what is written first of the operands.
     pub(super) fn output(&self) -> &Operand {
         &self.space().operands[0]
     }
 
-    /// What the elements of the output begin with, if it begins anew.
-    pub(super) fn begin(&self) -> Value {
-        let output = self.output();
-        output.begins.unwrap_or(Value::zero(output.value_type))
-    }
-
-    /// The output begins anew.
-    pub(super) fn assigns(&self) -> bool {
-        loops::assigns(&self.statements)
+    /// The results whose elements are there before and begin anew, each with what they begin with.
+    pub(super) fn begun(&self) -> Vec<(&Operand, Value)> {
+        let mut out: Vec<(&Operand, Value)> = Vec::new();
+        for o in self.space().operands.iter().filter(|o| o.role == Role::Output) {
+            let seen = out.iter().any(|(other, _)| other.tensor == o.tensor);
+            let grows = self.assembled.as_ref().is_some_and(|a| a.tensor == o.tensor);
+            if !seen && !grows && self.program.begins_anew(&o.tensor) {
+                out.push((o, o.begins.unwrap_or(Value::zero(o.value_type))));
+            }
+        }
+        out
     }
 }

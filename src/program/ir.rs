@@ -367,6 +367,21 @@ impl Program {
         out
     }
 
+    /// The tensors that are written and not read later: what statements of index notation compute, the output of the
+    /// last one first.
+    pub fn results(&self) -> Vec<Name> {
+        let temporaries = self.temporaries();
+        let assigns = self.assigns();
+        let last = assigns.last().map(|a| a.output.tensor.clone());
+        let mut out: Vec<Name> = last.into_iter().collect();
+        for tensor in assigns.iter().map(|a| &a.output.tensor) {
+            if !temporaries.contains(tensor) && !out.contains(tensor) {
+                out.push(tensor.clone());
+            }
+        }
+        out
+    }
+
     /// The tensors that are written, but for workspaces: those that are declared inside a loop, a
     /// branch or a `let`.
     pub fn outputs(&self) -> Vec<Name> {

@@ -100,6 +100,13 @@ impl Program {
         Ok(all[all.len() - 1].output)
     }
 
+    /// Whether the first assignment that writes a tensor does so with `=`.
+    pub fn begins_anew(&self, tensor: &str) -> bool {
+        let all = self.assignments().unwrap_or_default();
+        let first = all.iter().find(|a| *a.output.tensor == *tensor);
+        first.is_some_and(|a| a.op == AssignOp::Assign)
+    }
+
     fn all_assignments(&self) -> Result<Vec<Assignment<'_>>> {
         let stmts: Vec<&Stmt> = match &self.root {
             Stmt::Block(block) => block.iter().collect(),

@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use indexmap::IndexMap;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::exec::Jit;
+use siskin::formula::Name;
 use siskin::kernel::{Call, CompiledKernel, Kernel};
-use siskin::operators::Value as Number;
+use siskin::tensor::Tensor;
 
 use super::super::data::Inputs;
 use super::super::finds;
@@ -226,23 +228,25 @@ fn run(
             }
         }
     }
-    let mut first: Option<Computed> = None;
+    let mut first: IndexMap<Name, Computed> = IndexMap::new();
     for Running { row, call, .. } in running {
-        let planned = kernels.iter().find(|(at, _)| *at == row).map(|(_, k)| k.planned());
-        let fill = planned.map_or(Number::F64(0.0), |planned| planned.result_fill());
-        let tensor = call.into_output()?;
-        let read = planned.map(|planned| inputs.read_by(planned)).unwrap_or_default();
-        let output = planned.map(|planned| planned.output());
-        let operands = read.iter().filter(|(name, _)| Some(**name) != output);
-        let bytes = operands.map(|(_, t)| t.size_bytes()).sum::<usize>() + tensor.size_bytes();
-        rows[row].bytes = Some(bytes);
-        let own = Computed { by: rows[row].strategy.clone(), tensor, fill };
-        match &first {
-            Some(first) => agreement::check(first, &own, Compared::All)?,
-            None => first = Some(own),
+        let Some((_, compiled)) = kernels.iter().find(|(at, _)| *at == row) else { continue };
+        let planned = compiled.planned();
+        let results = call.into_results()?;
+        let read = inputs.read_by(planned);
+        let operands = read.iter().filter(|(name, _)| !results.contains_key(**name));
+        let tensors = operands.map(|(_, tensor)| *tensor).chain(results.values());
+        rows[row].bytes = Some(tensors.map(Tensor::size_bytes).sum());
+        for (name, tensor) in results {
+            let fill = planned.fill_of_result(&name);
+            let own = Computed { by: rows[row].strategy.clone(), tensor, fill };
+            match first.get(&name) {
+                Some(first) => agreement::check(first, &own, Compared::All)?,
+                None => drop(first.insert(name, own)),
+            }
         }
     }
-    Ok(first)
+    Ok(first.swap_remove_index(0).map(|(_, computed)| computed))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use siskin::operators::Value as Number;
 use super::super::data::{self, Computed};
 use super::super::program::{Part, Translated};
 use super::super::sequence::{self, Step, Wish};
-use super::super::tensors::OutputWish;
+use super::super::tensors::{OutputWish, by_result};
 use super::super::{kernels, run, shown};
 use super::copying;
 use super::figures::{Case, Report, Row, median};
@@ -30,19 +30,22 @@ pub fn timed(made: Translated, effort: &Effort<'_>) -> Result<Timed> {
     let mut computed: IndexMap<Name, Computed> = IndexMap::new();
     let mut parts: Vec<Measured> = Vec::new();
     let mut places = Duration::ZERO;
-    for part in made.parts {
-        let Part { expression, tensors, options, output, kept, locates } = part;
-        let (repeat, listed) = (0, None);
-        let wish = Wish { expression, tensors, output, options, repeat, kept, listed };
-        let one = |step: &Step| measured_step(step, &mut computed, &jit, effort);
-        parts.extend(sequence::each(&wish, one)?);
-        for locate in locates {
-            let start = Instant::now();
-            let found = run::located(&locate, &computed);
-            places += start.elapsed();
-            let found = found.map_err(|e| e.within(&name, &text))?;
-            computed.insert(locate.tensor, found);
-        }
+    for group in made.groups {
+        parts.extend(group.each(|part, kernels| {
+            let Part { expression, tensors, options, output, kept, locates } = part;
+            let (repeat, listed) = (0, None);
+            let wish = Wish { expression, tensors, output, options, repeat, kept, listed };
+            let one = |step: &Step| measured_step(step, &mut computed, &jit, effort);
+            let own = sequence::each(&wish, kernels, one)?;
+            for locate in locates {
+                let start = Instant::now();
+                let found = run::located(&locate, &computed);
+                places += start.elapsed();
+                let found = found.map_err(|e| e.within(&name, &text))?;
+                computed.insert(locate.tensor, found);
+            }
+            Ok(own)
+        })?);
     }
     let known: IndexSet<String> = parts.iter().flat_map(|p| p.known.clone()).collect();
     effort.check_names(&known.into_iter().collect::<Vec<_>>())?;
@@ -93,7 +96,8 @@ fn measured_step(
             kernel = kernel.fill(&access.tensor, fill);
         }
     }
-    let wish = OutputWish::parse(&asked.output, &program)?;
+    let (own, _) = by_result(&asked.output, &program)?;
+    let wish = OutputWish::parse(&own, &program)?;
     let inputs = data::inputs(&program, &asked.tensors, &asked.options, computed)?;
     kernel = wish.apply(run::for_data(kernel, &inputs)?, &program, &asked.tensors)?;
     match &step.layout {
@@ -101,14 +105,20 @@ fn measured_step(
         None if !inputs.tensors.contains_key(&output) => kernel = kernel.sparse_result(),
         None => {}
     }
+    if step.united {
+        step.refuse_apart(&kernel.plan()?)?;
+    }
     let timed = measured(&kernel, &inputs, jit, effort, false)?;
-    if step.temporary || asked.kept.contains(&output) {
+    let is_kept = |name: &Name| asked.kept.contains(name) || step.temporary && *name == output;
+    if program.results().iter().any(is_kept) {
         let compiled = kernel.compile_with(jit)?;
         let mut call = compiled.call(inputs.by_name(), &inputs.extents.indices)?;
         call.run();
-        let fill = compiled.planned().result_fill();
-        let fill = (!fill.same(Number::zero(fill.value_type()))).then_some(fill);
-        computed.insert(output, Computed { tensor: call.into_output()?, fill });
+        for (name, tensor) in call.into_results()? {
+            let fill = compiled.planned().fill_of_result(&name);
+            let fill = (!fill.same(Number::zero(fill.value_type()))).then_some(fill);
+            computed.insert(name, Computed { tensor, fill });
+        }
     }
     Ok(timed)
 }

@@ -58,6 +58,7 @@ mod subscript;
 pub mod syntax;
 mod token;
 mod types;
+mod united;
 mod update;
 mod value;
 

@@ -12,7 +12,10 @@
 //! }
 //! ```
 //! Nests are taken apart (`nest.rs`) into updates, each of which becomes statements (`update.rs`) over new
-//! tensors, if need be. Those that lead to one result are a segment: one kernel can run them.
+//! tensors, if need be. Those that lead to one result are a segment: one kernel can run them. Segments that run through
+//! the same loops may be one kernel together (`united.rs`).
+
+use std::ops::Range;
 
 use indexmap::IndexMap;
 
@@ -20,6 +23,7 @@ use super::locate::Locate;
 use super::lower::{Tree, located};
 use super::refusal::not_compiled;
 use super::statements::{Maker, State, Statement, Step};
+use super::united;
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Name};
 use crate::program::ir::{Access, Expr, Program};
@@ -31,6 +35,8 @@ use crate::tensor::ValueType;
 pub struct Statements {
     /// One after the other.
     pub segments: Vec<Segment>,
+    /// Segments that may be one kernel, which then has several results: which ones, and what it is.
+    pub united: Vec<(Range<usize>, Segment)>,
     /// Of all tensors.
     pub types: IndexMap<Name, ValueType>,
     /// The tensors that hold the parts of each that the program returns.
@@ -80,18 +86,20 @@ impl Tree {
         for name in self.given.keys() {
             known.insert(name.clone(), self.extents.tensors[name].clone());
         }
+        let parts = parted(&steps, &finals);
+        let mut united = Vec::new();
+        for (range, steps, kept) in united::united(&parts) {
+            // What comes to be too long stays apart.
+            let known = known_before(&parts[..range.start], &known, &maker);
+            united.extend(self.segment(&steps, kept, &maker, &known).map(|whole| (range, whole)));
+        }
         let mut segments = Vec::new();
-        for (steps, kept) in parted(&steps, &finals) {
+        for (steps, kept) in parts {
             let segment = self.segment(steps, kept, &maker, &known)?;
-            for name in &segment.kept {
-                known.insert(name.clone(), maker.tensors[name].clone());
-            }
-            for locate in &segment.locates {
-                known.insert(locate.tensor.clone(), maker.tensors[&locate.tensor].clone());
-            }
+            known.extend(left(&segment.kept, &segment.locates, &maker));
             segments.push(segment);
         }
-        Ok(Statements { segments, types: maker.types, returned })
+        Ok(Statements { segments, united, types: maker.types, returned })
     }
 
     fn segment(
@@ -102,11 +110,7 @@ impl Tree {
         known: &IndexMap<Name, Vec<usize>>,
     ) -> Result<Segment> {
         let own: Vec<&Statement> = steps.iter().filter_map(Step::statement).collect();
-        let locates = steps.iter().filter_map(|s| match s {
-            Step::Locate(locate) => Some(locate.clone()),
-            Step::Statement(_) => None,
-        });
-        let locates = locates.collect();
+        let locates = steps.iter().filter_map(Step::locate).cloned().collect();
         let texts: Vec<String> = own.iter().map(|s| s.text()).collect();
         let program = Program::parse(&texts.join("; "))?;
         let (mut extents, mut all) = (IndexMap::new(), IndexMap::new());
@@ -157,16 +161,46 @@ impl Tree {
     }
 }
 
+/// What a segment leaves behind, each with its dimensions.
+fn left(kept: &[Name], locates: &[Locate], maker: &Maker<'_>) -> IndexMap<Name, Vec<usize>> {
+    let names = kept.iter().chain(locates.iter().map(|locate| &locate.tensor));
+    names.map(|name| (name.clone(), maker.tensors[name].clone())).collect()
+}
+
+/// What is known when the parts `before` have run.
+fn known_before(
+    before: &[Part<'_>],
+    given: &IndexMap<Name, Vec<usize>>,
+    maker: &Maker<'_>,
+) -> IndexMap<Name, Vec<usize>> {
+    let mut known = given.clone();
+    for (steps, kept) in before {
+        let locates: Vec<Locate> = steps.iter().filter_map(Step::locate).cloned().collect();
+        known.extend(left(kept, &locates, maker));
+    }
+    known
+}
+
+/// Steps of which others need what is kept.
+pub(super) type Part<'s> = (&'s [Step], Vec<Name>);
+
 impl Step {
-    fn statement(&self) -> Option<&Statement> {
+    pub(super) fn statement(&self) -> Option<&Statement> {
         match self {
             Step::Statement(statement) => Some(statement),
             Step::Locate(_) => None,
         }
     }
 
+    pub(super) fn locate(&self) -> Option<&Locate> {
+        match self {
+            Step::Statement(_) => None,
+            Step::Locate(locate) => Some(locate),
+        }
+    }
+
     /// Whether it needs what earlier steps compute of a tensor.
-    fn needs(&self, tensor: &Name) -> bool {
+    pub(super) fn needs(&self, tensor: &Name) -> bool {
         match self {
             Step::Statement(s) => s.reads(tensor) || !s.is_first && s.output.tensor == *tensor,
             Step::Locate(locate) => locate.from == *tensor,
@@ -252,7 +286,7 @@ fn copied(
 
 /// Cuts the steps behind the last that writes what is kept: results, and what steps behind another cut need. What
 /// one kernel computes for itself is read as a whole, by indices.
-fn parted<'s>(steps: &'s [Step], finals: &[Name]) -> Vec<(&'s [Step], Vec<Name>)> {
+fn parted<'s>(steps: &'s [Step], finals: &[Name]) -> Vec<Part<'s>> {
     let mut kept = finals.to_vec();
     let plain = |a: &Access| (0..a.rank()).all(|d| a.plain(d).is_some());
     for step in steps {
@@ -290,7 +324,7 @@ fn parted<'s>(steps: &'s [Step], finals: &[Name]) -> Vec<(&'s [Step], Vec<Name>)
                 Step::Statement(_) => {}
             }
         }
-        let mut out: Vec<(&[Step], Vec<Name>)> = Vec::new();
+        let mut out: Vec<Part<'_>> = Vec::new();
         let mut from = 0;
         let mut more = Vec::new();
         for end in ends {
