@@ -45,11 +45,20 @@ fn checked(statements: &str, tensors: &[(&str, &str, &[usize])]) -> String {
     let extents = resolve(&program, &dims, &IndexMap::new()).unwrap();
     let types = Types::all(ValueType::F64);
     let expected = interpret_typed(&program, &dense, &types, &extents).unwrap();
-    let expected = &expected[&program.output().unwrap().tensor];
     let compiled = kernel.compile().unwrap();
-    let result = compiled.run(packed.iter().map(|(n, t)| (*n, t))).unwrap();
-    assert!(expected.values.as_slice::<f64>().unwrap().iter().any(|x| *x != 0.0), "{statements}");
-    assert_eq!(*result.values(), expected.values, "{statements}");
+    let given = packed.iter().map(|(n, t)| (*n, t));
+    let mut call = compiled.call(given, &IndexMap::new()).unwrap();
+    call.run();
+    // Again, as if for the first time.
+    call.reset();
+    call.run();
+    let results = call.into_results().unwrap();
+    assert_eq!(results.keys().cloned().collect::<Vec<_>>(), program.results(), "{statements}");
+    for (name, result) in results {
+        let expected = expected[&name].values.as_slice::<f64>().unwrap();
+        assert!(expected.iter().any(|x| *x != 0.0), "{statements}");
+        assert_eq!(result.dense().unwrap().values().as_slice::<f64>().unwrap(), expected);
+    }
     compiled.planned().loops().to_string()
 }
 
@@ -135,7 +144,11 @@ fn indices_of_one_name_that_run_along_other_dimensions_are_told_apart() {
 #[test]
 fn what_is_no_kernel_is_refused_with_the_reason() {
     for (statements, layouts, message) in [
-        ("T[i] = A[i,j]; y[i] = A[i,j]", vec![], "a kernel has one output, here `y` and `T`"),
+        (
+            "T[i] = A[i,j]; y[i] = A[i,j]",
+            vec![("T", "sparse")],
+            "`T` has the layout `sparse`, and is not the last result",
+        ),
         ("y[i] = x[i]; x[i] += y[i]", vec![], "`x` is read before it is written"),
         ("T[i] = x[i]; y[i] = T[i]", vec![("T", "sparse")], "the temporary `T` has the layout"),
         (
@@ -176,4 +189,75 @@ fn a_result_that_a_later_statement_updates_in_few_places_is_whole() {
     let expected: Vec<f64> =
         given.iter().enumerate().map(|(k, x)| if k < n { 2.0 * x } else { *x }).collect();
     assert_eq!(*found, Values::F64(expected));
+}
+
+#[test]
+fn several_results_of_one_nest_share_its_loops() {
+    let matrix: &[usize] = &[6, 5];
+    for layout in ["csr", "csc", "coo", "dcsr", "dense"] {
+        let tensors: [(&str, &str, &[usize]); 3] =
+            [("A", layout, matrix), ("x", "dense", &[5]), ("w", "dense", &[6])];
+        for statements in [
+            "y[i] += A[i,j] * x[j]; z[j] += A[i,j] * w[i]",
+            "y[i] = A[i,j] * x[j]; z[j] = A[i,j] * w[i]",
+            "y[i] max= A[i,j] + x[j]; z[j] min= A[i,j] - w[i]; s[] += A[i,j] * w[i] * x[j]",
+        ] {
+            let used = tensors.iter().filter(|(name, ..)| statements.contains(&format!("{name}[")));
+            let tree = checked(statements, &used.copied().collect::<Vec<_>>());
+            let outer = tree.lines().filter(|line| line.starts_with("for ")).count();
+            let all = tree.matches("val_").count();
+            assert!(all > 0 && outer <= 1 || statements.contains("max="), "{statements}\n{tree}");
+        }
+    }
+    // A position that is known without a search is known to all.
+    let tensors: [(&str, &str, &[usize]); 2] = [("A", "csc", matrix), ("x", "sparse", &[5])];
+    let tree = checked("y[i] += A[i,j] * x[j]; s[] += A[i,j] * x[j]", &tensors);
+    assert_eq!(tree.matches("for ").count(), 2, "{tree}");
+}
+
+#[test]
+fn the_last_of_several_results_may_be_assembled() {
+    let tensors: [(&str, &str, &[usize]); 2] = [("A", "csr", &[6, 5]), ("B", "csr", &[6, 5])];
+    let statements = "y[i] = A[i,j]; C[i,j] = A[i,j] * B[i,j]";
+    let kernel = Kernel::new(statements).layout("A", "csr").layout("B", "csr").layout("C", "csr");
+    let compiled = kernel.compile().unwrap();
+    assert!(compiled.planned().results_share_loops());
+    let (a, all) = tensor("csr", tensors[0].2);
+    let mut call = compiled.call([("A", &a), ("B", &a)], &IndexMap::new()).unwrap();
+    call.run();
+    let results = call.into_results().unwrap();
+    let numbers = all.values.as_slice::<f64>().unwrap();
+    let squares: Vec<f64> = numbers.iter().map(|x| x * x).collect();
+    let sums: Vec<f64> = numbers.chunks(5).map(|row| row.iter().sum()).collect();
+    assert_eq!(*results["C"].dense().unwrap().values(), Values::F64(squares));
+    assert_eq!(*results["y"].values(), Values::F64(sums));
+    // In the other order they are no kernel.
+    let other = Kernel::new("C[i,j] = A[i,j] * B[i,j]; y[i] = A[i,j]").layout("C", "csr");
+    assert!(other.plan().unwrap_err().message.contains("is not the last result"));
+}
+
+#[test]
+fn results_begin_with_what_is_given() {
+    let (a, all) = tensor("csr", &[4, 3]);
+    let statements = "y[i] += A[i,j]; z[j] = A[i,j]; n[] max= A[i,j]";
+    let compiled = Kernel::new(statements).layout("A", "csr").compile().unwrap();
+    let dense = |dims: &[usize]| Arc::new(Layout::named_for_rank("dense", dims.len()).unwrap());
+    let begin = |dims: &[usize]| {
+        let n = dims.iter().product();
+        let (none, values) = (IndexMap::new(), Values::F64(vec![10.0; n]));
+        Tensor::new(dense(dims), dims.to_vec(), &none, IndexMap::new(), values).unwrap()
+    };
+    let (y, z, n) = (begin(&[4]), begin(&[3]), begin(&[]));
+    let given = [("A", &a), ("y", &y), ("z", &z), ("n", &n)];
+    let mut call = compiled.call(given, &IndexMap::new()).unwrap();
+    call.run();
+    call.reset();
+    call.run();
+    let results = call.into_results().unwrap();
+    let numbers = all.values.as_slice::<f64>().unwrap();
+    let row = |i: usize| 10.0 + numbers[3 * i..][..3].iter().sum::<f64>();
+    let column = |j: usize| (0..4).map(|i| numbers[3 * i + j]).sum::<f64>();
+    assert_eq!(*results["y"].values(), Values::F64((0..4).map(row).collect()));
+    assert_eq!(*results["z"].values(), Values::F64((0..3).map(column).collect()));
+    assert_eq!(*results["n"].values(), Values::F64(vec![10.0]));
 }

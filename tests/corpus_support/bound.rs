@@ -8,7 +8,7 @@ use siskin::exec::GrownArray;
 use siskin::formula::{Arith, Name};
 use siskin::kernel::{Planned, fill_initially};
 use siskin::layout::Layout;
-use siskin::module::{Signature, index_type};
+use siskin::module::index_type;
 use siskin::program::Extents;
 use siskin::tensor::{IndexData, Tensor, Values};
 
@@ -18,13 +18,13 @@ use super::library::{Library, RawArray};
 /// More than any kernel of a test needs.
 const FUEL: u64 = 50_000_000;
 
-/// The tensors of a run: their arrays have the types of the kernel, the output what its
-/// operator begins with.
+/// The tensors of a run: their arrays have the types of the kernel, the results what their
+/// operators begin with.
 pub struct Bound<'a> {
     made: &'a Made,
     extents: &'a Extents,
-    /// `None` if the kernel makes it.
-    output: Option<Tensor>,
+    /// But for one that the kernel makes.
+    outputs: IndexMap<Name, Tensor>,
     inputs: HashMap<&'a Name, Input<'a>>,
 }
 
@@ -48,16 +48,19 @@ impl<'a> Bound<'a> {
             let values = values.map_err(|e| format!("{e:#?}"))?;
             inputs.insert(&t.tensor, Input { tensor, arrays, values });
         }
-        let output = match made.planned.assembled() {
-            Some(_) => None,
-            None => Some(blank(&made.planned, &made.signature, tensors, extents)?),
-        };
-        Ok(Bound { made, extents, output, inputs })
+        let mut outputs = IndexMap::new();
+        for name in made.planned.program().results() {
+            if made.planned.assembled().is_none_or(|made| made.tensor != name) {
+                outputs.insert(name.clone(), blank(made, &name, tensors, extents)?);
+            }
+        }
+        Ok(Bound { made, extents, outputs, inputs })
     }
 
-    /// With what the output holds before the run.
+    /// With what the result of the last statement holds before the run.
     pub fn beginning(mut self, values: &Values) -> Result<Bound<'a>, String> {
-        let out = self.output.as_mut().ok_or("what is assembled begins with nothing")?;
+        let out = self.outputs.get_mut(self.made.planned.output());
+        let out = out.ok_or("what is assembled begins with nothing")?;
         if out.values().len() != values.len() {
             return Err(format!("{} values, not {}", values.len(), out.values().len()));
         }
@@ -65,7 +68,7 @@ impl<'a> Bound<'a> {
         Ok(self)
     }
 
-    /// The dense result of the compiled kernel.
+    /// The dense results of the compiled kernel, one behind the other.
     ///
     /// # Safety
     /// If the library is one of unchecked entries, the tensors are valid.
@@ -76,11 +79,10 @@ impl<'a> Bound<'a> {
         threads: usize,
     ) -> Result<Vec<f64>, String> {
         // What is asked for is promised here.
-        let result = unsafe { self.result(kernel, library, threads) }?;
-        Ok(numbers(&self.elements(&result)?))
+        self.numbers(&unsafe { self.results(kernel, library, threads) }?)
     }
 
-    /// The result of the compiled kernel.
+    /// The result of the last statement of the compiled kernel.
     ///
     /// # Safety
     /// If the library is one of unchecked entries, the tensors are valid.
@@ -90,10 +92,26 @@ impl<'a> Bound<'a> {
         library: &Library,
         threads: usize,
     ) -> Result<Tensor, String> {
-        let mut out = self.output.clone();
+        self.last(unsafe { self.results(kernel, library, threads) }?)
+    }
+
+    /// The results of the compiled kernel.
+    ///
+    /// # Safety
+    /// If the library is one of unchecked entries, the tensors are valid.
+    unsafe fn results(
+        &self,
+        kernel: usize,
+        library: &Library,
+        threads: usize,
+    ) -> Result<IndexMap<Name, Tensor>, String> {
+        let mut outputs = self.outputs.clone();
         let mut grown = self.grown()?;
         let dims = &self.extents.tensors[self.made.planned.output()];
-        let out_arrays = out.as_ref().map(|out| converted(&self.made.planned, out)).transpose()?;
+        let mut out_arrays = HashMap::new();
+        for (name, out) in &outputs {
+            out_arrays.insert(name.clone(), converted(&self.made.planned, out)?);
+        }
         let (mut sizes, mut arrays) = (Vec::new(), Vec::new());
         let add = |data: &IndexData| {
             let (data, len) = data.raw();
@@ -109,16 +127,17 @@ impl<'a> Bound<'a> {
                     let (data, len) = input.values.raw();
                     arrays.push(RawArray { data: data.cast_mut(), len });
                 }
-                None => match (&mut out, &out_arrays) {
-                    (Some(out), Some(out_arrays)) => {
+                None => match outputs.get_mut(&t.tensor) {
+                    Some(out) => {
                         sizes.extend(out.dims());
                         let count = |n: &Name| out.params()[n] as usize;
                         sizes.extend(t.counts.iter().map(|(n, ..)| count(n)));
-                        arrays.extend(t.arrays.iter().map(|a| add(&out_arrays[&a.name])));
+                        let own = &out_arrays[&t.tensor];
+                        arrays.extend(t.arrays.iter().map(|a| add(&own[&a.name])));
                         let (data, len) = out.values_mut().raw_mut();
                         arrays.push(RawArray { data, len });
                     }
-                    _ => {
+                    None => {
                         sizes.extend(dims);
                         for array in &mut grown {
                             let raw = array.argument();
@@ -135,26 +154,36 @@ impl<'a> Bound<'a> {
         }
         // The arrays have the types and the order of the module's entry.
         unsafe { library.run(kernel, &sizes, &arrays)? };
-        match out {
-            Some(out) => Ok(out),
-            None => {
-                let values = grown.pop().and_then(|mut v| v.take_values()).ok_or("no values")?;
-                let indices = grown.iter_mut().map(|a| a.take_indices().ok_or("no indices"));
-                self.assembled(indices.collect::<Result<_, _>>()?, values)
-            }
+        if self.made.planned.assembled().is_some() {
+            let values = grown.pop().and_then(|mut v| v.take_values()).ok_or("no values")?;
+            let indices = grown.iter_mut().map(|a| a.take_indices().ok_or("no indices"));
+            let made = self.assembled(indices.collect::<Result<_, _>>()?, values)?;
+            outputs.insert(self.made.planned.output().clone(), made);
         }
+        Ok(outputs)
     }
 
-    /// The dense result of the interpreter of code, which tests every access.
+    /// The dense results of the interpreter of code, which tests every access, one behind the other.
     pub fn interpreted(&self, threads: usize) -> Result<Vec<f64>, String> {
-        Ok(numbers(&self.elements(&self.result_of_code(threads)?)?))
+        self.numbers(&self.results_of_code(threads)?)
     }
 
-    /// The result of the interpreter of code, which tests every access.
+    /// The result of the last statement of the interpreter of code, which tests every access.
     pub fn result_of_code(&self, threads: usize) -> Result<Tensor, String> {
+        self.last(self.results_of_code(threads)?)
+    }
+
+    fn last(&self, mut results: IndexMap<Name, Tensor>) -> Result<Tensor, String> {
+        let last = results.swap_remove(self.made.planned.output());
+        last.ok_or_else(|| "no result".to_string())
+    }
+
+    fn results_of_code(&self, threads: usize) -> Result<IndexMap<Name, Tensor>, String> {
         let mut given = Arguments { threads, ..Arguments::default() };
-        let out = self.output.as_ref();
-        let out_arrays = out.map(|out| converted(&self.made.planned, out)).transpose()?;
+        let mut out_arrays = HashMap::new();
+        for (name, out) in &self.outputs {
+            out_arrays.insert(name, converted(&self.made.planned, out)?);
+        }
         for statement in self.made.planned.statements() {
             let space = statement.space();
             for (index, extent) in &space.extents {
@@ -164,9 +193,9 @@ impl<'a> Bound<'a> {
         for o in &self.made.planned.statements()[0].space().operands {
             let (tensor, arrays, values) = match self.inputs.get(&o.tensor) {
                 Some(input) => (input.tensor, &input.arrays, &input.values),
-                None => match (out, &out_arrays) {
-                    (Some(out), Some(arrays)) if o.is_given() => (out, arrays, out.values()),
-                    _ => {
+                None => match self.outputs.get(&o.tensor).filter(|_| o.is_given()) {
+                    Some(out) => (out, &out_arrays[&o.tensor], out.values()),
+                    None => {
                         let extents = o.extents_in(self.extents);
                         given.sizes.extend(extents.map(|(name, n)| (name.clone(), n)));
                         continue;
@@ -184,7 +213,15 @@ impl<'a> Bound<'a> {
         let run = Interpreter::new(&self.made.body).run(&given, FUEL);
         let mut outputs =
             run.map_err(|fault| format!("interpreter: {fault}\n{}", self.made.body))?;
-        let name = &self.made.planned.statements()[0].space().operands[0].value_array;
+        let mut results = IndexMap::new();
+        for (name, out) in &self.outputs {
+            let operands = &self.made.planned.statements()[0].space().operands;
+            let operand = operands.iter().find(|o| o.tensor == *name).ok_or("no operand")?;
+            let mut out = out.clone();
+            *out.values_mut() =
+                outputs.swap_remove(&operand.value_array).ok_or_else(|| format!("no {name}"))?;
+            results.insert(name.clone(), out);
+        }
         if let Some(assembled) = self.made.planned.assembled() {
             let width = self.made.planned.index_width();
             let values = outputs.swap_remove(&assembled.values).ok_or("no values")?;
@@ -198,17 +235,31 @@ impl<'a> Bound<'a> {
                 let data = IndexData::from_i64(wanted, list).map_err(|e| format!("{e:#?}"))?;
                 indices.push(data);
             }
-            return self.assembled(indices, values);
+            results.insert(assembled.tensor.clone(), self.assembled(indices, values)?);
         }
-        let Some(mut out) = self.output.clone() else { return Err("no output".into()) };
-        *out.values_mut() = outputs.swap_remove(name).ok_or("no output")?;
-        Ok(out)
+        Ok(results)
     }
 
-    /// All elements of a result: where nothing is stored, they are what nothing was combined into.
+    /// All elements of the result of the last statement: where nothing is stored, they are what nothing was combined
+    /// into.
     pub fn elements(&self, result: &Tensor) -> Result<Values, String> {
-        let dense = result.dense_else(self.made.planned.result_fill());
+        self.elements_of(self.made.planned.output(), result)
+    }
+
+    fn elements_of(&self, name: &Name, result: &Tensor) -> Result<Values, String> {
+        let dense = result.dense_else(self.made.planned.fill_of_result(name));
         dense.map(|dense| dense.values().clone()).map_err(|e| format!("{e:#?}"))
+    }
+
+    /// The elements of all results, that of the last statement first.
+    fn numbers(&self, results: &IndexMap<Name, Tensor>) -> Result<Vec<f64>, String> {
+        let mut out = Vec::new();
+        for name in self.made.planned.program().results() {
+            let result = results.get(&name).ok_or_else(|| format!("no {name}"))?;
+            let values = self.elements_of(&name, result)?;
+            out.extend((0..values.len()).map(|k| values.get_f64(k)));
+        }
+        Ok(out)
     }
 
     /// Empty arrays for a result that the kernel makes, its values last.
@@ -242,15 +293,12 @@ impl<'a> Bound<'a> {
 
     /// Which elements an output with index arrays stores; `None` if it has none of them.
     pub fn stored(&self) -> Option<Vec<bool>> {
-        let mut ones = self.output.clone().filter(|out| !out.arrays().is_empty())?;
+        let out = self.outputs.get(self.made.planned.output())?;
+        let mut ones = Some(out.clone()).filter(|out| !out.arrays().is_empty())?;
         *ones.values_mut() = Values::F64(vec![1.0; ones.values().len()]);
         let dense = ones.dense().ok()?;
         Some((0..dense.values().len()).map(|k| dense.values().get_f64(k) != 0.0).collect())
     }
-}
-
-fn numbers(values: &Values) -> Vec<f64> {
-    (0..values.len()).map(|k| values.get_f64(k)).collect()
 }
 
 /// Index arrays of the types that the kernel has.
@@ -265,17 +313,18 @@ fn converted(planned: &Planned, tensor: &Tensor) -> Result<IndexMap<Name, IndexD
     arrays.collect()
 }
 
-/// Zeros for the output; with the index arrays of the input that it shares.
+/// What a result begins with; with the index arrays of the input that it shares.
 fn blank(
-    planned: &Planned,
-    signature: &Signature,
+    made: &Made,
+    name: &Name,
     tensors: &IndexMap<Name, Tensor>,
     extents: &Extents,
 ) -> Result<Tensor, String> {
-    let name = planned.output();
+    let planned = &made.planned;
     let layout = &planned.layouts()[name];
     let dims = &extents.tensors[name];
-    let shared = signature.tensors[0].shares.as_ref().and_then(|s| tensors.get(s));
+    let own = made.signature.tensors.iter().find(|t| t.tensor == *name);
+    let shared = own.and_then(|t| t.shares.as_ref()).and_then(|s| tensors.get(s));
     let arrays: IndexMap<Name, IndexData> = match shared {
         None => IndexMap::new(),
         Some(input) => {
@@ -291,7 +340,8 @@ fn blank(
     let first =
         assignments.iter().find(|a| a.output.tensor == *name).ok_or("nothing is written")?;
     let op = first.op.combines().map_err(|e| format!("{e:#?}"))?;
-    match planned.statements()[0].space().operands[0].begins {
+    let operands = &planned.statements()[0].space().operands;
+    match operands.iter().find(|o| o.tensor == *name).and_then(|o| o.begins) {
         Some(begin) => begin.fill(&mut values),
         None => fill_initially(&mut values, &op).map_err(|e| format!("{e:#?}"))?,
     }

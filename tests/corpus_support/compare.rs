@@ -159,8 +159,11 @@ impl<'a> Prepared<'a> {
         }
         let outputs = interpret_typed(self.program, &tensors, &types, &self.extents);
         let outputs = outputs.map_err(|e| format!("{e:#?}"))?;
-        let output = outputs.values().last().ok_or("no output")?;
-        let result: Vec<f64> = (0..output.values.len()).map(|k| output.values.get_f64(k)).collect();
+        let mut result: Vec<f64> = Vec::new();
+        for name in self.program.results() {
+            let output = &outputs[&name].values;
+            result.extend((0..output.len()).map(|k| output.get_f64(k)));
+        }
         self.expected.insert(variants, result.clone());
         Ok(result)
     }
@@ -204,7 +207,8 @@ pub fn pack_with(
 /// The entries of every input, in the order in which they are given.
 fn entries(program: &Program, data: &Data) -> Result<IndexMap<Name, Vec<Entry>>, String> {
     let mut out = IndexMap::new();
-    for (tensor, rank) in program.tensors().into_iter().skip(1) {
+    let given = program.tensors().into_iter().filter(|(tensor, _)| !program.writes(tensor));
+    for (tensor, rank) in given {
         let dims = data.dims.get(&*tensor).cloned().unwrap_or_default();
         if dims.len() != rank {
             return Err(format!("data `{}`: dims of {tensor}", data.name));

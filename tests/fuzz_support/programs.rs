@@ -62,7 +62,7 @@ pub fn source(random: &mut Random, value_type: ValueType) -> Source {
         value_type,
     };
     let count = *maker.random.pick(&[1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5]);
-    let mut factors = Vec::new();
+    let (mut factors, mut read) = (Vec::new(), Vec::new());
     let mut terms = Vec::new();
     if maker.random.chance(15) {
         terms.push(
@@ -71,6 +71,7 @@ pub fn source(random: &mut Random, value_type: ValueType) -> Source {
     }
     for _ in 0..count {
         let (tensor, text) = maker.factor(&mut taken);
+        read.push(text.clone());
         factors.push(tensor);
         terms.push(text);
     }
@@ -79,17 +80,24 @@ pub fn source(random: &mut Random, value_type: ValueType) -> Source {
     let mut written = vec![(output.clone(), rank, left.clone())];
     let mut expression = maker.statement(&left, &terms);
     let mut mentioned = maker.used.clone();
-    while maker.random.chance(20) && written.len() < 4 {
+    while maker.random.chance(25) && written.len() < 4 {
         let mut terms = Vec::new();
         maker.used.clear();
-        // The last is read, and others may be.
-        for (k, (name, rank, left)) in written.iter().rev().enumerate() {
+        // Another result of what was read before, or something that the last one is read for, as others may be.
+        let apart = maker.random.chance(40);
+        if apart {
+            for text in read.iter().take(1 + maker.random.below(2)) {
+                terms.push(maker.as_before(text));
+            }
+        }
+        for (k, (name, rank, left)) in written.iter().rev().enumerate().filter(|_| !apart) {
             if k == 0 || maker.random.chance(40) {
                 terms.push(maker.again(name, *rank, left));
             }
         }
         for _ in 0..maker.random.below(3) {
             let (tensor, text) = maker.factor(&mut taken);
+            read.push(text.clone());
             factors.push(tensor);
             terms.push(text);
         }
@@ -151,20 +159,23 @@ impl Maker<'_> {
     /// An access to what an earlier statement wrote: by the same indices, or by others.
     fn again(&mut self, name: &str, rank: usize, left: &str) -> String {
         match self.random.chance(65) {
-            true => {
-                let names = left.split(|c: char| !c.is_alphanumeric() && c != '_').skip(1);
-                for index in names.filter(|n| self.extents.contains_key(*n)) {
-                    if !self.used.iter().any(|used| used == index) {
-                        self.used.push(index.to_string());
-                    }
-                }
-                left.to_string()
-            }
+            true => self.as_before(left),
             false => {
                 let subscripts: Vec<String> = (0..rank).map(|_| self.index()).collect();
                 format!("{name}[{}]", subscripts.join(","))
             }
         }
+    }
+
+    /// A text that an earlier statement has.
+    fn as_before(&mut self, text: &str) -> String {
+        let names = text.split(|c: char| !c.is_alphanumeric() && c != '_').skip(1);
+        for index in names.filter(|n| self.extents.contains_key(*n)) {
+            if !self.used.iter().any(|used| used == index) {
+                self.used.push(index.to_string());
+            }
+        }
+        text.to_string()
     }
 
     fn used_index(&mut self) -> String {
