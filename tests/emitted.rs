@@ -204,6 +204,9 @@ impl Modules {
             mixed("m[i] max= A[i,j] * B[i,j]", "u8", "u8").typed("m", ValueType::U8),
             mixed("p[i] *= min(A[i,j], B[i,j]) - 1", "i32", "i32").typed("p", ValueType::I32),
             mixed("m[] min= A[i,j] + B[i,j]", "f64", "f32"),
+            of("y[i] += A[i,j] * x[j]; z[j] = A[i,j] * w[i]", &[("A", "csr"), ("x", "sparse")]),
+            mixed("r[i] = A[i,j]; m[] max= A[i,j]; C[i,j] = A[i,j] * B[i,j]", "f32", "i32")
+                .layout("C", "csr"),
         ];
         for (k, kernel) in kernels.iter().enumerate() {
             self.add(&format!("kernel {k} of its own"), kernel);

@@ -204,9 +204,11 @@ fn several_results_of_one_nest_share_its_loops() {
         ] {
             let used = tensors.iter().filter(|(name, ..)| statements.contains(&format!("{name}[")));
             let tree = checked(statements, &used.copied().collect::<Vec<_>>());
-            let outer = tree.lines().filter(|line| line.starts_with("for ")).count();
-            let all = tree.matches("val_").count();
-            assert!(all > 0 && outer <= 1 || statements.contains("max="), "{statements}\n{tree}");
+            // The greatest is compared with what is not stored in loops of its own.
+            if !statements.contains("max=") {
+                let outer = tree.lines().filter(|line| line.starts_with("for ")).count();
+                assert_eq!(outer, 1, "{statements}\n{tree}");
+            }
         }
     }
     // A position that is known without a search is known to all.

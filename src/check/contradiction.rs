@@ -8,12 +8,13 @@
 use super::clash::Clash;
 use super::declared::{Declared, Which};
 use super::report::{Finding, Question, Verdict, tuple};
+use super::shared_prover::with_prover;
 use super::small::SmallTensors;
 use crate::diagnostic::Result;
 use crate::formula::Formula;
 use crate::layout::memory::Memory;
 use crate::layout::{Layout, PropertyKind};
-use crate::prover::{Prover, with_prover};
+use crate::prover::Prover;
 
 static KNOWN: Memory<Option<Clash>> = Memory::new();
 

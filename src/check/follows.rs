@@ -3,8 +3,9 @@
 //! In: facts and claims, without properties of index arrays: their calls may be anything. Out: for each
 //! claim, whether it is proved.
 
+use super::shared_prover::with_prover;
 use crate::formula::{Constraint, Formula, Relop};
-use crate::prover::{Prover, with_prover};
+use crate::prover::Prover;
 
 /// For each claim, whether `facts` imply it. Those that are facts themselves cost nothing.
 pub fn follow(facts: &[Formula], claims: &[Constraint]) -> Vec<bool> {

@@ -27,6 +27,7 @@ mod follows;
 mod neighbours;
 mod regions;
 mod report;
+mod shared_prover;
 mod small;
 mod sound;
 #[cfg(test)]

@@ -8,12 +8,12 @@ use super::access;
 use super::declared::Declared;
 use super::refuse_contradiction;
 use super::report::Finding;
+use super::shared_prover::with_prover;
 use super::small::SmallTensors;
 use super::value;
 use crate::diagnostic::Result;
 use crate::layout::Layout;
 use crate::layout::memory::Memory;
-use crate::prover::with_prover;
 
 static KNOWN: Memory<Result<()>> = Memory::new();
 

@@ -5,7 +5,7 @@ use super::declared::{Declared, Which};
 use crate::formula::{Affine, Formula, Name, Products};
 use crate::layout::Layout;
 use crate::layout::memory::Memory;
-use crate::prover::with_prover;
+use crate::prover::Z3Prover;
 
 static STORED_ONCE: Memory<bool> = Memory::new();
 static SINGLE_VALUED: Memory<bool> = Memory::new();
@@ -41,8 +41,9 @@ fn level_by_level(
     let pairs = same_pairs(declared, same);
     let [(_, _, facts)] = pairs.as_slice() else { return false };
     let levels = equal(first, second);
+    let mut prover = Z3Prover::new().with_any_model();
     let level_of = |all: &[Affine], n: &Name| all.iter().position(|p| p.as_var() == Some(n));
-    let proved = |k: usize| {
+    (0..levels.len()).all(|k| {
         // What is said of later levels does not help. Of earlier ones both entries have the same position.
         let is_earlier = |fact: &&Formula| {
             let mut earlier = true;
@@ -59,9 +60,8 @@ fn level_by_level(
         };
         let known = facts.iter().filter(is_earlier).map(|fact| fact.substitute(&same_before));
         let known: Vec<Formula> = known.collect();
-        levels[k].is_true() || with_prover(|prover| declared.proves(&known, &levels[k], prover))
-    };
-    (0..levels.len()).all(proved)
+        levels[k].is_true() || declared.proves(&known, &levels[k], &mut prover)
+    })
 }
 
 /// Whether it is proved that a position of this layout stands for one coordinate, as those of an
@@ -81,12 +81,10 @@ fn every_pair(
     same: &dyn Fn(Which) -> Vec<Affine>,
     claim: &dyn Fn(usize, usize) -> Formula,
 ) -> bool {
-    let mut pairs = same_pairs(declared, same).into_iter();
-    with_prover(|prover| {
-        pairs.all(|(first, second, facts)| {
-            let claim = claim(first, second);
-            claim.is_true() || declared.proves(&facts, &claim, prover)
-        })
+    let mut prover = Z3Prover::new().with_any_model();
+    same_pairs(declared, same).into_iter().all(|(first, second, facts)| {
+        let claim = claim(first, second);
+        claim.is_true() || declared.proves(&facts, &claim, &mut prover)
     })
 }
 
@@ -131,10 +129,10 @@ pub fn values_apart(layout: &Layout) -> ValuesApart {
         let (within, between): (Vec<_>, Vec<_>) = same_pairs(&declared, &slot)
             .into_iter()
             .partition(|(first, second, _)| first == second);
-        let holds = |pairs: Vec<(usize, usize, Vec<Formula>)>| {
-            with_prover(|prover| {
-                let mut facts = pairs.into_iter().map(|(_, _, facts)| facts);
-                facts.all(|facts| claim.is_true() || declared.proves(&facts, &claim, prover))
+        let mut prover = Z3Prover::new().with_any_model();
+        let mut holds = |pairs: Vec<(usize, usize, Vec<Formula>)>| {
+            pairs.into_iter().all(|(_, _, facts)| {
+                claim.is_true() || declared.proves(&facts, &claim, &mut prover)
             })
         };
         out.within_pieces = holds(within);

@@ -26,7 +26,7 @@ use crate::loops::{Statement, orders_of_walks};
 use crate::operators::Value;
 use crate::packing::Appending;
 use crate::program::Program;
-use crate::prover::{Prover, with_prover};
+use crate::prover::{Prover, Z3Prover};
 use crate::schedule::schedule;
 use crate::synth::{Find, Template, Verdict, templates};
 
@@ -80,7 +80,8 @@ fn refuse_contradictions(request: &Request) -> Result<()> {
 /// Runs the stages up to the choice.
 pub fn plan(request: &Request) -> Result<Planned> {
     // Refutations that are shown get a small model of their own.
-    with_prover(|prover| plan_with(request, prover))
+    let mut prover = Z3Prover::new().with_any_model();
+    plan_with(request, &mut prover)
 }
 
 /// [`plan`] with a prover of the caller's choice.

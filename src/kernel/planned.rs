@@ -17,7 +17,7 @@ use crate::loops::{Assembled, Gather, Loops, Sequence, Statement, build, makes_r
 use crate::module::{KernelSpec, Module, Way, Ways, render};
 use crate::operators::Value;
 use crate::program::{Program, Types};
-use crate::prover::{Prover, with_prover};
+use crate::prover::{Prover, Z3Prover};
 use crate::tensor::ValueType;
 
 /// A planned kernel: every stage's result. What is proved of it is proved of these values together, so
@@ -275,7 +275,7 @@ impl Planned {
     /// # Errors
     /// What is wrong with a find template, and what the value type cannot express.
     pub fn render(&self) -> Result<Module> {
-        with_prover(|prover| self.render_with(prover))
+        self.render_with(&mut Z3Prover::new().with_any_model())
     }
 
     /// [`Planned::render`] with a prover of the caller's choice for the bounds of accesses.

@@ -14,7 +14,6 @@ pub mod arithmetic;
 mod isl;
 mod memory;
 mod model;
-mod shared;
 pub mod smtlib;
 mod terms;
 mod z3;
@@ -22,7 +21,6 @@ mod z3;
 pub use agree::AgreeingProver;
 pub use isl::IslProver;
 pub use model::Model;
-pub use shared::with_prover;
 pub use z3::Z3Prover;
 
 use crate::formula::Formula;

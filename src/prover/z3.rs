@@ -72,11 +72,6 @@ impl Z3Prover {
         prover
     }
 
-    /// Nothing is assumed.
-    pub(super) fn is_idle(&self) -> bool {
-        self.stack.is_empty()
-    }
-
     /// Takes the first model that comes: for searches that refute a lot and print little.
     #[must_use]
     pub fn with_any_model(mut self) -> Self {

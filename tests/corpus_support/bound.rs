@@ -99,7 +99,7 @@ impl<'a> Bound<'a> {
     ///
     /// # Safety
     /// If the library is one of unchecked entries, the tensors are valid.
-    unsafe fn results(
+    pub unsafe fn results(
         &self,
         kernel: usize,
         library: &Library,
@@ -178,7 +178,8 @@ impl<'a> Bound<'a> {
         last.ok_or_else(|| "no result".to_string())
     }
 
-    fn results_of_code(&self, threads: usize) -> Result<IndexMap<Name, Tensor>, String> {
+    /// The results of the interpreter of code, which tests every access.
+    pub fn results_of_code(&self, threads: usize) -> Result<IndexMap<Name, Tensor>, String> {
         let mut given = Arguments { threads, ..Arguments::default() };
         let mut out_arrays = HashMap::new();
         for (name, out) in &self.outputs {
@@ -246,7 +247,8 @@ impl<'a> Bound<'a> {
         self.elements_of(self.made.planned.output(), result)
     }
 
-    fn elements_of(&self, name: &Name, result: &Tensor) -> Result<Values, String> {
+    /// The same of any result.
+    pub fn elements_of(&self, name: &Name, result: &Tensor) -> Result<Values, String> {
         let dense = result.dense_else(self.made.planned.fill_of_result(name));
         dense.map(|dense| dense.values().clone()).map_err(|e| format!("{e:#?}"))
     }

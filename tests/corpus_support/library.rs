@@ -22,6 +22,8 @@ type Dispatch = unsafe extern "C" fn(usize, *const usize, *const RawArray) -> i3
 /// destructors of their thread-local values run when the calling thread ends.
 pub struct Library {
     library: ManuallyDrop<libloading::Library>,
+    /// Which of the kernels it has.
+    has: Vec<bool>,
     _folder: tempfile::TempDir,
 }
 
@@ -37,9 +39,14 @@ pub enum Face {
 impl Library {
     /// Compiles with warnings denied and every debug assertion checked.
     pub fn compile(kernels: &[Made], face: Face) -> Result<Library, String> {
+        Library::of_some(kernels, vec![true; kernels.len()], face)
+    }
+
+    /// [`Library::compile`] of those kernels that it shall have.
+    pub fn of_some(kernels: &[Made], has: Vec<bool>, face: Face) -> Result<Library, String> {
         let mut source = String::new();
         let mut arms = String::new();
-        for (k, made) in kernels.iter().enumerate() {
+        for (k, made) in kernels.iter().enumerate().filter(|(k, _)| has[*k]) {
             if !made.text.contains(&format!("fn {}(", made.entry)) {
                 return Err(format!("no entry in\n{}", made.text));
             }
@@ -95,12 +102,16 @@ impl Library {
                 .filter_map(|l| l.trim().strip_prefix("--> "))
                 .filter_map(|l| l.split(':').nth(1)?.parse::<usize>().ok())
                 .take(3)
-                .map(|line| label_at(&source, kernels, line))
+                .map(|line| label_at(&source, kernels, &has, line))
                 .collect();
             return Err(format!("rustc refuses\n{}\n{}", lines.join("\n"), places.join("\n")));
         }
         let library = unsafe { libloading::Library::new(&built) }.map_err(|e| e.to_string())?;
-        Ok(Library { library: ManuallyDrop::new(library), _folder: folder })
+        Ok(Library { library: ManuallyDrop::new(library), has, _folder: folder })
+    }
+
+    pub fn has(&self, kernel: usize) -> bool {
+        self.has[kernel]
     }
 
     /// Runs a kernel; an error is a failed assertion or a refusal.
@@ -174,9 +185,11 @@ pub unsafe extern \"C\" fn refusal(text: *mut *const u8, len: *mut usize) -> usi
 ";
 
 /// The kernel whose module holds a line of the source.
-fn label_at(source: &str, kernels: &[Made], line: usize) -> String {
+fn label_at(source: &str, kernels: &[Made], has: &[bool], line: usize) -> String {
     let before = source.lines().take(line);
     let number = before.filter(|l| l.starts_with("pub mod k")).count();
     let code = source.lines().nth(line - 1).unwrap_or_default();
-    format!("in kernel {}: {}", kernels[number.saturating_sub(1)].label, code.trim())
+    let mut all = kernels.iter().zip(has).filter(|(_, has)| **has).map(|(made, _)| made);
+    let label = all.nth(number.saturating_sub(1)).map_or("", |made| made.label.as_str());
+    format!("in kernel {label}: {}", code.trim())
 }

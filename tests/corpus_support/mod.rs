@@ -330,8 +330,9 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
             for (k, way) in planned.ways().enumerate().skip(1) {
                 add(&format!("way {k}"), way.alone())?;
             }
-            // Looplets are walked by one thread.
-            if planned.assembled().is_some() && how != "looplets if possible" {
+            // Looplets are walked by one thread, and so are several statements.
+            let several = !planned.sequence().shared.is_empty();
+            if planned.assembled().is_some() && how != "looplets if possible" && !several {
                 let shared = kernel.threads(2).plan().map_err(|e| format!("{label}: {e:#?}"))?;
                 let threads = shared.assembled().and_then(|a| a.assembling.threads.as_ref());
                 if let Some(Ok(_)) = threads {

@@ -291,24 +291,30 @@ fn nest(kind: Kind, k: usize) -> BoxedStrategy<String> {
 fn special(kind: Kind) -> BoxedStrategy<String> {
     let zero = kind.text();
     let (plus, times) = if kind == Kind::Truth { ("|=", "&") } else { ("+=", "*") };
+    let places = vec!["i", "j", "", "i, j"];
     prop_oneof![
-        value(kind, "ij").prop_map(move |v| format!(
+        1 => value(kind, "ij").prop_map(move |v| format!(
             "rs .= {zero}\nfor j = _\nt .= {zero}\nfor i = 1:I\nt[] {plus} {v}\nend\nrs[j] = t[] {times} z[j]\nend\n"
         )),
-        (value(kind, "ij"), value(kind, "jk")).prop_map(move |(a, b)| format!(
+        1 => (value(kind, "ij"), value(kind, "jk")).prop_map(move |(a, b)| format!(
             "rs .= {zero}\nfor k = 1:K\nt .= {zero}\nfor j = 1:J, i = 1:I\nt[i] {plus} ({a}) {times} ({b})\nend\nfor i = _\nrs[i, k] = t[i]\nend\nend\n"
         )),
-        value(kind, "ij").prop_map(move |v| format!(
+        // Several results of one nest.
+        2 => (value(kind, "ij"), value(kind, "ij"), select(places.clone()), select(places.clone()))
+            .prop_map(move |(v, w, a, b)| format!(
+                "rs .= {zero}\nrt .= {zero}\nfor j = 1:J, i = 1:I\nrs[{a}] {plus} {v}\nrt[{b}] {plus} ({v}) {times} ({w})\nend\n"
+            )),
+        1 => value(kind, "ij").prop_map(move |v| format!(
             "rs .= {zero}\nfor j = 1:J, i = _\nrs[q[i], j] {plus} {v}\nend\n"
         )),
-        (value(kind, "ij"), select(vec!["", "i < j"])).prop_map(move |(v, c)| {
+        1 => (value(kind, "ij"), select(vec!["", "i < j"])).prop_map(move |(v, c)| {
             let v = v.replace("U", "x");
             match c {
                 "" => format!("for j = _, i = _\nU[i, j] {plus} {v}\nend\n"),
                 c => format!("for j = _, i = _\nif {c}\nU[i, j] = {v}\nend\nend\n"),
             }
         }),
-        (value(kind, "ij"), value(kind, "i")).prop_map(move |(v, u)| format!(
+        1 => (value(kind, "ij"), value(kind, "i")).prop_map(move |(v, u)| format!(
             "t .= {zero}\nfor i = 1:I, j = 1:J\nt[i] {plus} {v}\nend\nrs .= {zero}\nfor i = _\nrs[i] {plus} t[i] {times} ({u})\nend\n"
         )),
     ]

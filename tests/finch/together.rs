@@ -110,11 +110,42 @@ impl Batch {
         let tree = parsed.lower(&inputs_of_formats)?;
         let made = tree.statements()?;
         let mut steps = Vec::new();
-        for segment in &made.segments {
-            self.segment(case, &tree, &made, segment, &mut steps)?;
-            steps.extend(segment.locates.iter().cloned().map(Step::Locate));
+        let mut done = 0;
+        for (k, segment) in made.segments.iter().enumerate() {
+            let united = made.united.iter().find(|(range, _)| range.start == k);
+            if let Some((range, whole)) = united.filter(|_| done <= k)
+                && let Some(step) = self.united(case, &tree, &made, whole)?
+            {
+                steps.push(step);
+                steps.extend(whole.locates.iter().cloned().map(Step::Locate));
+                done = range.end;
+            }
+            if done <= k {
+                self.segment(case, &tree, &made, segment, &mut steps)?;
+                steps.extend(segment.locates.iter().cloned().map(Step::Locate));
+            }
         }
         Ok(Ready { case, inputs, tree, made, steps })
+    }
+
+    /// The kernel of several results, if there is one that is taken.
+    fn united(
+        &mut self,
+        case: &Case,
+        tree: &Tree,
+        made: &Statements,
+        whole: &Segment,
+    ) -> Result<Option<Step>, Stopped> {
+        let program = Program::parse(&whole.text)?;
+        let layouts = layouts(case, tree, made, &program);
+        match self.kernel(case, &whole.text, &layouts, made) {
+            Ok(number) if self.made[number].planned.results_share_loops() => {
+                let extents = whole.extents.clone();
+                Ok(Some(Step::Kernel { number, program: Box::new(program), extents }))
+            }
+            Err(e) if e.code == Code::Internal => Err(e.into()),
+            _ => Ok(None),
+        }
     }
 
     fn segment(
@@ -180,6 +211,10 @@ impl Batch {
             return known.clone();
         }
         let mut kernel = Kernel::new(text).coiterate(case.scheme);
+        // Programs run on data, for which there is one way; kernels of several take their time to compile.
+        if !self.known.len().is_multiple_of(8) {
+            kernel = kernel.only_way();
+        }
         for (name, layout) in layouts {
             kernel = match layout {
                 Ok(text) => kernel.layout(name, text),
@@ -275,12 +310,19 @@ impl Batch {
                         bound = bound.beginning(&before.values)?;
                     }
                     // The tensors are valid.
-                    let result = match library {
-                        None => bound.result_of_code(1),
-                        Some(library) => unsafe { bound.result(*number, library, 1) },
+                    let results = match library {
+                        None => bound.results_of_code(1),
+                        Some(library) => unsafe { bound.results(*number, library, 1) },
                     };
                     let case = ready.case;
-                    let result = result.map_err(|e| format!("{case}\n{}: {e}", made.label))?;
+                    let mut results =
+                        results.map_err(|e| format!("{case}\n{}: {e}", made.label))?;
+                    let result = results.swap_remove(&output).ok_or("no result".to_string())?;
+                    for (name, other) in results {
+                        let (dims, values) =
+                            (other.dims().to_vec(), bound.elements_of(&name, &other)?);
+                        known.insert(name, Dense { dims, values });
+                    }
                     let fill = made.planned.result_fill();
                     let own = &made.planned.layouts()[&output];
                     let wanted = made.planned.packed_as().unwrap_or(own);
