@@ -5,8 +5,9 @@
 //! find, both index widths, all value types) must give the result of the dense interpreter in the
 //! interpreter of code, which tests every access. Kernels of a test are compiled as modules of one library, with
 //! warnings denied and debug assertions on, so that every access that was proved in bounds is checked, and must give
-//! the same: all of them where they are few, else those of the automatic choice and every third of the others
-//! (`SISKIN_CORPUS=all`: all). No combination of a file may be refused.
+//! the same: all of them where they are few, else those of the automatic choice and every third of the others. Where a
+//! file has many combinations of layouts, they take turns with merges, looplets and ways of gathering
+//! (`SISKIN_CORPUS=all`: nothing is left out). No combination of a file may be refused.
 
 #[path = "corpus_support/mod.rs"]
 mod support;
@@ -56,7 +57,7 @@ fn check(path: &Path, part: usize) -> Result<(), libtest_mimic::Failed> {
             println!("// {}\n{}", made.label, made.text);
         }
     }
-    let all = kernels.len() <= FEW || std::env::var("SISKIN_CORPUS").is_ok_and(|how| how == "all");
+    let all = kernels.len() <= FEW || support::all_kernels();
     let compiled = |(k, made): (usize, &support::Made)| {
         all || k.is_multiple_of(3) || made.label.contains(" automatic ")
     };

@@ -91,12 +91,12 @@ def image(seed, n):
     return noise > np.quantile(noise, 0.75)
 
 
-def strokes(seed, n):
-    """An n × n truth-valued image of thin lines on an empty ground."""
+def strokes(seed, n, width=None):
+    """An n × n truth-valued image of lines on an empty ground; without a width they are thick."""
     random = np.random.default_rng(seed)
     out = np.zeros((n, n), bool)
     steps = np.linspace(0.0, 1.0, 4 * n)
-    width = max(2, n // 60)
+    width = width or max(2, n // 60)
     for _ in range(12):
         # A quadratic Bézier curve.
         (x0, y0), (x1, y1), (x2, y2) = random.random((3, 2)) * (n - width)

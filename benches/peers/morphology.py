@@ -18,10 +18,15 @@ def measure(group):
 
 
 def images(group):
-    """Blobs, and strokes on an empty ground, as drawn and magnified, from half a million to four million pixels."""
-    n, drawn, zoomed, large = (224, 160, 64, 2) if group.options.quick else (1024, 704, 96, 20)
+    """Blobs, and strokes on an empty ground, as drawn and magnified, from half a million to four million pixels.
+
+    The sketch has about the size of the line drawings of the paper on Finch, and lines as thin as a pen's.
+    Sides are multiples of 64, for words of pixels.
+    """
+    n, drawn, zoomed, large = (256, 192, 64, 2) if group.options.quick else (1024, 704, 96, 20)
     yield "blobs", inputs.image(1, n)
     yield "strokes", inputs.strokes(2, drawn)
+    yield "sketch", inputs.strokes(4, n if group.options.quick else 1152, 3)
     yield "strokes, doubled", inputs.magnified(inputs.strokes(2, n // 2), 2)
     yield "strokes, magnified", inputs.magnified(inputs.strokes(2, zoomed), large)
 

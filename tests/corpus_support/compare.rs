@@ -10,8 +10,8 @@ use siskin::formula::Name;
 use siskin::layout::Layout;
 use siskin::operators::Value;
 use siskin::packing::{self, PackOptions};
-use siskin::program::{Dense, Extents, Program, interpret_typed, resolve};
-use siskin::tensor::{self, Tensor, Values};
+use siskin::program::{Dense, Extents, Program, Types, interpret_typed, resolve};
+use siskin::tensor::{self, Tensor, ValueType, Values};
 
 use super::bound::Bound;
 use super::variants::{Entry, VARIANTS, Variant};
@@ -25,8 +25,8 @@ struct Prepared<'a> {
     extents: Extents,
     /// The entries of every input in each variant.
     entries: IndexMap<Name, Vec<(Variant, Vec<Entry>)>>,
-    /// Expected results, by the variant of each input.
-    expected: HashMap<Vec<Variant>, Vec<f64>>,
+    /// Expected results, by the type of the kernel and the variant of each input.
+    expected: HashMap<(ValueType, Vec<Variant>), Vec<f64>>,
     /// Packed inputs by tensor and layout; `None` if the layout holds no variant.
     packed: HashMap<(Name, String), Option<(Variant, Tensor)>>,
 }
@@ -52,7 +52,7 @@ pub fn compare(case: &Case, kernels: &[Made], library: &Library) -> Result<usize
             let Some((variants, inputs)) = prepared.inputs(made).map_err(&about)? else {
                 continue;
             };
-            let expected = prepared.expected(variants)?;
+            let expected = prepared.expected(made.planned.types().general, variants)?;
             nonzero += expected.iter().filter(|v| **v != 0.0).count();
             let bound = Bound::new(made, &inputs, &prepared.extents).map_err(&about)?;
             // Threads that are no divisors of small extents make uneven parts.
@@ -138,14 +138,17 @@ impl<'a> Prepared<'a> {
         Ok(Some((variants, inputs)))
     }
 
-    /// What the dense interpreter says of these variants of the inputs.
-    fn expected(&mut self, variants: Vec<Variant>) -> Result<Vec<f64>, String> {
-        if let Some(known) = self.expected.get(&variants) {
+    /// What the dense interpreter says of these variants of the inputs, in the types of a kernel: the greatest of
+    /// nothing is another number in each.
+    fn expected(&mut self, general: ValueType, variants: Vec<Variant>) -> Result<Vec<f64>, String> {
+        let key = (general, variants);
+        if let Some(known) = self.expected.get(&key) {
             return Ok(known.clone());
         }
-        let types = self.case.types()?;
+        let (general, variants) = &key;
+        let types = Types { general: *general, ..self.case.types()? };
         let mut tensors: IndexMap<Name, Dense> = IndexMap::new();
-        for ((tensor, lists), variant) in self.entries.iter().zip(&variants) {
+        for ((tensor, lists), variant) in self.entries.iter().zip(variants) {
             let (_, list) = lists.iter().find(|(v, _)| v == variant).expect("a known variant");
             let dims = self.data.dims[&**tensor].clone();
             let mut numbers: Vec<Option<f64>> = vec![None; dims.iter().product()];
@@ -167,7 +170,7 @@ impl<'a> Prepared<'a> {
             let output = &outputs[&name].values;
             result.extend((0..output.len()).map(|k| output.get_f64(k)));
         }
-        self.expected.insert(variants, result.clone());
+        self.expected.insert(key, result.clone());
         Ok(result)
     }
 }

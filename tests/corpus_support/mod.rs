@@ -188,6 +188,14 @@ impl Case {
     }
 }
 
+/// More combinations of layouts take turns.
+const MANY: usize = 8;
+
+/// Whether nothing is left out for the sake of time: `SISKIN_CORPUS=all`.
+pub fn all_kernels() -> bool {
+    std::env::var("SISKIN_CORPUS").is_ok_and(|how| how == "all")
+}
+
 /// Stands for every shipped layout.
 const SHIPPED: &str = "shipped";
 
@@ -240,15 +248,18 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
     .into_iter()
     .cycle();
     let combinations = case.combinations()?;
-    // Of many combinations of layouts, each tries every other template: no layout always the same ones.
+    // Of many combinations of layouts, each tries every other template, of very many also every other way of
+    // gathering and of bringing operands together: no layout always the same ones.
     let few = combinations.len() < 4;
+    let many = combinations.len() > MANY && !all_kernels();
     for (turn, combination) in combinations.into_iter().enumerate().skip(part).step_by(case.parts) {
         let shown: Vec<String> = combination.iter().map(|(t, l)| format!("{t}={l}")).collect();
         let orders = std::iter::once("").chain(case.orders.iter().map(String::as_str));
         let gathered = case.gathered.iter().map(|how| ("", how.as_str()));
         let merged = (!case.passes).then_some(("", "merge if possible"));
         let regions = (!case.passes).then_some(("", "looplets if possible"));
-        let others = gathered.chain(merged).chain(regions);
+        let others = gathered.chain(merged).chain(regions).enumerate();
+        let others = others.filter(|(k, _)| !many || (k + turn).is_multiple_of(2)).map(|(_, o)| o);
         for (order, how) in orders.map(|order| (order, "")).chain(others) {
             let order: Vec<&str> = order.split(',').filter(|n| !n.is_empty()).collect();
             let label = format!("{} order {} {how}", shown.join(" "), order.join(","));

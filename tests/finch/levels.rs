@@ -17,7 +17,7 @@ use super::tally::{Tally, number};
 use super::together::{Batch, Case, Ready, caught};
 
 /// One of so many cases is run.
-const SAMPLE: usize = 12;
+const SAMPLE: usize = 20;
 /// One of so many runs is also done by the command line, unless `SISKIN_LEVELS_COMMANDS` says otherwise.
 const COMMANDS: usize = 50;
 /// Kernels of one library.

@@ -174,6 +174,11 @@ fn values() {
             "a condition may be missing",
             "x[~(i + 1)] > x[i]",
         ),
+        (
+            "s .= 0\nfor i = 1:9223372036854775807\n s[] += i\nend",
+            "the end of a loop is too large",
+            "9223372036854775807",
+        ),
         ("z[1] = missing", "the value is missing", "missing"),
         ("z[1] = nothing", "the value is nothing", "nothing"),
         ("y .= 0\ny[] = (1, 2)", "the value is a tuple", "(1, 2)"),

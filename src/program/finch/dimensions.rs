@@ -14,7 +14,7 @@ use std::ops::Range;
 use indexmap::IndexMap;
 
 use super::host::Host;
-use super::linear::affine;
+use super::linear::{self, affine};
 use super::mask;
 use super::refusal::wrong;
 use super::scope::{Scoped, blocks, visit};
@@ -304,10 +304,11 @@ impl<'a> Solver<'a> {
 
     fn end(&self, e: &Expr) -> Result<Affine> {
         let form = affine(e, &|name: &str| self.known.indices.contains_key(name), false);
-        form.ok_or_else(|| {
-            let span = Span(e.span());
-            wrong("the end of a loop depends on values", &span)
-                .help("use numbers and outer indices, and restrict the iterations by `if`")
+        form.ok_or_else(|| match linear::too_large(e) {
+            Some(number) => wrong("the end of a loop is too large", number)
+                .help(format!("loops end at {} at the latest", linear::LARGEST)),
+            None => wrong("the end of a loop depends on values", &Span(e.span()))
+                .help("use numbers and outer indices, and restrict the iterations by `if`"),
         })
     }
 

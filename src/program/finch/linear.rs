@@ -4,6 +4,7 @@
 
 use super::syntax::{Expr, Ident, Literal};
 use crate::formula::{Affine, Formula};
+use crate::program::ir::Span;
 
 /// What a name is in a linear form.
 pub(super) trait Names {
@@ -18,7 +19,7 @@ impl<F: Fn(&str) -> bool> Names for F {
 }
 
 /// Larger numbers are no places, and products of smaller ones do not overflow.
-const LARGEST: i64 = 1 << 40;
+pub(super) const LARGEST: i64 = 1 << 40;
 
 /// The linear form of an expression; none if it has no such form. Floor divisions by a constant are in
 /// forms of conditions only.
@@ -53,6 +54,19 @@ pub(super) fn affine(e: &Expr, names: &impl Names, divisions: bool) -> Option<Af
         _ => return None,
     };
     small(out)
+}
+
+/// Where an expression has a number that is too large for linear forms.
+pub(super) fn too_large(e: &Expr) -> Option<&Span> {
+    let mut found = None;
+    e.visit(&mut |part| {
+        if let Expr::Literal(Literal::Integer(text), span) = part
+            && !text.parse::<i64>().is_ok_and(|n| n <= LARGEST)
+        {
+            found = found.or(Some(span));
+        }
+    });
+    found
 }
 
 /// The formula of a condition that compares indices and nothing else; none if it is another.

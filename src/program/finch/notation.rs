@@ -22,7 +22,7 @@ use indexmap::IndexMap;
 use super::locate::Locate;
 use super::lower::{Tree, located};
 use super::refusal::not_compiled;
-use super::statements::{Maker, State, Statement, Step};
+use super::statements::{Maker, Part, State, Statement, Step};
 use super::united;
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Name};
@@ -179,37 +179,6 @@ fn known_before(
         known.extend(left(kept, &locates, maker));
     }
     known
-}
-
-/// Steps of which others need what is kept.
-pub(super) type Part<'s> = (&'s [Step], Vec<Name>);
-
-impl Step {
-    pub(super) fn statement(&self) -> Option<&Statement> {
-        match self {
-            Step::Statement(statement) => Some(statement),
-            Step::Locate(_) => None,
-        }
-    }
-
-    pub(super) fn locate(&self) -> Option<&Locate> {
-        match self {
-            Step::Statement(_) => None,
-            Step::Locate(locate) => Some(locate),
-        }
-    }
-
-    /// Whether it needs what earlier steps compute of a tensor.
-    pub(super) fn needs(&self, tensor: &Name) -> bool {
-        match self {
-            Step::Statement(s) => s.reads(tensor) || !s.is_first && s.output.tensor == *tensor,
-            Step::Locate(locate) => locate.from == *tensor,
-        }
-    }
-
-    fn writes(&self, tensor: &Name) -> bool {
-        self.statement().is_some_and(|s| s.output.tensor == *tensor)
-    }
 }
 
 /// The steps that lead to results.

@@ -25,6 +25,37 @@ pub(super) enum Step {
     Locate(Locate),
 }
 
+/// Steps of which others need what is kept.
+pub(super) type Part<'s> = (&'s [Step], Vec<Name>);
+
+impl Step {
+    pub(super) fn statement(&self) -> Option<&Statement> {
+        match self {
+            Step::Statement(statement) => Some(statement),
+            Step::Locate(_) => None,
+        }
+    }
+
+    pub(super) fn locate(&self) -> Option<&Locate> {
+        match self {
+            Step::Statement(_) => None,
+            Step::Locate(locate) => Some(locate),
+        }
+    }
+
+    /// Whether it needs what earlier steps compute of a tensor.
+    pub(super) fn needs(&self, tensor: &Name) -> bool {
+        match self {
+            Step::Statement(s) => s.reads(tensor) || !s.is_first && s.output.tensor == *tensor,
+            Step::Locate(locate) => locate.from == *tensor,
+        }
+    }
+
+    pub(super) fn writes(&self, tensor: &Name) -> bool {
+        self.statement().is_some_and(|s| s.output.tensor == *tensor)
+    }
+}
+
 /// A statement of index notation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Statement {

@@ -15,8 +15,7 @@ use std::ops::Range;
 
 use indexmap::IndexSet;
 
-use super::notation::Part;
-use super::statements::{Statement, Step};
+use super::statements::{Part, Statement, Step};
 use crate::formula::Name;
 use crate::program::ir::Access;
 
