@@ -210,7 +210,7 @@ impl<'a> OutputWish<'a> {
         }
     }
 
-    /// The kernel whose output is stored as `-o` or `-f` says.
+    /// The kernel whose output is stored as `-o` or `-f` says, and other results as `-f` does.
     pub fn apply(
         &self,
         mut kernel: Kernel,
@@ -231,6 +231,11 @@ impl<'a> OutputWish<'a> {
                 if let Some(layout) = shared.or(format) {
                     kernel = kernel.layout(output, layout);
                 }
+            }
+        }
+        for other in program.results().iter().filter(|name| *name != output) {
+            if let Some(layout) = tensors.format(other)? {
+                kernel = kernel.layout(other, layout);
             }
         }
         Ok(kernel)

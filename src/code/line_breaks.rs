@@ -464,6 +464,10 @@ fn methods(receiver: &Doc, links: &[Link], shape: Shape, flat: bool) -> Option<S
 
 /// `|x| result`, in a block unless all of it is one line.
 fn closure(parameters: &str, lets: &[(String, Doc)], result: &Doc, shape: Shape) -> Option<String> {
+    // rustfmt keeps room for the bars, a blank, a brace and one more, and breaks the parameters otherwise.
+    if width(parameters) + 5 > shape.width {
+        return None;
+    }
     let head = format!("|{parameters}|");
     let body = shape.after(width(&head) + 1)?;
     if lets.is_empty()
@@ -531,6 +535,33 @@ mod tests {
         assert!(got.contains(".max(at(\n"), "{got}");
         let got = assignment("i in", &range, line(28));
         assert!(got.ends_with("as usize)\n                                ..x"), "{got}");
+    }
+
+    #[test]
+    fn a_method_of_a_field_is_a_chain() {
+        let pushed = |n| Doc::text("part").field("values").method("push", vec![long(0, n)]);
+        let got = |n| pushed(n).render(Shape::line(0, 1));
+        let line = |n| long(0, n).flat();
+        assert_eq!(got(42), format!("part.values.push({})", line(42)));
+        assert_eq!(got(43), format!("part.values\n    .push({})", line(43)));
+    }
+
+    #[test]
+    fn a_closure_behind_other_arguments_has_room_for_its_parameters() {
+        let closure = || Doc::Closure {
+            parameters: "x, y".to_string(),
+            lets: Vec::new(),
+            result: Box::new(long(1, 60)),
+        };
+        let call = |n| Doc::text("w").method("combine", vec![long(0, n), closure()]);
+        let got = |n| call(n).render(Shape::line(0, 1));
+        assert!(
+            got(49)
+                .ends_with("|x, y| {\n    LONG\n})".replace("LONG", &long(1, 60).flat()).as_str())
+        );
+        assert!(
+            got(50).ends_with("    |x, y| LONG,\n)".replace("LONG", &long(1, 60).flat()).as_str())
+        );
     }
 
     #[test]

@@ -207,6 +207,15 @@ impl<'a> Printer<'a> {
         self.arrays.get(&a).cloned().unwrap_or_else(|| self.body.arr(a).name.to_string())
     }
 
+    /// An array that has methods: it may be a field of `part`.
+    pub(super) fn receiver(&self, a: ArrayId) -> Doc {
+        let name = self.array_name(a);
+        match name.split_once('.') {
+            Some((owner, field)) => Doc::text(owner).field(field),
+            None => Doc::text(name),
+        }
+    }
+
     /// `wish` for a variable that lives within one expression; give it back with `forget`.
     pub(super) fn local(&mut self, v: VarId) -> String {
         self.name_variable(v)
@@ -282,7 +291,7 @@ impl<'a> Printer<'a> {
             }
             Stmt::Store { place, value, .. } if self.ends.contains(&place.array) => {
                 let (place_of_end, value) = (self.index(place), self.expr(value));
-                let ends = Doc::text(self.array_name(place.array));
+                let ends = self.receiver(place.array);
                 self.out.statement(&ends.method("set", vec![place_of_end, value]));
             }
             Stmt::Store { place, op, value } => {

@@ -21,7 +21,7 @@ impl Printer<'_> {
         let when = when.map(|when| self.expr(when));
         let method = if when.is_some() { "push_if" } else { "push" };
         let value = self.stored_as(array, value);
-        let array = Doc::text(self.array_name(array));
+        let array = self.receiver(array);
         self.out.statement(&array.method(method, when.into_iter().chain([value]).collect()));
     }
 
@@ -33,8 +33,8 @@ impl Printer<'_> {
             true => Vec::new(),
             false => vec![self.expr(&len), Doc::text("0")],
         };
-        let array = Doc::text(self.array_name(array));
-        self.out.statement(&array.method("resize", args));
+        let call = self.receiver(array).method("resize", args);
+        self.out.statement(&call);
     }
 
     /// What an element of the array is assigned: an index in its own width.

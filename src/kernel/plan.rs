@@ -3,6 +3,8 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use indexmap::IndexMap;
+
 use super::assemble::sparse_result;
 use super::coiterate::Coiterate;
 use super::copies::cheapest;
@@ -246,17 +248,15 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
         }
     }
     let mut statements = Vec::new();
-    let mut nothing = None;
+    // What visits nothing, by what it writes.
+    let mut nothing = IndexMap::new();
     let wishes = Wishes::of(request, &spaces);
     for mut space in spaces {
         let own = wishes.within(&mut space)?;
         space.verify()?;
         space.refuse_points_without_place(prover)?;
         if space.is_empty(prover) {
-            // The last statement is there even so: it writes the output.
-            if nothing.is_none() || space.target == 0 {
-                nothing = Some((space, own));
-            }
+            nothing.insert(space.target, (space, own));
             continue;
         }
         let by_looplets = request.coiterate == Coiterate::Looplets;
@@ -284,10 +284,14 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
         statements.push(statement);
     }
     let writes = |s: &Statement| s.space.target == 0;
-    if let (false, Some((space, own))) = (statements.iter().any(writes), nothing) {
-        // Nothing is ever added to the output; the kernel still is one.
+    // A result to which nothing is ever added still is one. Results are the first operands.
+    nothing.retain(|target, _| {
+        *target < program.results().len() && !statements.iter().any(|s| s.space.target == *target)
+    });
+    for (space, own) in nothing.into_values() {
         let schedule = schedule(&space, &own)?;
-        statements.push(Statement::nothing(space, schedule));
+        let at = statements.partition_point(|s| s.space.step <= space.step);
+        statements.insert(at, Statement::nothing(space, schedule));
     }
     let last_step = statements.last().map_or(0, |s| s.space.step);
     let by_looplets = request.coiterate == Coiterate::Looplets;

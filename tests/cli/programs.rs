@@ -329,3 +329,28 @@ fn a_workspace_of_loops_has_levels() {
     let e = sandbox.refused("S0103", &[&arguments[..], &["-f", "t=sparse"]].concat());
     assert!(e.contains("no composition of levels") && e.contains("leave it out"), "{e}");
 }
+
+#[test]
+fn each_of_several_results_has_the_format_that_is_stated() {
+    let sandbox = sandbox();
+    let given = ["-t", "A=a.mtx:csr", "-t", "x=x.mtx:sparse", "-f", "z=SparseList(Element(0.0))"];
+    let (y, z) = ("y[i] += A[i, j] * x[j]", "z[j] += A[i, j] * x[i]");
+    for (first, second) in [(y, z), (z, y)] {
+        let loops = format!("for j = _, i = _\n    {first}\n    {second}\nend");
+        sandbox.file("both.finch", &format!("y .= 0\nz .= 0\n{loops}\nreturn (y, z)\n"));
+        let arguments = [&["run", "--json", "--program", "both.finch"][..], &given].concat();
+        let outputs = sandbox.json(&arguments)["outputs"].clone();
+        let of = |k: usize| (&outputs[k]["name"], &outputs[k]["stored"], &outputs[k]["values"]);
+        assert_eq!(of(0), (&json!("y"), &json!(4), &json!([2.0, 6.0, 28.0, 5.0])), "{first}");
+        assert_eq!(of(1), (&json!("z"), &json!(3), &json!([22.0, 6.0, 1.0, 0.0])), "{first}");
+    }
+}
+
+#[test]
+fn what_is_odd_about_a_file_is_said_once() {
+    let sandbox = sandbox();
+    sandbox.file("odd.mtx", "%MatrixMarket matrix coordinate real general\n4 4 1\n1 1 2\n");
+    let given = ["-t", "A=odd.mtx:csr", "-t", "x=x.mtx:dense", "-p", "c=1"];
+    let ran = sandbox.run(&[&["run", "--program", "spmv.finch"][..], &given].concat());
+    assert_eq!(ran.stderr.matches("begins with a single `%`").count(), 1, "{}", ran.stderr);
+}

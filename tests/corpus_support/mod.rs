@@ -248,10 +248,14 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
     .into_iter()
     .cycle();
     let combinations = case.combinations()?;
-    // Of many combinations of layouts, each tries every other template, of very many also every other way of
-    // gathering and of bringing operands together: no layout always the same ones.
-    let few = combinations.len() < 4;
+    // Of many combinations of layouts, each tries every other template, of very many every third, and every other way
+    // of gathering and of bringing operands together: no layout always the same ones.
     let many = combinations.len() > MANY && !all_kernels();
+    let each = match combinations.len() {
+        ..4 => 1,
+        _ if many => 3,
+        _ => 2,
+    };
     for (turn, combination) in combinations.into_iter().enumerate().skip(part).step_by(case.parts) {
         let shown: Vec<String> = combination.iter().map(|(t, l)| format!("{t}={l}")).collect();
         let orders = std::iter::once("").chain(case.orders.iter().map(String::as_str));
@@ -359,7 +363,7 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
                     let find = &planned.statements()[s].finds()[f];
                     let plans = find.plans().filter(|p| !p.template.closed_form);
                     let in_turn =
-                        |k: usize| few || (k + f + turn.count_ones() as usize).is_multiple_of(2);
+                        |k: usize| (k + f + turn.count_ones() as usize).is_multiple_of(each);
                     for (_, plan) in plans.enumerate().filter(|(k, _)| in_turn(*k)) {
                         let forced = planned.clone().with_template(s, f, &plan.template.name);
                         let forced = forced.expect("the plans of a find are proved");

@@ -107,6 +107,17 @@ fn nests_of_free_loops_are_index_notation() {
 }
 
 #[test]
+fn what_no_iteration_reaches_stays_as_it_begins() {
+    let inputs = Inputs::default().floats("x", &[1], &[3.0]);
+    let update = |begin: &str, op: &str| {
+        let value = "x[i] * coalesce(x[~(i + 1)], 0)";
+        format!("m .= {begin}\nfor i = 1:1\n if i > 1\n m[i] {op} {value}\n end\nend\nreturn m")
+    };
+    assert_eq!(statements(&inputs, &update("-Inf", "<<max>>=")), "m[d] = -inf");
+    assert_eq!(statements(&inputs, &update("0", "+=")), "m[d] = 0");
+}
+
+#[test]
 fn what_is_no_index_notation_becomes_several_statements() {
     for (text, expected) in [
         ("y .= 0\nfor i=_\n if x[i] > 1\n y[i] = 1\nend\nend", "y[i] = select(x[i] > 1, 1, 0)"),

@@ -1,7 +1,7 @@
 //! Random programs over random formats: what is lowered by find, by merge and by looplets computes what the
 //! interpreter of programs does.
 //!
-//! `SISKIN_STRATEGIES=N` runs N programs, `SISKIN_STRATEGIES_SEED=N` others.
+//! `SISKIN_STRATEGIES=N` runs N programs in each test, `SISKIN_STRATEGIES_SEED=N` others.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,8 +21,8 @@ use super::random_nests::{GIVEN, Kind, Made, made};
 use super::tally::{Tally, number};
 use super::together::{Batch, Case, Ready, caught, holds};
 
-/// Programs of one run of the tests.
-const PROGRAMS: usize = 60;
+/// Programs of one test.
+const PROGRAMS: usize = 20;
 /// One of so many runs is also done by the command line, unless `SISKIN_STRATEGIES_COMMANDS` says otherwise.
 const COMMANDS: usize = 10;
 /// Programs of one library.
@@ -213,11 +213,22 @@ fn run(levels: &Levels, some: &[Made], folder: &Path, all: &mut Run) {
 
 #[test]
 fn random_programs_in_random_formats_agree_by_every_way_of_bringing_operands_together() {
+    agree(0);
+}
+
+/// Two tests at once take half the time.
+#[test]
+fn random_programs_in_random_formats_agree_by_every_way_of_bringing_more_operands_together() {
+    agree(1);
+}
+
+fn agree(part: u8) {
     let levels = Levels::read();
     let folder = tempfile::tempdir().expect("a folder");
     let programs = number("SISKIN_STRATEGIES").unwrap_or(PROGRAMS);
     let mut seed = [7; 32];
     seed[0] = number("SISKIN_STRATEGIES_SEED").unwrap_or(0) as u8;
+    seed[1] += part;
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let mut all = Run::default();

@@ -162,9 +162,14 @@ impl Maker<'_> {
             _ => false,
         };
         if begins && self.covers(&output) {
-            self.states.insert(tensor.clone(), State::Own(tensor));
             let op = if op.is_sum() { None } else { Some(op.clone()) };
-            return self.put(&Put { output, op, value, formulas, loops });
+            let before = self.steps.len();
+            self.put(&Put { output, op, value, formulas, loops })?;
+            // Where no iteration is left, it stays as it begins.
+            if self.steps.len() > before {
+                self.states.insert(tensor.clone(), State::Own(tensor));
+            }
+            return Ok(());
         }
         output.tensor = self.stored(&tensor)?;
         self.put(&Put { output, op: Some(op.clone()), value, formulas, loops })
