@@ -555,13 +555,9 @@ mod tests {
         };
         let call = |n| Doc::text("w").method("combine", vec![long(0, n), closure()]);
         let got = |n| call(n).render(Shape::line(0, 1));
-        assert!(
-            got(49)
-                .ends_with("|x, y| {\n    LONG\n})".replace("LONG", &long(1, 60).flat()).as_str())
-        );
-        assert!(
-            got(50).ends_with("    |x, y| LONG,\n)".replace("LONG", &long(1, 60).flat()).as_str())
-        );
+        let result = long(1, 60).flat();
+        assert!(got(49).ends_with(&format!("|x, y| {{\n    {result}\n}})")));
+        assert!(got(50).ends_with(&format!("\n    |x, y| {result},\n)")));
     }
 
     #[test]
