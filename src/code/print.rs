@@ -208,7 +208,7 @@ impl<'a> Printer<'a> {
     }
 
     /// An array that has methods: it may be a field of `part`.
-    pub(super) fn receiver(&self, a: ArrayId) -> Doc {
+    pub(super) fn array_doc(&self, a: ArrayId) -> Doc {
         let name = self.array_name(a);
         match name.split_once('.') {
             Some((owner, field)) => Doc::text(owner).field(field),
@@ -291,7 +291,7 @@ impl<'a> Printer<'a> {
             }
             Stmt::Store { place, value, .. } if self.ends.contains(&place.array) => {
                 let (place_of_end, value) = (self.index(place), self.expr(value));
-                let ends = self.receiver(place.array);
+                let ends = self.array_doc(place.array);
                 self.out.statement(&ends.method("set", vec![place_of_end, value]));
             }
             Stmt::Store { place, op, value } => {

@@ -106,7 +106,7 @@ impl Printer<'_> {
                 spelled(self.new_workspace(*workspace, begin), level::POSTFIX)
             }
             Expr::Len(array) => {
-                let array = self.receiver(*array);
+                let array = self.array_doc(*array);
                 spelled(array.method("len", Vec::new()), level::POSTFIX)
             }
             Expr::Key(parts) => {

@@ -21,7 +21,7 @@ impl Printer<'_> {
         let when = when.map(|when| self.expr(when));
         let method = if when.is_some() { "push_if" } else { "push" };
         let value = self.stored_as(array, value);
-        let array = self.receiver(array);
+        let array = self.array_doc(array);
         self.out.statement(&array.method(method, when.into_iter().chain([value]).collect()));
     }
 
@@ -33,7 +33,7 @@ impl Printer<'_> {
             true => Vec::new(),
             false => vec![self.expr(&len), Doc::text("0")],
         };
-        let call = self.receiver(array).method("resize", args);
+        let call = self.array_doc(array).method("resize", args);
         self.out.statement(&call);
     }
 
