@@ -464,8 +464,8 @@ fn methods(receiver: &Doc, links: &[Link], shape: Shape, flat: bool) -> Option<S
 
 /// `|x| result`, in a block unless all of it is one line.
 fn closure(parameters: &str, lets: &[(String, Doc)], result: &Doc, shape: Shape) -> Option<String> {
-    // rustfmt keeps room for the bars, a blank, a brace and one more, and breaks the parameters otherwise.
-    if width(parameters) + 5 > shape.width {
+    // rustfmt keeps room for the bars, a blank, a brace and one more, or puts parameters below each other.
+    if parameters.contains(',') && width(parameters) + 5 > shape.width {
         return None;
     }
     let head = format!("|{parameters}|");

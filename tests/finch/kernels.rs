@@ -114,7 +114,7 @@ fn what_no_iteration_reaches_stays_as_it_begins() {
         format!("m .= {begin}\nfor i = 1:1\n if i > 1\n m[i] {op} {value}\n end\nend\nreturn m")
     };
     assert_eq!(statements(&inputs, &update("-Inf", "<<max>>=")), "m[d] = -inf");
-    assert_eq!(statements(&inputs, &update("0", "+=")), "m[d] = 0");
+    assert_eq!(statements(&inputs, &update("0", "+=")), "m[d] = 0.0");
 }
 
 #[test]
