@@ -548,14 +548,15 @@ mod tests {
 
     #[test]
     fn a_closure_behind_other_arguments_has_room_for_its_parameters() {
+        let sum = || long(1, 30).binary("+", long(2, 30));
         let closure = || Doc::Closure {
             parameters: "x, y".to_string(),
             lets: Vec::new(),
-            result: Box::new(long(1, 60)),
+            result: Box::new(sum()),
         };
         let call = |n| Doc::text("w").method("combine", vec![long(0, n), closure()]);
         let got = |n| call(n).render(Shape::line(0, 1));
-        let result = long(1, 60).flat();
+        let result = sum().flat();
         assert!(got(49).ends_with(&format!("|x, y| {{\n    {result}\n}})")));
         assert!(got(50).ends_with(&format!("\n    |x, y| {result},\n)")));
     }
