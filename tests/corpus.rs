@@ -5,9 +5,9 @@
 //! find, both index widths, all value types) must give the result of the dense interpreter in the
 //! interpreter of code, which tests every access. Kernels of a test are compiled as modules of one library, with
 //! warnings denied and debug assertions on, so that every access that was proved in bounds is checked, and must give
-//! the same: all of them where they are few, else those of the automatic choice and every third of the others. Where a
-//! file has many combinations of layouts, they take turns with merges, looplets and ways of gathering
-//! (`SISKIN_CORPUS=all`: nothing is left out). No combination of a file may be refused.
+//! the same: all of them where they are few, else every third (types take turns by four). Where a file has many
+//! combinations of layouts, they take turns with merges, looplets and ways of gathering (`SISKIN_CORPUS=all`: nothing
+//! is left out). No combination of a file may be refused.
 
 #[path = "corpus_support/mod.rs"]
 mod support;
@@ -58,10 +58,7 @@ fn check(path: &Path, part: usize) -> Result<(), libtest_mimic::Failed> {
         }
     }
     let all = kernels.len() <= FEW || support::all_kernels();
-    let compiled = |(k, made): (usize, &support::Made)| {
-        all || k.is_multiple_of(3) || made.label.contains(" automatic ")
-    };
-    let has = kernels.iter().enumerate().map(compiled).collect();
+    let has = (0..kernels.len()).map(|k| all || k.is_multiple_of(3)).collect();
     let library = support::Library::of_some(&kernels, has, support::Face::Entry)?;
     let runs = support::compare(&case, &kernels, &library)?;
     if runs < case.data.len() * kernels.len() / 2 {
