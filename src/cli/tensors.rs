@@ -218,25 +218,22 @@ impl<'a> OutputWish<'a> {
         tensors: &TensorOptions,
     ) -> Result<Kernel> {
         let output = &program.output()?.tensor;
-        let format = tensors.format(output)?;
-        match (format, self.shared) {
-            (Some(format), Some(shared)) if format != shared => {
-                return Err(Diagnostic::new(
-                    Code::Usage,
-                    format!("the output `{output}` has two layouts"),
-                )
-                .help(format!("leave `-f {output}={format}` or `-o {output}={shared}` out")));
-            }
-            (format, shared) => {
-                if let Some(layout) = shared.or(format) {
-                    kernel = kernel.layout(output, layout);
-                }
+        if let (Some(format), Some(shared)) = (tensors.format(output)?, self.shared)
+            && format != shared
+        {
+            return Err(Diagnostic::new(
+                Code::Usage,
+                format!("the output `{output}` has two layouts"),
+            )
+            .help(format!("leave `-f {output}={format}` or `-o {output}={shared}` out")));
+        }
+        for result in program.results() {
+            if let Some(layout) = tensors.format(&result)? {
+                kernel = kernel.layout(&result, layout);
             }
         }
-        for other in program.results().iter().filter(|name| *name != output) {
-            if let Some(layout) = tensors.format(other)? {
-                kernel = kernel.layout(other, layout);
-            }
+        if let Some(shared) = self.shared {
+            kernel = kernel.layout(output, shared);
         }
         Ok(kernel)
     }

@@ -192,8 +192,13 @@ impl Case {
 const MANY: usize = 8;
 
 /// Whether nothing is left out for the sake of time: `SISKIN_CORPUS=all`.
-pub fn all_kernels() -> bool {
+fn all_kernels() -> bool {
     std::env::var("SISKIN_CORPUS").is_ok_and(|how| how == "all")
+}
+
+/// Which of so many kernels are compiled where they are many: every third, for types take turns by four.
+pub fn some_of(kernels: usize) -> Vec<bool> {
+    (0..kernels).map(|k| k.is_multiple_of(3) || all_kernels()).collect()
 }
 
 /// Stands for every shipped layout.
