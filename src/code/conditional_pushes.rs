@@ -89,7 +89,8 @@ impl Body {
 fn is_equation(condition: &Expr) -> bool {
     let mut found = false;
     condition.visit(&mut |e| {
-        found |= matches!(e, Expr::Binary { op: BinaryOp::Eq | BinaryOp::Ne, .. });
+        found |=
+            matches!(e, Expr::Binary { op: BinaryOp::Eq | BinaryOp::Ne | BinaryOp::SameBits, .. });
     });
     found
 }

@@ -13,6 +13,8 @@ pub enum BinaryOp {
     SaturatingSub,
     Eq,
     Ne,
+    /// Floats of the same bits: zeros of both signs differ, and what is no number equals itself.
+    SameBits,
     Lt,
     Le,
     Gt,

@@ -167,6 +167,12 @@ impl Printer<'_> {
             return spelled(self.expr(left).method("is_nan", Vec::new()), level::POSTFIX);
         }
         let ty = self.body.type_of(left);
+        if op == BinaryOp::SameBits && !self.notation {
+            let bits =
+                [left, right].map(|e| self.receiver(e, ty.clone()).method("to_bits", Vec::new()));
+            let [left, right] = bits;
+            return spelled(left.binary("==", right), level::COMPARISON);
+        }
         let value = match ty {
             Ok(Type::Value(t)) => Some(t),
             _ => None,
@@ -175,6 +181,7 @@ impl Printer<'_> {
             (BinaryOp::Min, _) => Some("min"),
             (BinaryOp::Max, _) => Some("max"),
             (BinaryOp::SaturatingSub, _) => Some("saturating_sub"),
+            (BinaryOp::SameBits, _) => Some("same_bits"),
             (BinaryOp::Add, Some(ValueType::I64 | ValueType::I32 | ValueType::U8)) => {
                 Some("wrapping_add")
             }
@@ -229,7 +236,7 @@ impl Printer<'_> {
             (BinaryOp::Ge, _) => (">=", level::COMPARISON),
             (BinaryOp::And, _) => ("&&", level::AND),
             (BinaryOp::Or, _) => ("||", level::OR),
-            (BinaryOp::Min | BinaryOp::Max | BinaryOp::SaturatingSub, _) => {
+            (BinaryOp::Min | BinaryOp::Max | BinaryOp::SaturatingSub | BinaryOp::SameBits, _) => {
                 unreachable!("a method")
             }
         };

@@ -208,6 +208,7 @@ impl Parser<'_> {
                     "min" => BinaryOp::Min,
                     "max" => BinaryOp::Max,
                     "saturating_sub" => BinaryOp::SaturatingSub,
+                    "same_bits" => BinaryOp::SameBits,
                     "wrapping_add" => BinaryOp::Add,
                     "wrapping_mul" => BinaryOp::Mul,
                     "wrapping_sub" => BinaryOp::Sub,

@@ -41,6 +41,7 @@ impl Body {
                     BinaryOp::Rem => (is_integer(ty), ty),
                     BinaryOp::SaturatingSub => (ty == Type::Unsigned, ty),
                     BinaryOp::Eq | BinaryOp::Ne => (is_number(ty), Type::Bool),
+                    BinaryOp::SameBits => (is_float(ty), Type::Bool),
                     BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
                         (is_integer(ty), Type::Bool)
                     }

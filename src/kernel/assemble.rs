@@ -94,6 +94,7 @@ pub(super) fn assembled(
     Ok(Assembled {
         tensor: tensor.clone(),
         extents: output.extents.clone(),
+        begins: output.begins,
         layout,
         appending,
         assembling,

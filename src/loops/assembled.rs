@@ -8,6 +8,7 @@ use super::assemble::Assembling;
 use crate::formula::Name;
 use crate::layout::Layout;
 use crate::packing::Appending;
+use crate::tensor::Value;
 
 /// How a kernel makes its result, entry by entry.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct Assembled {
     pub arrays: IndexMap<Name, Name>,
     /// The values, as the kernel knows them.
     pub values: Name,
+    /// What elements are that nothing is written to; the identity of the operator, if nothing is said.
+    pub begins: Option<Value>,
     /// The extents of the result, as the kernel knows them.
     pub extents: Vec<Name>,
 }

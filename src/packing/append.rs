@@ -8,12 +8,14 @@
 //! while it computes.
 //!
 //! Runs of equal values are appended as runs: one that begins where the last one ends, with its value, makes it
-//! longer.
+//! longer. Where runs cover all coordinates, so that only their ends are stored, what lies between is appended as
+//! runs too.
 //!
 //! In: a [`Plan`]. Out: [`Appending`], if every position is a coordinate or numbered in the order of
 //! coordinates. Blocks, padding, hash tables, other intervals and measures are not appended.
 
-use super::part::{Count, Level, Measured, Order, Part, Position, Role};
+use super::covered;
+use super::part::{Count, Covered, Level, Measured, Order, Part, Position, Role};
 use super::plan::Plan;
 use crate::formula::{Affine, Atom, Constraint, Name, Relop};
 use crate::layout::{Layout, Property, PropertyKind};
@@ -49,8 +51,8 @@ pub struct Numbered {
 pub struct Run {
     /// The coordinate that runs, the last of the order.
     pub along: usize,
-    /// Array of the first coordinate of each run.
-    pub begin: Name,
+    /// Array of the first coordinate of each run; none if it begins where the one before it ends, or at 0.
+    pub begin: Option<Name>,
     /// Array of the coordinate behind each run.
     pub end: Name,
 }
@@ -83,7 +85,7 @@ impl Appending {
         if constant
             || !part.chosen.is_empty()
             || plan.verify && !runs
-            || part.fills()
+            || part.fills_between()
             || part.open.iter().any(|open| !open.is_empty())
         {
             return None;
@@ -171,6 +173,11 @@ impl Reader<'_> {
                 _ => return None,
             }
         }
+        if let Some(every) = &part.covered
+            && !self.covers(every, levels.last()?)
+        {
+            return None;
+        }
         // A level without an array of its coordinates could not tell how many positions it has.
         let inner = levels.split_last().map(|(_, outer)| outer)?;
         if inner.iter().any(|level| level.coordinates.is_empty()) || !self.values_are_last() {
@@ -187,10 +194,12 @@ impl Reader<'_> {
     /// The run that a position of the last level is, if that is all that the relation says of its coordinate.
     fn run(&self, level: &Level) -> Option<Run> {
         let interval = level.interval.as_ref()?;
-        let relation = &self.layout.relation;
-        let ([piece], [least, greatest]) = (relation.pieces.as_slice(), &self.part.measures[..])
-        else {
-            return None;
+        // Of runs that cover all, what every piece says.
+        let relation = &self.part.layout.relation;
+        let (piece, least, greatest) = match (relation.pieces.as_slice(), &self.part.measures[..]) {
+            ([piece], [least, greatest]) => (piece, Some(least), greatest),
+            ([piece], [greatest]) if self.part.covered.is_some() => (piece, None, greatest),
+            _ => return None,
         };
         let name = interval.along.as_var()?;
         let along = relation.coordinates.iter().position(|c| c == name)?;
@@ -200,23 +209,59 @@ impl Reader<'_> {
             Measured::Element(call) if call.args == [position.clone()] => Some(call.clone()),
             _ => None,
         };
-        let (begin, end) = (array(&least.what)?, array(&greatest.what)?);
+        let end = array(&greatest.what)?;
+        let begin = match least {
+            Some(least) if least.greatest || least.of != [i.clone()] => return None,
+            Some(least) => Some(array(&least.what)?),
+            None => None,
+        };
         let next = i.clone() + Affine::constant(1);
-        let extremes = !least.greatest && least.of == [i.clone()] && greatest.greatest;
         let size = Affine::var(self.layout.extents().get(along)?.clone());
-        let says = [
-            i.clone() - Affine::atom(Atom::Call(begin.clone())),
+        let mut says = vec![
             Affine::atom(Atom::Call(end.clone())) - next.clone(),
             i.clone(),
             size - next.clone(),
         ];
+        says.extend(begin.iter().map(|begin| i.clone() - Affine::atom(Atom::Call(begin.clone()))));
         let plain = |c: &Constraint| c.relop == Relop::Ge && says.contains(&c.affine);
         let all = piece.iter().filter(|c| c.mentions(name)).all(plain);
-        (all && interval.equal_values && extremes && greatest.of == [next]).then(|| Run {
+        let extreme = greatest.greatest && greatest.of == [next];
+        (all && interval.equal_values && extreme).then(|| Run {
             along,
-            begin: begin.array.clone(),
-            end: end.array.clone(),
+            begin: begin.map(|begin| begin.array),
+            end: end.array,
         })
+    }
+
+    /// Whether runs that cover all coordinates are those of one level, within all groups of coordinates or within
+    /// each position of the level before, and nothing else is said of where they begin.
+    fn covers(&self, covered: &Covered, last: &Numbered) -> bool {
+        let (Some(run), [(segments, group)]) = (&last.run, last.segments.as_slice()) else {
+            return false;
+        };
+        let every = match group {
+            Group::Whole => covered.every == [run.along],
+            Group::Outer => covered.every == [run.along],
+            Group::Coordinates(around) => {
+                let (own, around_it) = match covered.every.split_last() {
+                    Some((own, around_it)) => (*own, around_it),
+                    None => return false,
+                };
+                covered.some.is_empty() && own == run.along && around_it == around.as_slice()
+            }
+        };
+        let level = self.part.levels.last();
+        let args = self.part.roles().find_map(|(name, role)| match role {
+            Role::Segments { args, .. } if name == segments => Some(args),
+            _ => None,
+        });
+        match (level, args) {
+            (Some(level), Some(args)) if every => {
+                let along = &self.layout.relation.coordinates[run.along];
+                covered::is_chain(self.layout, &level.position, (segments, args), &run.end, along)
+            }
+            _ => false,
+        }
     }
 
     /// One value for each position of the last level.
@@ -291,7 +336,7 @@ impl Reader<'_> {
 /// several coordinates rise together; of them, only the first rises alone, and each may repeat.
 fn keeps(level: &Numbered, property: &Property) -> bool {
     if let Some(run) = &level.run
-        && (property.arrays.contains(&run.begin) || property.arrays.contains(&run.end))
+        && run.begin.iter().chain([&run.end]).any(|own| property.arrays.contains(own))
     {
         return run_keeps(level, run, property);
     }
@@ -337,7 +382,8 @@ fn run_keeps(level: &Numbered, run: &Run, property: &Property) -> bool {
         PropertyKind::Disjoint => {
             within
                 && !property.decreasing
-                && property.arrays == [run.begin.clone(), run.end.clone()]
+                && run.begin.iter().chain([&run.end]).eq(&property.arrays)
+                && run.begin.is_some()
         }
         PropertyKind::Monotonic | PropertyKind::PeriodicMonotonic => {
             within && property.arrays.len() == 1 && !property.decreasing
@@ -365,6 +411,7 @@ fn is_plain(level: &Level) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::embedded;
 
     fn of(text: &str) -> Option<Appending> {
         Appending::of(&Layout::named_for_rank(text, 2).unwrap())
@@ -404,12 +451,49 @@ mod tests {
         let rows = of("Dense(SparseRunList(Element(0.0)))").unwrap();
         assert_eq!((rows.order.as_slice(), rows.ordered), (&[1, 0][..], 2));
         let run = rows.levels[0].run.as_ref().unwrap();
-        assert_eq!((run.along, &*run.begin, &*run.end), (0, "left1", "right1"));
+        assert_eq!((run.along, run.begin.as_deref(), &*run.end), (0, Some("left1"), "right1"));
         let whole = Appending::of(&Layout::named_for_rank("run-length", 1).unwrap()).unwrap();
         assert!(whole.levels[0].run.is_some());
-        // Those that cover all, blocks with values of their own, and a single interval are not.
-        for text in ["RunList", "SparseBlockList", "SparseInterval"] {
+        // Blocks with values of their own, and a single interval, are not.
+        for text in ["SparseBlockList", "SparseInterval"] {
             assert_eq!(of(&format!("Dense({text}(Element(0.0)))")), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn runs_that_cover_all_are_appended() {
+        for (text, group) in [
+            ("Dense(RunList(Element(0.0)))", Group::Coordinates(vec![1])),
+            ("SparseList(RunList(Element(0.0)))", Group::Outer),
+        ] {
+            let rows = of(text).unwrap_or_else(|| panic!("{text}"));
+            let last = rows.levels.last().unwrap();
+            let run = last.run.as_ref().unwrap();
+            assert_eq!((run.along, run.begin.as_ref(), &*run.end), (0, None, "right1"), "{text}");
+            assert_eq!(last.segments[0].1, group, "{text}");
+        }
+        let vector = Layout::named_for_rank("RunList(Element(0.0))", 1).unwrap();
+        assert_eq!(Appending::of(&vector).unwrap().levels[0].segments[0].1, Group::Whole);
+    }
+
+    #[test]
+    fn runs_that_cover_but_for_a_gap_are_not_appended() {
+        let shipped = embedded::text("layouts/levels/finch/RunList.toml").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let is_appended = |of: &str, instead: &str| {
+            assert!(shipped.contains(of), "{of}");
+            let path = folder.path().join("Chained.toml");
+            std::fs::write(&path, shipped.replacen(of, instead, 1)).unwrap();
+            let text = format!("[i,j] dense(j), {}(i)", path.display());
+            Appending::of(&Layout::named_for_rank(&text, 2).unwrap()).is_some()
+        };
+        assert!(is_appended("RunList", "Chained"));
+        for (of, instead) in [
+            ("0 <= i < right(q) ;", "1 <= i < right(q) ;"),
+            ("right(q - 1) <= i", "right(q - 1) + 1 <= i"),
+            ("right(q - 1) <= i", "right(q - 1) < i"),
+        ] {
+            assert!(!is_appended(of, instead), "{instead}");
         }
     }
 

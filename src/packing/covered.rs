@@ -124,6 +124,59 @@ impl Covered {
     }
 }
 
+/// Whether the relation says that run `q` of each segment of `segments` is `begin <= i < ends(q)`, where `begin` is 0
+/// for the first and `ends(q - 1)` for the others, and nothing else of `q` and `i`.
+pub(super) fn is_chain(
+    layout: &Layout,
+    q: &Name,
+    (segments, at): (&Name, &[Affine]),
+    ends: &Name,
+    i: &Name,
+) -> bool {
+    let pieces = &layout.relation.pieces;
+    let Some(extent) = layout.relation.coordinates.iter().position(|c| c == i) else {
+        return false;
+    };
+    let Some((last, around)) = at.split_last() else { return false };
+    let one = || Affine::constant(1);
+    let (position, coordinate) = (Affine::var(q.clone()), Affine::var(i.clone()));
+    let first = Affine::call(segments.clone(), at.to_vec());
+    let next = around.iter().cloned().chain([last.clone() + one()]).collect();
+    let behind = Affine::call(segments.clone(), next);
+    let end = Affine::call(ends.clone(), vec![position.clone()]);
+    let before = Affine::call(ends.clone(), vec![position.clone() - one()]);
+    let within = [
+        Constraint::le(first.clone(), position.clone()),
+        Constraint::lt(position.clone(), behind),
+        Constraint::lt(coordinate.clone(), end),
+    ];
+    let leading = [
+        Constraint::eq(position.clone(), first.clone()),
+        Constraint::le(Affine::zero(), coordinate.clone()),
+    ];
+    let following = [Constraint::lt(first, position), Constraint::le(before, coordinate.clone())];
+    // True of all elements, whatever the relation says.
+    let bounds = [
+        Constraint::le(Affine::zero(), coordinate.clone()),
+        Constraint::lt(coordinate, Affine::var(layout.extents()[extent].clone())),
+    ];
+    let is = |piece: &Vec<Constraint>, own: &[Constraint]| {
+        let says: Vec<Constraint> = within.iter().chain(own).cloned().collect();
+        let others = piece.iter().filter(|c| !c.mentions(q) && !c.mentions(i)).cloned();
+        let made: Vec<Constraint> = says.iter().cloned().chain(others).collect();
+        let all_follow = |given: &[Constraint], claims: &[Constraint]| {
+            let known = given.iter().chain(&bounds).cloned().chain(layout.known_of_sizes());
+            let facts: Vec<Formula> = known.map(Formula::Constraint).collect();
+            !follow(&facts, claims).contains(&false)
+        };
+        all_follow(piece, &says) && all_follow(&made, piece)
+    };
+    match pieces.as_slice() {
+        [a, b] => is(a, &leading) && is(b, &following) || is(b, &leading) && is(a, &following),
+        _ => false,
+    }
+}
+
 /// Whether every condition on the ends of runs is one from above.
 pub(super) fn is_chained(layout: &Layout) -> bool {
     // A piece reads an array at a position and at the one before.

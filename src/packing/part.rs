@@ -208,8 +208,13 @@ pub(super) enum SortKey {
 }
 
 impl Part {
-    /// Whether values may be stored where no entry is: blocks, padding, dense dimensions.
+    /// Whether values may be stored where no entry is: blocks, padding, dense dimensions, runs that cover all.
     pub fn fills(&self) -> bool {
+        self.covered.is_some() || self.fills_between()
+    }
+
+    /// The same without runs that cover all.
+    pub fn fills_between(&self) -> bool {
         let used = |n: &Name| {
             let mentions = |args: &[Affine]| args.iter().any(|a| a.mentions(n));
             self.levels.iter().any(|level| {
@@ -232,7 +237,7 @@ impl Part {
         // Levels that are not numbered within each other store all their combinations.
         let crossed = (0..self.levels.len())
             .any(|a| (0..a).any(|b| !self.is_within(a, b) && !self.is_within(b, a)));
-        self.levels.is_empty() || dense || padded || crossed || aligned || self.covered.is_some()
+        self.levels.is_empty() || dense || padded || crossed || aligned
     }
 
     /// Whether level `inner` is numbered within `outer`, directly or not.

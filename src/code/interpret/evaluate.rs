@@ -218,6 +218,9 @@ impl<'b> Machine<'b, '_> {
             },
             (Value::Number(a), Value::Number(b)) if op == BinaryOp::Eq => Some(Value::Bool(a == b)),
             (Value::Number(a), Value::Number(b)) if op == BinaryOp::Ne => Some(Value::Bool(a != b)),
+            (Value::Number(a), Value::Number(b)) if op == BinaryOp::SameBits => {
+                Some(Value::Bool(a.identical(*b)))
+            }
             (Value::Number(a), Value::Number(b)) => arithmetic(op, *a, *b).map(Value::Number),
             (Value::Bool(a), Value::Bool(b)) if op == BinaryOp::BitOr => Some(Value::Bool(a | b)),
             _ => None,

@@ -23,7 +23,7 @@ use super::super::ir::{
     Parts, Stmt, Type, VarId, Workspace,
 };
 use super::merge::Merge;
-use super::result::{Assembly, Gathering, Level, identity};
+use super::result::{Assembly, Gathering, Level, RunArrays, identity};
 use super::{Realiser, size};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Arith, Name};
@@ -49,7 +49,11 @@ impl Realiser<'_, '_> {
                 prefix: level.prefix,
                 coordinates: level.coordinates.iter().map(|(a, d)| (array(a), *d)).collect(),
                 segments: level.segments.iter().map(|(a, g)| (array(a), g.clone())).collect(),
-                run: level.run.as_ref().map(|r| (r.along, array(&r.begin), array(&r.end))),
+                run: level.run.as_ref().map(|r| RunArrays {
+                    along: r.along,
+                    begins: r.begin.as_ref().map(array),
+                    ends: array(&r.end),
+                }),
             })
             .collect();
         let values = self.array_of(&assembled.values);
@@ -91,7 +95,7 @@ impl Realiser<'_, '_> {
             gathering: None,
             open: None,
         });
-        self.begin_runs(out)?;
+        self.begin_runs(assembled.begins, out)?;
         if !matches!(how.threads, Some(Ok(_))) {
             let last = self.keys("last");
             out.extend(last.iter().map(|var| unset(*var)));
@@ -141,6 +145,8 @@ impl Realiser<'_, '_> {
                     Group::Whole | Group::Outer => {
                         out.push(Stmt::push(*array, result.length(k)));
                     }
+                    // All groups are covered, and end where they do.
+                    Group::Coordinates(_) if level.covers() => {}
                     Group::Coordinates(_) => out.push(self.carried_on(*array)),
                 }
             }

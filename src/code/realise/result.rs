@@ -13,7 +13,7 @@ use crate::layout::checks::admits_negative;
 use crate::loops::Assembled;
 use crate::operators::Operator;
 use crate::packing::Group;
-use crate::tensor::ValueType;
+use crate::tensor::{Value, ValueType};
 
 /// The arrays of a result, and what is known of its last entry.
 pub(super) struct Assembly {
@@ -44,8 +44,17 @@ pub(super) struct Level {
     pub(super) prefix: usize,
     pub(super) coordinates: Vec<(ArrayId, usize)>,
     pub(super) segments: Vec<(ArrayId, Group)>,
-    /// The coordinate that runs, and the arrays of where runs begin and end.
-    pub(super) run: Option<(usize, ArrayId, ArrayId)>,
+    pub(super) run: Option<RunArrays>,
+}
+
+/// How a level stores runs.
+#[derive(Clone, Copy)]
+pub(super) struct RunArrays {
+    /// The coordinate that runs.
+    pub(super) along: usize,
+    /// Where runs begin; nothing is stored of it if they cover all.
+    pub(super) begins: Option<ArrayId>,
+    pub(super) ends: ArrayId,
 }
 
 /// The run that may still grow.
@@ -58,6 +67,18 @@ pub(super) struct OpenRun {
     pub(super) value: VarId,
     /// Whether anything is written to it.
     pub(super) taken: bool,
+    pub(super) covering: Option<Covering>,
+}
+
+/// What is known between runs that cover all coordinates of their group.
+#[derive(Clone)]
+pub(super) struct Covering {
+    /// Up to where the group is covered.
+    pub(super) reached: VarId,
+    /// The number of the group, if each combination of coordinates has one.
+    pub(super) group: Option<(VarId, Vec<usize>)>,
+    /// What is stored where nothing was written.
+    pub(super) fill: Value,
 }
 
 /// Where updates go.
@@ -106,6 +127,13 @@ fn grown(name: &Name, element: Element, shape: Vec<Expr>) -> Array {
         args: Vec::new(),
         domain: Vec::new(),
         range: Vec::new(),
+    }
+}
+
+impl Level {
+    /// Whether it stores runs that cover all coordinates.
+    pub(super) fn covers(&self) -> bool {
+        self.run.is_some_and(|run| run.begins.is_none())
     }
 }
 
