@@ -30,6 +30,7 @@ mod derive;
 mod elements;
 mod fits;
 mod free_numbers;
+mod in_order;
 mod intervals;
 mod inverse;
 mod linear;
