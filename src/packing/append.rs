@@ -180,7 +180,10 @@ impl Reader<'_> {
         }
         // A level without an array of its coordinates could not tell how many positions it has.
         let inner = levels.split_last().map(|(_, outer)| outer)?;
-        if inner.iter().any(|level| level.coordinates.is_empty()) || !self.values_are_last() {
+        if inner.iter().any(|level| level.coordinates.is_empty())
+            || !self.values_are_last()
+            || !self.arrays_end_with_positions(levels.last()?)
+        {
             return None;
         }
         let kept = |property: &Property| levels.iter().all(|level| keeps(level, property));
@@ -271,6 +274,13 @@ impl Reader<'_> {
             [index] => index.to_affine().ok().and_then(|a| a.as_var().cloned()) == last,
             _ => false,
         }
+    }
+
+    /// Whether the arrays of the last level have an element for each value, and no more.
+    fn arrays_end_with_positions(&self, last: &Numbered) -> bool {
+        let runs = last.run.iter().flat_map(|run| run.begin.iter().chain([&run.end]));
+        let mut own = last.coordinates.iter().map(|(array, _)| array).chain(runs);
+        own.all(|array| self.layout.arrays[array].len == self.layout.value.len)
     }
 
     /// Whether groups may be told apart by `arg`: a constant, a coordinate, or the position before.

@@ -16,13 +16,14 @@ use indexmap::IndexMap;
 use super::append::{Appending, Group, Numbered};
 use super::options::PackOptions;
 use crate::diagnostic::Result;
-use crate::formula::Name;
+use crate::formula::{Arith, Name};
 use crate::layout::Layout;
 use crate::layout::checks::admits_negative;
-use crate::tensor::{Element, IndexData, Tensor, Value, Values, with_values};
+use crate::tensor::{Element, IndexData, Tensor, Value, Values, known_sizes, with_values};
 
 impl Appending {
-    /// The tensor of `elements` in row-major order, if all numbers fit 32 bits; `layout` is what it was made of.
+    /// The tensor of `elements` in row-major order, if all numbers fit 32 bits and the arrays of `layout`, which it was
+    /// made of, have no more elements than are appended.
     ///
     /// # Errors
     /// Those of [`Tensor::new`].
@@ -51,6 +52,14 @@ impl Appending {
             let numbers = arrays.get(name).map_or(&[][..], Vec::as_slice);
             let narrow = || IndexData::from(numbers.to_vec());
             of_layout.insert(name.clone(), narrow().convert(ty)?);
+        }
+        let (scope, _) = known_sizes(layout, dims, &counts, &of_layout)?;
+        let is_long = |len: &Arith, n: usize| scope.value(len) == i64::try_from(n).ok();
+        let fit =
+            layout.arrays.iter().all(|(name, array)| is_long(&array.len, of_layout[name].len()));
+        if !fit || !is_long(&layout.value.len, values.len()) {
+            // Something is stored behind what is appended.
+            return Ok(None);
         }
         Tensor::new(layout.clone(), dims.to_vec(), &counts, of_layout, values).map(Some)
     }

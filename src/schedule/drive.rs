@@ -123,9 +123,15 @@ impl<'a> Placement<'a> {
     }
 
     fn place_with_prerequisites(&mut self, p: &Name) {
+        self.place_before(p, &[]);
+    }
+
+    /// Places `p` before the positions `inner`, which need it. Of positions that bound each other, one comes first.
+    fn place_before(&mut self, p: &Name, inner: &[&Name]) {
+        let waiting: Vec<&Name> = inner.iter().copied().chain([p]).collect();
         for need in prerequisites(self.space, p) {
-            if !self.is_placed(&need) {
-                self.place_with_prerequisites(&need);
+            if !self.is_placed(&need) && !waiting.contains(&&need) {
+                self.place_before(&need, &waiting);
             }
         }
         self.place(p.clone(), How::Walk);

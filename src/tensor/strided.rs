@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use indexmap::IndexMap;
 
 use super::dense::{DenseArray, element_count};
-use super::tensor::{Tensor, sizes};
+use super::tensor::{Tensor, known_sizes, sizes};
 use super::values::{Values, with_values};
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Arith, Atom, Name, Relop};
@@ -135,8 +135,12 @@ impl Strides {
         if dims.contains(&0) || layout.params.values().any(Option::is_none) {
             return None;
         }
-        let params = sizes(layout, dims, &IndexMap::new(), &IndexMap::new()).ok()?;
-        Strides::of(layout, dims, &params, element_count(dims).ok()?).filter(Strides::is_compact)
+        let (counts, arrays) = (IndexMap::new(), IndexMap::new());
+        let params = sizes(layout, dims, &counts, &arrays).ok()?;
+        let count = element_count(dims).ok()?;
+        let (scope, _) = known_sizes(layout, dims, &counts, &arrays).ok()?;
+        let is_full = scope.value(&layout.value.len) == i64::try_from(count).ok();
+        Strides::of(layout, dims, &params, count).filter(|strides| is_full && strides.is_compact())
     }
 
     /// The values of a tensor with these elements in row-major order.

@@ -11,9 +11,9 @@ use siskin::check::check;
 use siskin::diagnostic::{Code, Diagnostic};
 use siskin::formula::Name;
 use siskin::layout::Layout;
-use siskin::packing::{PackOptions, convert, pack};
+use siskin::packing::{PackOptions, convert, pack, pack_array};
 use siskin::program::resolve;
-use siskin::tensor::{Entries, Tensor};
+use siskin::tensor::{DenseArray, Entries, Tensor};
 
 use super::data::{Data, sums};
 use super::random::Random;
@@ -132,6 +132,7 @@ fn go(
         let points: Vec<(&[usize], f64)> =
             data.entries.iter().map(|(at, v)| (at.as_slice(), *v)).collect();
         let entries = Entries::from_points(&data.dims, &points).map_err(|e| format!("{e:#?}"))?;
+        as_an_array(&layout, &entries).map_err(|e| format!("{data:?}\n{e}"))?;
         let mut refuse = |e: Box<Diagnostic>| match is_defect(&e) {
             true => Err(format!("{data:?}\n{e:#?}")),
             false => {
@@ -185,6 +186,25 @@ fn go(
         return Ok(());
     }
     multiply(path, rank, &tensors, random, verdict)
+}
+
+/// A dense array is packed as its elements are that are not zero, however that is done.
+fn as_an_array(layout: &Arc<Layout>, entries: &Entries) -> Result<(), String> {
+    let options = PackOptions::default();
+    let array = DenseArray::from_entries(entries).map_err(|e| format!("{e:#?}"))?;
+    let listed = pack(layout, &array.to_entries(), &options);
+    let stored = |packed: Result<Tensor, Box<Diagnostic>>| match packed {
+        Ok(tensor) => {
+            Ok(format!("{:?} {:?} {:?}", tensor.params(), tensor.arrays(), tensor.values()))
+        }
+        Err(e) if is_defect(&e) => Err(format!("{e:#?}")),
+        Err(e) => Ok(format!("{:?}: {}", e.code, e.message)),
+    };
+    let (whole, listed) = (stored(pack_array(layout, array, &options))?, stored(listed)?);
+    match whole == listed {
+        true => Ok(()),
+        false => Err(format!("as an array: {whole}\nas entries: {listed}")),
+    }
 }
 
 fn same(data: &Data, found: &Entries, how: &str) -> Result<(), String> {
