@@ -162,7 +162,10 @@ pub fn some_inputs(
                 let made = wish.make(&dims, value_type, arguments.seed);
                 Given::Loaded(made.map_err(|e| e.note(format!("for tensor `{name}`")))?)
             }
-            _ => given(file, dims, Some(value_type), options.fill_of(name, value_type)?)?,
+            _ => {
+                let fill = options.fill_of(name, value_type)?;
+                arguments.read.given(file, dims, Some(value_type), fill)?
+            }
         };
         let found = found.with_rank(rank).map_err(|data| {
             Diagnostic::new(
@@ -311,7 +314,7 @@ fn implied(
 }
 
 /// What a file gives.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum Given {
     /// Data to be packed.
     Loaded(Loaded),

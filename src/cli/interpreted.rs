@@ -18,7 +18,7 @@ use siskin::program::finch::{Returned, Tree};
 use siskin::program::{Dense, Elements};
 use siskin::tensor::{DenseArray, Entries, IndexData, Tensor, ValueType};
 
-use super::data::{self, Given};
+use super::data::Given;
 use super::listed;
 use super::options::KernelOptions;
 use super::output::{self, Output};
@@ -146,7 +146,7 @@ impl Asked<'_> {
         };
         let found = match &file.place {
             Place::Generated(wish) => Given::Loaded(wish.make(dims, ty, self.tensors.seed)?),
-            _ => data::given(&file, Some(dims.clone()), Some(ty), fill)?,
+            _ => self.tensors.read.given(&file, Some(dims.clone()), Some(ty), fill)?,
         };
         let found = found.with_rank(dims.len());
         let found = found.map_err(|_| Diagnostic::defect("a tensor has changed its rank"))?;

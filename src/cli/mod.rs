@@ -32,6 +32,7 @@ mod options;
 mod output;
 mod program;
 mod progress;
+mod read_files;
 mod render;
 mod result;
 mod run;

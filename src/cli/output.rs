@@ -1,10 +1,8 @@
 //! What commands say: on stdout, on stderr, and into files.
 
-use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Mutex;
 
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::files;
@@ -49,13 +47,8 @@ pub fn command_line() -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// Something the user should know, without being asked; said once, however often it is noticed.
+/// Something the user should know, without being asked.
 pub fn warn(text: &str) {
-    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let is_new = SAID.lock().map_or(true, |mut said| said.insert(text.to_string()));
-    if !is_new {
-        return;
-    }
     let _ = writeln!(io::stderr(), "{}", render::warning(text, io::stderr().is_terminal()));
 }
 

@@ -14,7 +14,6 @@ use siskin::operators::{Operators, Value as Number};
 use siskin::program::Program;
 use siskin::program::finch::{Finch, Given, Host, Kind, Locate, Returned, Segment, Tree};
 
-use super::data;
 use super::listed::Results;
 use super::options::{KernelOptions, numbers_of, wrong};
 use super::sequence::Kernels;
@@ -83,6 +82,8 @@ pub fn translated(
 /// Reads a program and what it is given.
 pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Result<Tree> {
     tensors.refuse_copies("a program")?;
+    // Its kernels pack what it is translated by.
+    tensors.read.keep();
     let text = std::fs::read_to_string(path).map_err(|e| {
         Diagnostic::new(Code::Io, format!("cannot read `{}`: {e}", path.display()))
             .help("give the file of a program: `--program FILE`")
@@ -484,7 +485,7 @@ fn given(
             .help(format!("write standard input to a file first, and give it: `-t {name}=FILE`")));
     }
     let wanted = types.own.get(name).copied();
-    let data = data::given(&file, dims, wanted, None)?.with_rank(rank).map_err(|data| {
+    let data = tensors.read.given(&file, dims, wanted, None)?.with_rank(rank).map_err(|data| {
         let message = format!(
             "`{}` holds a tensor of rank {}, but `{name}` has {rank} subscript(s)",
             file.name,

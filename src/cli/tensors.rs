@@ -8,6 +8,7 @@ use siskin::formula::Name;
 use siskin::kernel::{Kernel, in_one_layout};
 use siskin::program::Program;
 
+use super::read_files::ReadFiles;
 use super::tensor_argument::{FileArgument, named};
 
 /// Where tensors come from, and how they are stored.
@@ -25,6 +26,8 @@ pub struct TensorOptions {
     /// Which random tensors: the start of the generator (splitmix64)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
+    #[arg(skip)]
+    pub read: ReadFiles,
 }
 
 impl TensorOptions {

@@ -143,6 +143,7 @@ mod tests {
             tensors: vec!["A=random:0.5:csr".to_string(), "x=x.mtx:sparse".to_string()],
             formats: vec!["A=csr".to_string(), "y=dense".to_string()],
             seed: 0,
+            read: Default::default(),
         };
         let out = stored_as(&given, "A", "csc").unwrap();
         assert_eq!(out.tensors, ["A=random:0.5", "x=x.mtx:sparse"]);

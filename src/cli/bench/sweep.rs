@@ -160,6 +160,7 @@ mod tests {
             tensors: texts.iter().map(ToString::to_string).collect(),
             formats: Vec::new(),
             seed: 0,
+            read: Default::default(),
         };
         let at = |texts: &[&str]| sweep.at(0.2, &given(texts), &program).map(|t| t.tensors);
         assert_eq!(at(&["A=random:blocks(2,0.1):f(2,2)"]).unwrap_err().code, Code::UnknownLayout);

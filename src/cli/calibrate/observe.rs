@@ -82,7 +82,7 @@ fn prepared(case: &Case, data: &Data) -> Result<(Kernel, Inputs)> {
     let formats = others.map(|(tensor, layout)| format!("{tensor}={layout}")).collect();
     let dims = data.extents.iter().map(|(index, extent)| format!("{index}={extent}")).collect();
     let options = KernelOptions { dims, no_calibration: true, ..KernelOptions::default() };
-    let tensors = TensorOptions { tensors, formats, seed: 1 };
+    let tensors = TensorOptions { tensors, formats, seed: 1, read: Default::default() };
     let kernel = options.kernel(&case.statement)?;
     let program = kernel.program()?;
     let inputs = data::inputs(&program, &tensors, &options, &IndexMap::new())?;
