@@ -13,7 +13,7 @@ use siskin::packing::Plan;
 use siskin::tensor::{Tensor, Value};
 
 use super::output::{Output, print};
-use super::{data, layouts, shown};
+use super::{given, layouts, shown};
 
 /// Check the declaration of a layout, and data against its properties
 #[derive(Args)]
@@ -36,7 +36,7 @@ impl Check {
     pub fn execute(&self) -> Output {
         let Some(file) = &self.data else { return self.declaration() };
         let path = Path::new(file);
-        let mut packed = match data::is_archive(path) && holds_arrays(path)? {
+        let mut packed = match given::is_archive(path) && holds_arrays(path)? {
             true => {
                 let layout = Arc::new(layouts::layout(&self.layout, self.rank)?);
                 Tensor::read_arrays(&layout, path)?
@@ -73,18 +73,18 @@ impl Check {
         let spec = LayoutSpec::parse(&self.layout)?;
         let fill = spec.fill().map(Value::from);
         let ty = fill.map(Value::value_type);
-        let loaded = data::load(path, &path.display().to_string(), None, ty, fill)?;
+        let loaded = given::load(path, &path.display().to_string(), None, ty, fill)?;
         let rank = spec.rank().or(self.rank).unwrap_or(loaded.dims().len());
         let layout = Arc::new(layouts::layout(&self.layout, Some(rank))?);
         let found = loaded.dims().len();
-        let loaded = data::with_rank(loaded, rank).map_err(|_| {
+        let loaded = given::with_rank(loaded, rank).map_err(|_| {
             Diagnostic::new(
                 Code::Shape,
                 format!("layout `{}` has rank {rank}, the data have rank {found}", self.layout),
             )
             .help("choose a layout of the data's rank; `siskin layouts` lists them")
         })?;
-        data::pack(&layout, loaded, None)
+        given::pack(&layout, loaded, None)
     }
 
     fn declaration(&self) -> Output {

@@ -10,9 +10,9 @@ use siskin::files::{self, Loaded};
 use siskin::layout::{DefaultFor, Layout, LayoutSpec};
 use siskin::tensor::{Tensor, Value};
 
-use super::data::{self, Given};
 use super::destination::Destination;
 use super::generated::Generated;
+use super::given::{self, Given};
 use super::options::numbers_of;
 use super::output::Output;
 use super::tensor_argument::{FileArgument, Place};
@@ -60,7 +60,7 @@ impl Convert {
             None => stated.map(Value::value_type),
         };
         let own = match &from.place {
-            Place::File(path) if data::is_archive(path) => files::fill_of(path)?,
+            Place::File(path) if given::is_archive(path) => files::fill_of(path)?,
             _ => None,
         };
         let is_zero = |fill: &Value| fill.same(Value::zero(fill.value_type()));
@@ -69,7 +69,7 @@ impl Convert {
             None => to.layout.clone(),
             Some(fill) => Some(filled(&to, fill)?),
         };
-        let mut given = data::given(&from, dims, value_type, fill)?;
+        let mut given = given::given(&from, dims, value_type, fill)?;
         if let Some(layout) = &from.layout {
             given = Given::Stored(packed(given, layout, fill)?);
         }
@@ -95,7 +95,7 @@ impl Convert {
                 let (name, what) = (tensor.layout().name.clone(), shown::shape(&tensor));
                 let write = || files::write_filled(to.path(), tensor, fill);
                 let holds = progress::during(&writing, write)?.what;
-                (Some(name), what, data::is_archive(to.path()).then_some(holds))
+                (Some(name), what, given::is_archive(to.path()).then_some(holds))
             }
         };
         tracing::info!("wrote {} in {}", to.name, shown::time(start.elapsed()));
@@ -133,8 +133,8 @@ fn filled(to: &Destination, fill: Value) -> Result<String> {
     match &to.layout {
         None if is_array => Ok(all),
         Some(layout) if is_array && *layout == all => Ok(all),
-        None if data::is_archive(to.path()) => Ok(entries),
-        Some(layout) if data::is_archive(to.path()) => Ok(layout.clone()),
+        None if given::is_archive(to.path()) => Ok(entries),
+        Some(layout) if given::is_archive(to.path()) => Ok(layout.clone()),
         _ => Err(Diagnostic::new(
             Code::Data,
             format!("`{}` cannot say that elements which are not stored are {fill}", to.name),

@@ -18,7 +18,7 @@ use siskin::program::finch::{Returned, Tree};
 use siskin::program::{Dense, Elements};
 use siskin::tensor::{DenseArray, Entries, IndexData, Tensor, ValueType};
 
-use super::data::Given;
+use super::given::Given;
 use super::listed;
 use super::options::KernelOptions;
 use super::output::{self, Output};

@@ -8,7 +8,7 @@ use siskin::formula::Name;
 use siskin::kernel::{Kernel, in_one_layout};
 use siskin::program::Program;
 
-use super::read_files::ReadFiles;
+use super::given::ReadFiles;
 use super::tensor_argument::{FileArgument, named};
 
 /// Where tensors come from, and how they are stored.

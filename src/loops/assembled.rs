@@ -7,8 +7,8 @@ use indexmap::IndexMap;
 use super::assemble::Assembling;
 use crate::formula::Name;
 use crate::layout::Layout;
+use crate::operators::Value;
 use crate::packing::Appending;
-use crate::tensor::Value;
 
 /// How a kernel makes its result, entry by entry.
 #[derive(Clone, Debug)]

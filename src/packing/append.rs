@@ -421,7 +421,7 @@ fn is_plain(level: &Level) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embedded;
+    use crate::layout::shipped_level;
 
     fn of(text: &str) -> Option<Appending> {
         Appending::of(&Layout::named_for_rank(text, 2).unwrap())
@@ -488,7 +488,7 @@ mod tests {
 
     #[test]
     fn runs_that_cover_but_for_a_gap_are_not_appended() {
-        let shipped = embedded::text("layouts/levels/finch/RunList.toml").unwrap();
+        let shipped = shipped_level("RunList").unwrap();
         let folder = tempfile::tempdir().unwrap();
         let is_appended = |of: &str, instead: &str| {
             assert!(shipped.contains(of), "{of}");

@@ -245,6 +245,7 @@ pub const OUTSIDE: &[(&str, Option<&[&str]>)] = &[
 
 /// What may lie at the root of the repository. Anything else is the output of somebody's command.
 pub const AT_ROOT: &[&str] = &[
+    ".cargo",
     ".ci",
     ".git",
     ".gitignore",

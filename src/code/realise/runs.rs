@@ -18,8 +18,8 @@
 //! ```text
 //! close:         if reached < run_begin { right.push(run_begin); val.push(fill); }
 //!                right.push(run_end); val.push(run_value); reached = run_end;
-//! another group: while group < i { if reached < I { right.push(I); val.push(fill); }
-//!                                  reached = 0; pos[group + 1] = val.len(); group += 1; }
+//! another group: while covered < i { if reached < I { right.push(I); val.push(fill); }
+//!                                  reached = 0; pos[covered + 1] = val.len(); covered += 1; }
 //! ```
 
 use super::super::ir::{Access, Assign, BinaryOp, Block, Expr, Load, Stmt, Type, VarId};
@@ -70,7 +70,7 @@ impl Realiser<'_, '_> {
                 var
             };
             let reached = zero("reached");
-            Covering { reached, group: group.map(|around| (zero("group"), around)), fill }
+            Covering { reached, group: group.map(|around| (zero("covered"), around)), fill }
         });
         if let Some(result) = &mut self.assembly {
             result.open = Some(OpenRun { at, end, value, taken: false, covering });
