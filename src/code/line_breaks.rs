@@ -198,8 +198,9 @@ pub fn assignment(left: &str, value: &Doc, shape: Shape) -> String {
 fn is_better_below(here: &str, next: &str) -> bool {
     let lines = |text: &str| text.matches('\n').count();
     let opens = |text: &str, bracket: char| text.lines().next().unwrap_or("").ends_with(bracket);
-    // What has room below is not broken before its `as`.
-    let at_cast = |text: &str| text.lines().nth(1).is_some_and(|l| l.trim().starts_with("as "));
+    // What has room below is not broken before its `as`, but within parentheses it is.
+    let is_cast = |line: &str| line.trim().starts_with("as ") && !line.ends_with(')');
+    let at_cast = |text: &str| text.lines().nth(1).is_some_and(is_cast);
     lines(next) == 0
         || at_cast(here) && !at_cast(next)
         || lines(here) > lines(next) + 1

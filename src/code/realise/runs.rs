@@ -160,7 +160,7 @@ impl Realiser<'_, '_> {
             && let Some(value) = pushed.pop()
         {
             then.append(&mut pushed);
-            then.push(self.filled(covering, begin));
+            then.push(self.filled(covering, Expr::Var(covering.reached), begin));
             pushed.push(value);
             let reached = Expr::Var(open.end);
             pushed.push(Stmt::Assign { var: covering.reached, op: Assign::Set, value: reached });
@@ -172,13 +172,13 @@ impl Realiser<'_, '_> {
     }
 
     /// `if reached < end { right.push(end); val.push(fill); }`
-    fn filled(&self, covering: &Covering, end: Expr) -> Stmt {
+    fn filled(&self, covering: &Covering, reached: Expr, end: Expr) -> Stmt {
         let mut then = Vec::new();
         if let (Some(run), Some(result)) = (self.run_arrays(), &self.assembly) {
             then.push(Stmt::push(run.ends, end.clone()));
             then.push(Stmt::push(result.values, Expr::Number(covering.fill)));
         }
-        let condition = Expr::binary(BinaryOp::Lt, Expr::Var(covering.reached), end);
+        let condition = Expr::binary(BinaryOp::Lt, reached, end);
         Stmt::If { condition, then, otherwise: Vec::new() }
     }
 
@@ -193,7 +193,7 @@ impl Realiser<'_, '_> {
                     Expr::Int { .. } => coordinates[*d].clone(),
                     number => number.mul(result.extents[*d].clone()).add(coordinates[*d].clone()),
                 });
-                self.groups_up_to(covering, number)
+                self.groups_up_to(covering, true, number)
             }
             None => {
                 let others = result.order.iter().filter(|d| Some(**d) != self.run_along());
@@ -221,29 +221,30 @@ impl Realiser<'_, '_> {
             return Vec::new();
         };
         let reached = Expr::Var(covering.reached);
-        let condition = Expr::binary(BinaryOp::Ne, reached, Expr::int(0));
+        let condition = Expr::binary(BinaryOp::Ne, reached.clone(), Expr::int(0));
         vec![
             Stmt::If {
                 condition,
-                then: vec![self.filled(covering, result.extents[along].clone())],
+                then: vec![self.filled(covering, reached, result.extents[along].clone())],
                 otherwise: Vec::new(),
             },
             Stmt::Assign { var: covering.reached, op: Assign::Set, value: Expr::int(0) },
         ]
     }
 
-    /// All groups before this number are covered, those that have no runs as well.
-    fn groups_up_to(&self, covering: &Covering, number: Expr) -> Block {
+    /// All groups before this number are covered, those that have no runs as well; if none is `taken`, no group has.
+    fn groups_up_to(&self, covering: &Covering, taken: bool, number: Expr) -> Block {
         let (Some((group, _)), Some(along), Some(result)) =
             (&covering.group, self.run_along(), &self.assembly)
         else {
             return Vec::new();
         };
         let set = |var: VarId, op: Assign, value: Expr| Stmt::Assign { var, op, value };
-        let mut body = vec![
-            self.filled(covering, result.extents[along].clone()),
-            set(covering.reached, Assign::Set, Expr::int(0)),
-        ];
+        let reached = reached_if(taken, covering);
+        let mut body = vec![self.filled(covering, reached, result.extents[along].clone())];
+        if taken {
+            body.push(set(covering.reached, Assign::Set, Expr::int(0)));
+        }
         let level = result.levels.len() - 1;
         for (array, _) in &result.levels[level].segments {
             let subscripts = vec![Expr::Var(*group).add(Expr::int(1))];
@@ -273,10 +274,11 @@ impl Realiser<'_, '_> {
             (Some((_, around)), _) => {
                 let all = around.iter().map(|d| result.extents[*d].clone());
                 let all = all.reduce(Expr::mul).unwrap_or(Expr::int(1));
-                out.extend(self.groups_up_to(covering, all));
+                out.extend(self.groups_up_to(covering, open.taken, all));
             }
             (None, Some(along)) if whole => {
-                out.push(self.filled(covering, result.extents[along].clone()));
+                let reached = reached_if(open.taken, covering);
+                out.push(self.filled(covering, reached, result.extents[along].clone()));
             }
             _ if open.taken => {
                 let mut ended = self.end_group(covering);
@@ -285,6 +287,14 @@ impl Realiser<'_, '_> {
             }
             _ => {}
         }
+    }
+}
+
+/// Up to where a group is covered; nowhere, if nothing is ever written.
+fn reached_if(taken: bool, covering: &Covering) -> Expr {
+    match taken {
+        true => Expr::Var(covering.reached),
+        false => Expr::int(0),
     }
 }
 
