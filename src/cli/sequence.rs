@@ -106,6 +106,10 @@ pub fn each<T>(
 fn steps(all: &Wish) -> Result<Vec<Step>> {
     all.options.refuse_unused(&all.expression)?;
     let parts = statements(&all.expression)?;
+    if parts.len() > 1 {
+        // Each may have a kernel of its own, which reads what it is given.
+        all.tensors.read.keep();
+    }
     let mut programs: Vec<Program> = Vec::new();
     for part in &parts {
         let program = all.options.kernel(part)?.program()?;

@@ -40,7 +40,7 @@ impl Appending {
         }
         let fill = options.fill.unwrap_or(Value::zero(elements.value_type()));
         let fill = fill.cast(elements.value_type()).repeated(1);
-        let (arrays, counts, values) = with_values!(elements, v => {
+        let (mut arrays, counts, values) = with_values!(elements, v => {
             let mut out = Appended::new(self, dims, fill.as_slice().map_or_else(Default::default, |f| f[0]));
             out.append(v);
             let counts = out.counts();
@@ -49,9 +49,9 @@ impl Appending {
         let mut of_layout = IndexMap::new();
         for (name, array) in &layout.arrays {
             let ty = options.index_width.index_type(admits_negative(array), true);
-            let numbers = arrays.get(name).map_or(&[][..], Vec::as_slice);
-            let narrow = || IndexData::from(numbers.to_vec());
-            of_layout.insert(name.clone(), narrow().convert(ty)?);
+            let narrow = IndexData::from(arrays.swap_remove(name).unwrap_or_default());
+            let numbers = if narrow.index_type() == ty { narrow } else { narrow.convert(ty)? };
+            of_layout.insert(name.clone(), numbers);
         }
         let (scope, _) = known_sizes(layout, dims, &counts, &of_layout)?;
         let is_long = |len: &Arith, n: usize| scope.value(len) == i64::try_from(n).ok();
@@ -126,14 +126,10 @@ impl<'a, T: Element> Appended<'a, T> {
         for (k, level) in how.levels.iter().enumerate() {
             let length = self.lengths[k] as u32;
             for (name, group) in &level.segments {
-                let segments = &mut self.arrays[name];
                 match group {
-                    Group::Whole | Group::Outer => segments.push(length),
-                    Group::Coordinates(_) => {
-                        for at in 1..segments.len() {
-                            segments[at] = segments[at].max(segments[at - 1]);
-                        }
-                    }
+                    Group::Whole | Group::Outer => self.arrays[name].push(length),
+                    // Each has ended with the last of its fibres.
+                    Group::Coordinates(_) => {}
                 }
             }
         }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::super::ir::{
-    Access, Array, ArrayId, Assign, Block, Body, Element, Expr, IndexWidth, Load, Origin,
-    PartLevel, Parts, Stmt, VarId,
+    Array, ArrayId, Assign, Block, Body, Element, Expr, IndexWidth, Load, Origin, PartLevel, Parts,
+    Stmt, VarId,
 };
 use super::sizes::size;
 use crate::diagnostic::Result;
@@ -197,15 +197,20 @@ impl Assembly {
         coordinates: &[Expr],
         k: usize,
     ) -> Stmt {
-        let row = |place: Expr, d: &usize| {
-            place.mul(self.extents[*d].clone()).add(coordinates[*d].clone())
-        };
-        let place = group.iter().fold(Expr::int(0), |place, d| match place {
+        self.end_of_group(array, self.group_number(group, coordinates), k)
+    }
+
+    /// `i*J + j`
+    pub(super) fn group_number(&self, group: &[usize], coordinates: &[Expr]) -> Expr {
+        group.iter().fold(Expr::int(0), |number, d| match number {
             Expr::Int { .. } => coordinates[*d].clone(),
-            place => row(place, d),
-        });
-        let subscripts = vec![place.add(Expr::int(1))];
-        let place = Load { array, subscripts, access: Access::Checked };
+            number => number.mul(self.extents[*d].clone()).add(coordinates[*d].clone()),
+        })
+    }
+
+    /// `pos[group + 1] = n`
+    pub(super) fn end_of_group(&self, array: ArrayId, group: Expr, k: usize) -> Stmt {
+        let place = Load::checked(array, vec![group.add(Expr::int(1))]);
         Stmt::Store { place, op: Assign::Set, value: self.length(k) }
     }
 

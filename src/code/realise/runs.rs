@@ -22,7 +22,7 @@
 //!                                  reached = 0; pos[covered + 1] = val.len(); covered += 1; }
 //! ```
 
-use super::super::ir::{Access, Assign, BinaryOp, Block, Expr, Load, Stmt, Type, VarId};
+use super::super::ir::{Assign, BinaryOp, Block, Expr, Stmt, Type, VarId};
 use super::Realiser;
 use super::result::{Covering, OpenRun, RunArrays, identity};
 use crate::diagnostic::Result;
@@ -189,11 +189,7 @@ impl Realiser<'_, '_> {
         };
         match &covering.group {
             Some((_, around)) => {
-                let number = around.iter().fold(Expr::int(0), |number, d| match number {
-                    Expr::Int { .. } => coordinates[*d].clone(),
-                    number => number.mul(result.extents[*d].clone()).add(coordinates[*d].clone()),
-                });
-                self.groups_up_to(covering, true, number)
+                self.groups_up_to(covering, true, result.group_number(around, coordinates))
             }
             None => {
                 let others = result.order.iter().filter(|d| Some(**d) != self.run_along());
@@ -247,9 +243,7 @@ impl Realiser<'_, '_> {
         }
         let level = result.levels.len() - 1;
         for (array, _) in &result.levels[level].segments {
-            let subscripts = vec![Expr::Var(*group).add(Expr::int(1))];
-            let place = Load { array: *array, subscripts, access: Access::Checked };
-            body.push(Stmt::Store { place, op: Assign::Set, value: result.length(level) });
+            body.push(result.end_of_group(*array, Expr::Var(*group), level));
         }
         body.push(set(*group, Assign::Add, Expr::int(1)));
         let condition = Expr::binary(BinaryOp::Lt, Expr::Var(*group), number);
