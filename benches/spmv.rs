@@ -1,4 +1,4 @@
-//! Generated SpMV against hand-written loops, sprs and faer: `cargo bench --bench spmv`.
+//! Generated SpMV against hand-written loops and sprs: `cargo bench --bench spmv`. (`benches/faer`: against faer.)
 //!
 //! Criterion times three matrices; then all matrices are compared in turns, as ratios.
 
@@ -10,9 +10,6 @@ use common::generators::{band, generated_matrices, poisson2, rmat};
 use common::handwritten::Handwritten;
 use common::matrix::{Matrix, dense_vector, real_matrices};
 use criterion::{BenchmarkId, Criterion, Throughput};
-use faer::sparse::linalg::matmul::sparse_dense_matmul;
-use faer::sparse::{SparseRowMatRef, SymbolicSparseRowMatRef};
-use faer::{Accum, MatMut, MatRef, Par};
 use sprs::prod::mul_acc_mat_vec_csr;
 
 fn main() {
@@ -44,33 +41,26 @@ fn single(criterion: &mut Criterion, generated: &Generated, handwritten: &Handwr
     group.finish();
 }
 
-/// The arrays of `a` as a matrix of faer, with 32-bit indices like everybody's.
-fn faer_view(a: &Matrix) -> SparseRowMatRef<'_, u32, f64> {
-    let shape = SymbolicSparseRowMatRef::new_checked(a.rows, a.columns, &a.pos, None, &a.crd);
-    SparseRowMatRef::new(shape, &a.val)
-}
-
-const NAMES: [&str; 5] = ["generated", "four acc.", "safe", "sprs", "faer"];
+const NAMES: [&str; 4] = ["generated", "four acc.", "safe", "sprs"];
 
 fn ratios(generated: &Generated, handwritten: &Handwritten) {
     println!("\nSpMV, seconds of the generated kernel and times relative to it");
     println!(
-        "{:<14} {:>9} {:>10} {:>9} {:>9} {:>9} {:>9}",
-        "matrix", "entries", "generated", NAMES[1], NAMES[2], NAMES[3], NAMES[4]
+        "{:<14} {:>9} {:>10} {:>9} {:>9} {:>9}",
+        "matrix", "entries", "generated", NAMES[1], NAMES[2], NAMES[3]
     );
     let mut all: Vec<Vec<f64>> = Vec::new();
     for a in real_matrices().into_iter().chain(generated_matrices()) {
         let seconds = one_matrix(&a, generated, handwritten);
         let relative: Vec<f64> = seconds.iter().map(|s| s / seconds[0]).collect();
         println!(
-            "{:<14} {:>9} {:>9.1}u {:>9.2} {:>9.2} {:>9.2} {:>9.2}",
+            "{:<14} {:>9} {:>9.1}u {:>9.2} {:>9.2} {:>9.2}",
             a.name,
             a.stored(),
             seconds[0] * 1e6,
             relative[1],
             relative[2],
-            relative[3],
-            relative[4]
+            relative[3]
         );
         all.push(relative);
     }
@@ -79,15 +69,12 @@ fn ratios(generated: &Generated, handwritten: &Handwritten) {
     verdict("generated / hand-written with four accumulators", mean(1), "<= 1.05", mean(1) <= 1.05);
     println!("{:<56} {:>8.2}", "generated / safe, one accumulator", mean(2));
     verdict("generated / sprs", mean(3), "< 1", mean(3) < 1.0);
-    verdict("generated / faer", mean(4), "< 1", mean(4) < 1.0);
 }
 
 /// Seconds in the order of [`NAMES`].
 fn one_matrix(a: &Matrix, generated: &Generated, handwritten: &Handwritten) -> Vec<f64> {
     let x = &dense_vector(a.columns, 1)[..];
     let sprs = sprs::CsMatViewI::<f64, u32>::new((a.rows, a.columns), &a.pos, &a.crd, &a.val);
-    let faer = faer_view(a);
-    let faer_x = MatRef::from_column_major_slice(x, a.columns, 1);
     compare(
         &a.name,
         a.rows,
@@ -96,10 +83,6 @@ fn one_matrix(a: &Matrix, generated: &Generated, handwritten: &Handwritten) -> V
             Competitor::new(NAMES[1], |y| handwritten.spmv_four(a, x, y)),
             Competitor::new(NAMES[2], |y| handwritten.spmv_safe(a, x, y)),
             Competitor::new(NAMES[3], |y| mul_acc_mat_vec_csr(sprs, x, y)),
-            Competitor::new(NAMES[4], |y| {
-                let y = MatMut::from_column_major_slice_mut(y, a.rows, 1);
-                sparse_dense_matmul(y, Accum::Add, faer, faer_x, 1.0, Par::Seq);
-            }),
         ],
     )
 }

@@ -32,7 +32,7 @@ impl BuiltFile {
 ///
 /// Its code stays in memory for good. A kernel joins its threads before it returns, but the copy of
 /// Rust's standard library in it registers destructors of thread-local values with the system, for the
-/// calling thread too: without this, one in forty runs of `tests/parallel.rs` crashed.
+/// calling thread too: without this, one in forty runs of `tests/kernels/parallel.rs` crashed.
 pub struct Library {
     entry: Entry,
     _library: ManuallyDrop<libloading::Library>,

@@ -1,9 +1,10 @@
 //! From an expression to its nests and finds, with both provers asked about everything.
-#![allow(dead_code)] // every test binary uses its own part
+#![allow(dead_code)] // every binary of tests uses its own part
 
 pub mod execute;
 pub mod instance;
 pub mod random;
+pub mod tensors;
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -4,14 +4,8 @@ use siskin::diagnostic::Code;
 use siskin::tensor::ValueType;
 use siskin::{Kernel, Tensor};
 
-#[path = "study/random.rs"]
-mod random;
-
-#[path = "study/tensors.rs"]
-mod tensors;
-
-use random::Random;
-use tensors::{dims_of, stored};
+use crate::study::random::Random;
+use crate::study::tensors::{dims_of, stored};
 
 /// A statement, the layouts of its tensors, and the order of its loops: by the last two, each row or column is spread.
 type Statement = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);

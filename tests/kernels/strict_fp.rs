@@ -10,10 +10,7 @@ use siskin::program::{OracleTensor, Program, interpret, resolve};
 use siskin::tensor::{Entries, ValueType};
 use siskin::{Kernel, Layout, Tensor};
 
-#[path = "study/random.rs"]
-mod random;
-
-use random::Random;
+use crate::study::random::Random;
 
 /// Numbers of which sums are rounded, each in its own way.
 fn values(random: &mut Random, dims: &[usize], percent: usize) -> Vec<f64> {

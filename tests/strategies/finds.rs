@@ -3,10 +3,8 @@
 //! Each case shows every template with its arguments (direction, *continue* condition, whether the
 //! walk resumes after a match, state indices), or why it is refuted: small concrete arrays.
 
-mod study;
-
+use crate::study::study;
 use insta::assert_snapshot;
-use study::study;
 
 #[test]
 fn csr_rows_in_a_sparse_vector() {

@@ -4,15 +4,13 @@
 //! in the interpreter of code. Its result tells the visited points, as all values are large random
 //! numbers; it is compared with the points that plain loops visit.
 
-mod study;
-
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use study::execute::{Weights, code, scan};
-use study::instance::Instance;
-use study::random::Random;
-use study::{Study, quick_study, scanned, study_with};
+use crate::study::execute::{Weights, code, scan};
+use crate::study::instance::Instance;
+use crate::study::random::Random;
+use crate::study::{Study, quick_study, scanned, study_with};
 
 use siskin::formula::Formula;
 use siskin::synth::{Plan, Proved, Template, templates};

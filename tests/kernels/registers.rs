@@ -11,10 +11,7 @@ use siskin::tensor::Entries;
 
 use siskin::{Kernel, Layout, Tensor};
 
-#[path = "study/random.rs"]
-mod random;
-
-use random::Random;
+use crate::study::random::Random;
 
 fn kernel(expression: &str, layouts: &[(&str, &str)]) -> Kernel {
     layouts.iter().fold(Kernel::new(expression), |k, (tensor, layout)| k.layout(tensor, layout))

@@ -6,10 +6,7 @@ use siskin::packing::{PackOptions, pack};
 use siskin::tensor::{Entries, IndexData, Values};
 use siskin::{Kernel, Layout, Tensor};
 
-#[path = "study/random.rs"]
-mod random;
-
-use random::Random;
+use crate::study::random::Random;
 
 const SPMV: &str = "y[i] = A[i,j] * x[j]";
 

@@ -10,14 +10,8 @@ use siskin::kernel::Planned;
 use siskin::synth::Sizes;
 use siskin::{Kernel, Tensor};
 
-#[path = "study/random.rs"]
-mod random;
-
-#[path = "study/tensors.rs"]
-mod tensors;
-
-use random::Random;
-use tensors::{dims_of, stored};
+use crate::study::random::Random;
+use crate::study::tensors::{dims_of, stored};
 
 /// A statement, and the layouts of its tensors.
 type Statement = (&'static str, &'static [(&'static str, &'static str)]);

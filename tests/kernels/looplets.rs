@@ -1,6 +1,5 @@
 //! Looplets against the data of packed tensors: each says of every place what is stored there.
 
-#[path = "looplets/interpret.rs"]
 mod interpret;
 
 use std::collections::BTreeMap;

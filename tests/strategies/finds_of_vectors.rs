@@ -2,10 +2,8 @@
 //!
 //! Shown as in `finds.rs`.
 
-mod study;
-
+use crate::study::study;
 use insta::assert_snapshot;
-use study::study;
 
 #[test]
 fn increasing_in_increasing() {

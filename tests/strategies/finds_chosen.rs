@@ -1,13 +1,11 @@
 //! Which of the finds that are proved is taken.
 
-mod study;
-
+use crate::study::study;
 use insta::assert_snapshot;
 use siskin::Kernel;
 use siskin::formula::{Formula, Name};
 use siskin::prover::{Answer, Prover};
 use siskin::synth::{Find, Sizes, Verdict, cheapest, synthesize, templates};
-use study::study;
 
 #[test]
 fn what_is_to_gallop_does_where_that_is_proved() {

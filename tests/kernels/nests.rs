@@ -1,11 +1,9 @@
 //! The nests of all kinds of spaces. Every scan here is verified: the scanned set equals the space.
 
-mod study;
-
+use crate::study::{names, program, scanned};
 use insta::assert_snapshot;
 use siskin::iterspace::compose;
 use siskin::schedule::schedule;
-use study::{names, program, scanned};
 
 #[test]
 fn csr_by_rows_needs_no_search() {

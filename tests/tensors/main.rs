@@ -1,0 +1,15 @@
+//! Tensors and their layouts: declared, read, packed, validated, converted and written.
+
+mod conversion;
+mod declarations;
+mod levels;
+mod nested_formats;
+mod packing;
+mod packing_intervals;
+mod packing_parts;
+mod packing_promise;
+mod sharing;
+mod tensor_files;
+mod tensor_files_large;
+mod tensor_files_random;
+mod validation;
