@@ -86,8 +86,8 @@ fn orders(planned: &Planned) -> String {
     for (k, order) in orders.iter().enumerate() {
         let names: Vec<&str> = order.dims.iter().map(|n| &**n).collect();
         let time = match order.time {
-            Some(time) if order.loops_only => {
-                format!("its loops alone {}, more than another order", nanoseconds(time))
+            Some(time) if order.at_least => {
+                format!("at least {}, more than another order", nanoseconds(time))
             }
             Some(time) => nanoseconds(time),
             None => "has no plan".to_string(),
@@ -201,7 +201,7 @@ pub fn json(planned: &Planned) -> Result<Value> {
         json!({
             "order": order.dims.iter().map(|n| &**n).collect::<Vec<_>>(),
             "nanoseconds": order.time,
-            "loops_only": order.loops_only,
+            "at_least": order.at_least,
             "taken": own.as_ref() == Some(&order.dims),
         })
     });

@@ -76,8 +76,8 @@ pub struct PricedOrder {
     pub dims: Vec<Name>,
     /// In nanoseconds; `None` if it has no plan.
     pub time: Option<f64>,
-    /// Its loops alone cost more than another order: it was not planned.
-    pub loops_only: bool,
+    /// It costs at least that, more than another order: it was not planned.
+    pub at_least: bool,
 }
 
 impl Grounds {

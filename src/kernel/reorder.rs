@@ -19,9 +19,9 @@ use crate::formula::Name;
 use crate::iterspace::{Space, Union, Wanted, compose_by};
 use crate::loops::Statement;
 use crate::prover::Prover;
-use crate::scan::scan;
+use crate::scan::outline;
 use crate::schedule::{Alternative, Schedule, alternatives, schedule};
-use crate::synth::loops_price;
+use crate::synth::{loops_price, searches_price};
 
 /// A plan that takes less than so many nanoseconds for each entry that is read or written is good enough.
 const GOOD: f64 = 10.0;
@@ -73,10 +73,10 @@ pub(super) fn cheapest_order(
     let own = first.as_ref().ok().and_then(|planned| planned.statements().first());
     let mut seen: Vec<Schedule> = own.map(|s| s.schedule().clone()).into_iter().collect();
     let price_of_first = (least / GAIN).is_finite().then_some(least / GAIN);
-    let of_order = |schedule: &Schedule, time: Option<f64>, loops_only: bool| PricedOrder {
+    let of_order = |schedule: &Schedule, time: Option<f64>, at_least: bool| PricedOrder {
         dims: schedule.dims(),
         time,
-        loops_only,
+        at_least,
     };
     let mut priced: Vec<PricedOrder> =
         seen.iter().map(|schedule| of_order(schedule, price_of_first, false)).collect();
@@ -91,7 +91,7 @@ pub(super) fn cheapest_order(
             continue;
         }
         seen.push(schedule.clone());
-        let Ok(visits) = visits(&request, &wished, &schedule, prover) else { continue };
+        let Ok(visits) = visits(&request, &wished, &schedule) else { continue };
         match visits < least {
             true => open.push((visits, request, schedule)),
             false => priced.push(of_order(&schedule, Some(visits), true)),
@@ -194,13 +194,10 @@ fn scheduled(request: &Request, space: &Space) -> Result<(Space, Schedule)> {
     Ok((space, schedule))
 }
 
-/// What the iterations of the loops of an order are expected to cost, whatever is done in them.
-fn visits(
-    request: &Request,
-    space: &Space,
-    schedule: &Schedule,
-    prover: &mut dyn Prover,
-) -> Result<f64> {
-    let nest = scan(space, schedule, prover)?;
-    loops_price(request.sizes.iterations(&nest), 0.0, &request.sizes.machine)
+/// What the iterations of the loops of an order are expected to cost, and at least what is searched in them.
+fn visits(request: &Request, space: &Space, schedule: &Schedule) -> Result<f64> {
+    let nest = outline(space, schedule)?;
+    let sizes = &request.sizes;
+    let loops = loops_price(sizes.iterations(&nest), 0.0, &sizes.machine)?;
+    Ok(loops + searches_price(sizes.queries(&nest), &sizes.machine)?)
 }

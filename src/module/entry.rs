@@ -1,10 +1,11 @@
 //! The entries for C: one that checks, one that does not.
 
+use super::scope::Scope;
 use super::signature::Signature;
 use crate::code::{Doc, Lines};
 
 /// `entry` is the name of the unchecked entry; the checking one ends in `_checked`.
-pub(super) fn items(signature: &Signature, entry: &str) -> String {
+pub(super) fn items(signature: &Signature, entry: &str, scope: Scope) -> String {
     let mut out = Lines::default();
     out.raw(RAW_ARRAY);
     out.blank();
@@ -21,18 +22,9 @@ pub(super) fn items(signature: &Signature, entry: &str) -> String {
     out.statement(&Doc::call("kernel_unchecked", passed(signature)));
     out.close("");
     out.close("");
-    out.blank();
-    out.line("/// [`kernel`] for C: 0 if it ran, 1 if a tensor was refused.");
-    out.line("///");
-    out.line("/// # Safety");
-    out.line("/// `sizes` and `arrays` are as long as the signature says; every array has the length that it");
-    out.line("/// claims and the element type of its field.");
-    head(&format!("{entry}_checked"), "i32", signature, &mut out);
-    bindings(signature, &mut out);
-    let refused = Doc::call("kernel", passed(signature)).method("is_err", Vec::new());
-    out.result(&Doc::call("i32::from", vec![refused]));
-    out.close("");
-    out.close("");
+    if scope == Scope::Whole {
+        checking(signature, entry, &mut out);
+    }
     let reads = signature.tensors.iter().any(|t| !t.written || !t.grown && !t.arrays.is_empty());
     if reads {
         out.raw(SLICE);
@@ -44,6 +36,22 @@ pub(super) fn items(signature: &Signature, entry: &str) -> String {
         out.raw(SLICE_MUT);
     }
     out.into_text()
+}
+
+/// The entry that checks, with an empty line before it.
+fn checking(signature: &Signature, entry: &str, out: &mut Lines) {
+    out.blank();
+    out.line("/// [`kernel`] for C: 0 if it ran, 1 if a tensor was refused.");
+    out.line("///");
+    out.line("/// # Safety");
+    out.line("/// `sizes` and `arrays` are as long as the signature says; every array has the length that it");
+    out.line("/// claims and the element type of its field.");
+    head(&format!("{entry}_checked"), "i32", signature, out);
+    bindings(signature, out);
+    let refused = Doc::call("kernel", passed(signature)).method("is_err", Vec::new());
+    out.result(&Doc::call("i32::from", vec![refused]));
+    out.close("");
+    out.close("");
 }
 
 /// The signature, and the start of the block.

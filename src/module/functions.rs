@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 
 use super::core::Core;
+use super::scope::Scope;
 use super::signature::{Signature, TensorSignature, length_source};
 use super::spec::{KernelSpec, Ways};
 use super::validate::error;
@@ -128,11 +129,13 @@ impl<'a> Functions<'a> {
     }
 
     /// The functions, each with an empty line before it.
-    pub fn items(&self) -> String {
+    pub fn items(&self, scope: Scope) -> String {
         let mut out = Lines::default();
         out.blank();
-        self.safe_functions(&mut out);
-        out.blank();
+        if scope == Scope::Whole {
+            self.safe_functions(&mut out);
+            out.blank();
+        }
         self.unchecked_function(&mut out);
         if self.cores.len() > 1 {
             out.blank();

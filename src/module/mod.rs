@@ -17,6 +17,7 @@ mod helpers;
 mod parts;
 mod probing;
 mod render;
+mod scope;
 mod signature;
 mod spec;
 mod structs;

@@ -2,6 +2,7 @@
 
 use super::core::Core;
 use super::functions::Functions;
+use super::scope::Scope;
 use super::signature::Signature;
 use super::spec::{KernelSpec, Ways};
 use super::{entry, header, helpers, structs};
@@ -17,6 +18,7 @@ use crate::prover::Prover;
 #[derive(Clone, Debug)]
 pub struct Module {
     text: String,
+    loaded: String,
     accesses: Vec<AccessProof>,
     signature: Signature,
     cores: Vec<Core>,
@@ -28,6 +30,12 @@ impl Module {
     /// The Rust text.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The part of the text that is compiled to be loaded by this process, which checks tensors itself: the unchecked
+    /// function with all that it calls, and its entry.
+    pub fn loaded(&self) -> &str {
+        &self.loaded
     }
 
     /// Every array access of the unchecked core.
@@ -92,16 +100,22 @@ pub fn render(ways: &Ways, prover: &mut dyn Prover) -> Result<Module> {
     let spec = &first.way.spec;
     let signature = Signature::new(spec);
     let functions = Functions::new(&cores, ways, &signature, size_limit);
-    let mut text = functions.header();
-    let (structs, validation) = structs::items(&signature, spec.index_width);
-    text.push_str(&structs);
-    text.push_str(&functions.items());
-    text.push_str(&helpers::items(&cores, validation)?);
+    let items = |scope: Scope| -> Result<String> {
+        let mut text = functions.header();
+        let (structs, validation) = structs::items(&signature, spec.index_width, scope);
+        text.push_str(&structs);
+        text.push_str(&functions.items(scope));
+        text.push_str(&helpers::items(&cores, validation)?);
+        Ok(text)
+    };
+    let (mut text, mut loaded) = (items(Scope::Whole)?, items(Scope::Loaded)?);
     let entry = format!("siskin_{:016x}", hash(&text));
-    text.push('\n');
-    text.push_str(&entry::items(&signature, &entry));
+    for (text, scope) in [(&mut text, Scope::Whole), (&mut loaded, Scope::Loaded)] {
+        text.push('\n');
+        text.push_str(&entry::items(&signature, &entry, scope));
+    }
     let accesses = cores.iter().flat_map(|core| core.accesses.iter().cloned()).collect();
-    Ok(Module { text, accesses, signature, cores, entry, size_limit })
+    Ok(Module { text, loaded, accesses, signature, cores, entry, size_limit })
 }
 
 /// The code of one way, and its accesses.

@@ -1,11 +1,16 @@
 //! The structs of a module, their validation, and what a refusal says.
 
+use super::scope::Scope;
 use super::signature::{Signature, TensorSignature};
 use super::validate;
 use crate::code::{IndexWidth, Lines};
 
 /// One struct for each layout and role, and the error type; and what their validation calls.
-pub(super) fn items(signature: &Signature, width: IndexWidth) -> (String, validate::Used) {
+pub(super) fn items(
+    signature: &Signature,
+    width: IndexWidth,
+    scope: Scope,
+) -> (String, validate::Used) {
     let mut out = Lines::default();
     let mut used = validate::Used::default();
     let mut done: Vec<String> = Vec::new();
@@ -16,7 +21,7 @@ pub(super) fn items(signature: &Signature, width: IndexWidth) -> (String, valida
         }
         definition(t, &mut out);
         out.blank();
-        if t.grown {
+        if t.grown || scope == Scope::Loaded {
             done.push(name);
             continue;
         }
@@ -38,6 +43,9 @@ pub(super) fn items(signature: &Signature, width: IndexWidth) -> (String, valida
         out.close("");
         out.blank();
         done.push(name);
+    }
+    if scope == Scope::Loaded {
+        return (out.into_text(), used);
     }
     out.raw(ERROR);
     let inputs = signature.tensors.iter().any(|t| !t.written);

@@ -27,7 +27,12 @@ const ROUNDS: usize = 4;
 impl Assumptions {
     /// Collects the calls of `space` and derives the conjunctive consequences of its properties.
     pub fn derive(space: &Space, dims: &[Name], prover: &mut dyn Prover) -> Assumptions {
-        Derivation::new(space, dims, &|_, depth| depth, prover).run()
+        Derivation::new(space, dims, &|_, depth| depth, Some(prover)).run()
+    }
+
+    /// Those consequences that are seen without a prover.
+    pub fn plain(space: &Space, dims: &[Name]) -> Assumptions {
+        Derivation::new(space, dims, &|_, depth| depth, None).run()
     }
 
     /// The same for a space within the first `depth` levels of `outer`: until all of these are visited,
@@ -44,7 +49,7 @@ impl Assumptions {
             true => at,
             false => at.max(depth + 1),
         };
-        Derivation::new(space, dims, &from, prover).run()
+        Derivation::new(space, dims, &from, Some(prover)).run()
     }
 }
 
@@ -60,7 +65,7 @@ struct Candidate {
 /// What is established where a round of questions is.
 struct Stack {
     differences: Differences,
-    /// Of a large space, only what differences tell.
+    /// Of a large space, or where there is no prover, only what differences tell.
     without_prover: bool,
     /// Situations that are possible here; a premise that is false in one is not implied.
     possible: Vec<Model>,
@@ -71,7 +76,7 @@ struct Stack {
 struct Derivation<'a> {
     space: &'a Space,
     dims: &'a [Name],
-    prover: &'a mut dyn Prover,
+    prover: Option<&'a mut dyn Prover>,
     calls: Vec<(Call, usize)>,
     /// By depth: what the loops establish there, before the calls of that depth are read, and not
     /// further out.
@@ -85,7 +90,7 @@ impl<'a> Derivation<'a> {
         space: &'a Space,
         dims: &'a [Name],
         from: &dyn Fn(&Constraint, usize) -> usize,
-        prover: &'a mut dyn Prover,
+        prover: Option<&'a mut dyn Prover>,
     ) -> Self {
         let mut established = vec![Vec::new(); dims.len() + 2];
         established[0].extend(space.facts.iter().cloned());
@@ -121,7 +126,7 @@ impl<'a> Derivation<'a> {
                 c.as_bool() == Some(true) || self.space.facts.contains(c) || {
                     let mut all = facts.clone();
                     all.push(Formula::Constraint(c.clone()).not());
-                    self.prover.is_unsat(&all)
+                    self.prover.as_mut().is_some_and(|prover| prover.is_unsat(&all))
                 }
             })
         });
@@ -191,7 +196,8 @@ impl<'a> Derivation<'a> {
         let mut reached = None;
         let mut stack = Stack {
             differences: Differences::default(),
-            without_prover: near::is_large(self.space.constraints.len() + self.facts.len()),
+            without_prover: self.prover.is_none()
+                || near::is_large(self.space.constraints.len() + self.facts.len()),
             possible: Vec::new(),
             scopes: 0,
         };
@@ -222,19 +228,20 @@ impl<'a> Derivation<'a> {
             self.establish(&new, &mut stack);
             met.push(candidate);
         }
-        for _ in 0..stack.scopes {
-            self.prover.pop();
+        if let Some(prover) = &mut self.prover {
+            (0..stack.scopes).for_each(|_| prover.pop());
         }
         (met, left)
     }
 
     fn establish(&mut self, new: &[Constraint], stack: &mut Stack) {
         stack.differences.extend(new);
-        if stack.without_prover || new.is_empty() {
+        let Some(prover) = self.prover.as_mut().filter(|_| !stack.without_prover) else { return };
+        if new.is_empty() {
             return;
         }
         let new: Vec<Formula> = new.iter().cloned().map(Formula::Constraint).collect();
-        self.prover.push(&new);
+        prover.push(&new);
         stack.scopes += 1;
         stack.possible.retain(|m| new.iter().all(|f| m.satisfies(f) == Some(true)));
     }
@@ -244,10 +251,11 @@ impl<'a> Derivation<'a> {
             return true;
         }
         let fails = |m: &Model| m.satisfies(premise) == Some(false);
-        if stack.without_prover || stack.possible.iter().any(fails) {
+        let prover = self.prover.as_mut().filter(|_| !stack.without_prover);
+        let Some(prover) = prover.filter(|_| !stack.possible.iter().any(fails)) else {
             return false;
-        }
-        let answer = self.prover.prove_unsat(&[premise.clone().not()]);
+        };
+        let answer = prover.prove_unsat(&[premise.clone().not()]);
         stack.possible.extend(answer.model().cloned());
         answer.is_unsat()
     }

@@ -33,6 +33,21 @@ pub fn scan(space: &Space, schedule: &Schedule, prover: &mut dyn Prover) -> Resu
     }
 }
 
+/// The loops of [`scan`] as far as they are seen without a prover, for an estimate of what they cost: some may have
+/// bounds and conditions that are known to hold, and that they are exact is not proved.
+///
+/// # Errors
+/// As [`scan`].
+pub fn outline(space: &Space, schedule: &Schedule) -> Result<Nest> {
+    let dims = schedule.dims();
+    let assumptions = Assumptions::plain(space, &dims);
+    let scanner = Scanner::new(space, &dims, &assumptions);
+    match scanner.is_empty() {
+        true => Ok(Nest::nothing(&dims)),
+        false => scanner.run(),
+    }
+}
+
 /// Scans the positions of a lookup within the first `depth` levels of `outer`: the dimensions of `space`
 /// are those of these levels and then its own, its constraints what the levels establish and then its
 /// own. The nest is that of all levels, with what must hold before its own are visited; `None` if there

@@ -29,7 +29,7 @@ mod scanner;
 mod stage;
 
 pub use assumptions::Assumptions;
-pub use exact::{scan, scan_within};
+pub use exact::{outline, scan, scan_within};
 pub use nest::{Bind, Level, Nest};
 pub use range::Range;
 

@@ -49,15 +49,19 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct LoopsFile {
     cost: String,
+    searches: String,
 }
 
 struct Declared {
     constants: Vec<Constant>,
     loops: CostFormula,
+    searches: CostFormula,
 }
 
 /// What loops are priced by.
 const LOOPS: [&str; 2] = ["iterations", "updates"];
+/// What is known of searches before they are planned.
+const QUERIES: &str = "queries";
 
 fn declared() -> Result<&'static Declared> {
     static SHIPPED: OnceLock<Result<Declared>> = OnceLock::new();
@@ -75,10 +79,13 @@ fn read() -> Result<Declared> {
             None => d,
         }
     })?;
-    let names: Vec<&str> = file.constant.iter().map(|c| c.name.as_str()).chain(LOOPS).collect();
-    let cost = &file.loops.cost;
-    let loops = CostFormula::parse(cost, &names).map_err(|e| e.within(FILE, cost))?;
-    Ok(Declared { loops, constants: file.constant })
+    let constants = || file.constant.iter().map(|c| c.name.as_str());
+    let parsed = |text: &str, names: Vec<&str>| {
+        CostFormula::parse(text, &names).map_err(|e| e.within(FILE, text))
+    };
+    let loops = parsed(&file.loops.cost, constants().chain(LOOPS).collect())?;
+    let searches = parsed(&file.loops.searches, constants().chain([QUERIES]).collect())?;
+    Ok(Declared { loops, searches, constants: file.constant })
 }
 
 /// The constants that formulas may use, in the order of the file.
@@ -104,6 +111,14 @@ pub fn loops_cost() -> Result<&'static CostFormula> {
 pub fn loops_price(iterations: f64, updates: f64, machine: &Machine) -> Result<f64> {
     let quantities: Vec<_> = LOOPS.into_iter().zip([iterations, updates]).collect();
     Ok(price(loops_cost()?, &quantities, machine))
+}
+
+/// What so many searches cost at least, in nanoseconds.
+///
+/// # Errors
+/// Those of [`loops_cost`].
+pub fn searches_price(queries: f64, machine: &Machine) -> Result<f64> {
+    Ok(price(&declared()?.searches, &[(QUERIES, queries)], machine))
 }
 
 /// What is known of a machine: nothing, unless its constants were measured.

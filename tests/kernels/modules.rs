@@ -62,3 +62,25 @@ fn a_program_validates_its_tensors_once_and_calls_the_kernel_twice() {
     let said = format!("this does not hold: {order} (index 0)\n");
     assert_eq!(String::from_utf8_lossy(&run.stdout), said);
 }
+
+#[test]
+fn what_a_process_loads_is_a_part_of_the_module_with_the_same_code() {
+    let statements: [(&str, &[(&str, &str)]); 3] = [
+        ("y[i] += A[i,j] * x[j]", &[("A", "csr"), ("x", "sparse")]),
+        ("C[i,j] = A[i,k] * B[k,j]", &[("A", "csr"), ("B", "csr"), ("C", "csr")]),
+        ("s = A[i,j] * B[i,j]", &[("A", "hash"), ("B", "bcsr(2,2)")]),
+    ];
+    for (statement, layouts) in statements {
+        let kernel = layouts.iter().fold(Kernel::new(statement), |k, (t, l)| k.layout(*t, *l));
+        let module = kernel.plan().unwrap().render().unwrap();
+        let mut rest = module.text().lines();
+        for line in module.loaded().lines() {
+            assert!(rest.any(|own| own == line), "`{statement}` loads `{line}`");
+        }
+        for core in module.cores() {
+            let core = format!("unsafe fn {}(", core.name());
+            assert!(module.loaded().contains(&core), "`{statement}`: {core}");
+        }
+        assert!(!module.loaded().contains("validate()"), "`{statement}` checks twice");
+    }
+}

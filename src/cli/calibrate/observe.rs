@@ -132,7 +132,7 @@ fn compiled(
         }
         known.extend(names);
         let module = planned.render()?;
-        modules.push((module.text().to_string(), module.entry().to_string()));
+        modules.push((module.loaded().to_string(), module.entry().to_string()));
         wanted.push((name, planned));
     }
     compile_at_once(&modules, jit);
