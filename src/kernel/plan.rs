@@ -13,7 +13,7 @@ use super::grounds::Grounds;
 use super::layouts::{Layouts, layouts};
 use super::leaves::{other_fill, says_fill};
 use super::planned::{Planned, last};
-use super::reorder::cheapest_order;
+use super::reorder::{GAIN, cheapest_order, is_open};
 use super::repacked::{Repacked, in_one_place, whole};
 use super::request::{Request, names};
 use super::selection::with_others;
@@ -159,7 +159,7 @@ fn plan_united(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
     };
     let is = |what: fn(&Planned) -> bool| first.as_ref().is_ok_and(what);
     if is(Planned::merges_terms) || !(asked || is(Planned::assembles_by_passes)) {
-        return first;
+        return gathered_in_parts(request, first, prover);
     }
     match plan_by(request, Union::Merge, prover) {
         Ok(merged) if asked && merged.walks_at_once() => Ok(merged),
@@ -182,6 +182,26 @@ fn plan_united(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
             .help("leave `--union merge` or `--coiterate merge` out"))
         }
         _ => first,
+    }
+}
+
+/// The plan; or, if it gathers all entries of the result at once, that by looplets, if these know a part of the
+/// coordinates before they gather (the row of a list of entries lasts for several), and that is expected to be cheaper.
+fn gathered_in_parts(
+    request: &Request,
+    first: Result<Planned>,
+    prover: &mut dyn Prover,
+) -> Result<Planned> {
+    let open = request.coiterate == Coiterate::Auto && is_open(request);
+    let open = open && request.forced.is_empty() && request.gallops.is_empty();
+    if !open || request.threads > 1 || !first.as_ref().is_ok_and(Planned::gathers_all) {
+        return first;
+    }
+    let first = first?;
+    let wish = Request { coiterate: Coiterate::Looplets, ..request.clone() };
+    match plan_looplets(&wish, prover) {
+        Ok(parts) if !parts.gathers_all() && parts.price()? < GAIN * first.price()? => Ok(parts),
+        _ => Ok(first),
     }
 }
 

@@ -112,6 +112,12 @@ impl Planned {
         self.assembled().is_some() && last.len() > 1 && last.iter().any(looks_up)
     }
 
+    /// Whether all entries of the result are gathered before the first one is put where it belongs.
+    pub(super) fn gathers_all(&self) -> bool {
+        let how = self.assembled().map(|how| &how.assembling);
+        how.is_some_and(|a| a.prefix == 0 && matches!(a.gather, Gather::Workspace { .. }))
+    }
+
     /// Whether entries of the result come one by one, in their order.
     pub(super) fn appends(&self) -> bool {
         let gather = self.assembled().map(|how| &how.assembling.gather);

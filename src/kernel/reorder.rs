@@ -27,7 +27,7 @@ use crate::synth::{loops_price, searches_price};
 const GOOD: f64 = 10.0;
 
 /// Prices are rough: another order must be cheaper by this factor.
-const GAIN: f64 = 0.7;
+pub(super) const GAIN: f64 = 0.7;
 
 /// Proofs take time: so many other orders are planned in full.
 const MOST_PLANNED: usize = 2;

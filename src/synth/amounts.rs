@@ -120,7 +120,8 @@ impl Sizes {
         for level in nest.levels.iter().filter(|level| level.is_find()) {
             let length = trips[&level.var].clone();
             let choices = self.choices(level, &length);
-            trips.insert(level.var.clone(), length / choices);
+            let there = if self.overlap { length.clone().min(1.0.into()) } else { 0.0.into() };
+            trips.insert(level.var.clone(), (length / choices).max(there));
         }
         trips
     }

@@ -23,6 +23,9 @@ pub struct Sizes {
     pub run_lengths: IndexMap<Name, f64>,
     /// The bytes that the state of a search, or a workspace, may take, if that is asked for.
     pub workspace_limit: Option<f64>,
+    /// Tensors have entries at the same places, as far as they have as many: what is searched for is there. Else
+    /// where one has entries says nothing of where another has them.
+    pub overlap: bool,
     /// The constants of the machine.
     pub machine: Machine,
 }

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use siskin::Kernel;
 use siskin::formula::{Formula, Name};
 use siskin::prover::{Answer, Prover};
-use siskin::synth::{Find, Sizes, Verdict, cheapest, synthesize, templates};
+use siskin::synth::{Find, Plan, Sizes, Verdict, cheapest, cost, synthesize, templates};
 
 #[test]
 fn what_is_to_gallop_does_where_that_is_proved() {
@@ -92,4 +92,56 @@ fn values_are_spread_for_all_finds_within_or_for_none() {
         none_spread += usize::from(spread == 0);
     }
     assert!(all_spread > 0 && none_spread > 0, "{all_spread} and {none_spread}");
+}
+
+#[test]
+fn where_tensors_have_much_in_common_finds_cost_no_more_for_it() {
+    let kernel = ["A", "B", "D"].iter().fold(
+        Kernel::new("y[i] += A[i,j] * B[i,j] * D[i,j]").in_default_order(),
+        |kernel, tensor| kernel.layout(*tensor, "csr"),
+    );
+    let mut cheaper = 0;
+    for (extent, row) in [(1e3, 5.0), (1e3, 100.0), (1e5, 10.0), (1e5, 1e3), (1e7, 40.0)] {
+        let rows = ["pos_A", "pos_B", "pos_D"].map(|array| (Name::from(array), row));
+        let sizes = Sizes {
+            params: ["I", "J"].map(|name| (Name::from(name), extent)).into_iter().collect(),
+            steps: rows.into_iter().collect(),
+            ..Sizes::default()
+        };
+        let planned = kernel.clone().sizes(sizes.clone()).plan().unwrap();
+        let statement = &planned.statements()[0];
+        let total = |sizes: &Sizes, taken: &dyn Fn(usize, &Find) -> Plan| -> f64 {
+            let own = |(k, find)| cost(&taken(k, find), find, statement.nest(), sizes);
+            statement.finds().iter().enumerate().map(own).sum()
+        };
+        let chosen = |k: usize, _: &Find| (*statement.chosen()[k]).clone();
+        let alone = |_: usize, find: &Find| {
+            (**cheapest(find, statement.nest(), &sizes, false).unwrap()).clone()
+        };
+        let overlapping = Sizes { overlap: true, ..sizes.clone() };
+        let (ours, least) = (total(&overlapping, &chosen), total(&overlapping, &alone));
+        let values = |k: usize, find: &Find| alone(k, find).template.values;
+        let spread: Vec<bool> =
+            statement.finds().iter().enumerate().map(|(k, find)| values(k, find)).collect();
+        if spread.iter().all(|is| *is) || !spread.contains(&true) {
+            assert!(ours <= least * 1.000_001, "{extent} {row}: {ours} and {least}");
+        }
+        cheaper += usize::from(ours < 0.7 * least);
+        let loops = statement.loops_price(&sizes).unwrap();
+        let (ours, least) = (total(&sizes, &chosen), total(&sizes, &alone));
+        assert!(ours + loops <= 1.2 * (least + loops), "{extent} {row}: {ours} and {least}");
+    }
+    assert!(cheaper > 0);
+}
+
+#[test]
+fn rows_of_a_list_of_entries_are_gathered_one_by_one() {
+    let product = |a: &str| {
+        let kernel = Kernel::new("C[i,j] = A[i,k] * B[k,j]").layout("A", a).layout("B", "csr");
+        let module = kernel.layout("C", "csr").plan().unwrap().render().unwrap();
+        module.text().to_string()
+    };
+    let rows = "Workspace::new([J]";
+    assert!(product("csr").contains(rows) && product("coo").contains(rows));
+    assert!(product("coo-unsorted").contains("Workspace::new([I, J]"), "rows come again");
 }

@@ -72,6 +72,11 @@ fn why(
     let next = others.iter().filter(|(_, e)| fits(e));
     let next = next.min_by(|a, b| a.1.time.total_cmp(&b.1.time));
     let mut out = match next {
+        Some((plan, e)) if e.time < own.time => format!(
+            "the best with the other finds, however much tensors have in common; alone it would be {} ({})",
+            name(plan),
+            nanoseconds(e.time)
+        ),
         Some((plan, e)) if e.time.is_finite() && own.time > 0.0 => {
             let ratio = number((e.time / own.time * 100.0).round() / 100.0);
             format!(
