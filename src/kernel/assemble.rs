@@ -160,7 +160,8 @@ fn gathered<'a>(
         let trips = s.trips(sizes);
         updates += s.updates(sizes);
         let outer = trips.iter().filter(|(n, _)| around.contains(n));
-        drains = drains.max(outer.map(|(_, trip)| trip).product());
+        let runs = around.iter().map(|n| sizes.value(&sizes.runs_of(n, around, s.nest())));
+        drains = drains.max(outer.map(|(_, trip)| trip).product::<f64>() * runs.product::<f64>());
     }
     Gathered { extent, updates, drains }
 }

@@ -126,6 +126,21 @@ impl Sizes {
         trips
     }
 
+    /// How often an index begins to have another value that is read in a loop which is not among those `around`: the
+    /// runs of equal elements that are read. 1 for any other.
+    pub fn runs_of(&self, index: &Name, around: &[Name], nest: &Nest) -> CostFormula {
+        let level = nest.levels.iter().find(|l| l.var == *index);
+        let Some(Bind::Let(value)) = level.map(|l| &l.bind) else { return 1.0.into() };
+        let mut read = false;
+        value.visit_calls(&mut |call| {
+            read |= !call.args.iter().any(|a| around.iter().any(|loops| a.mentions(loops)));
+        });
+        match read {
+            true => values(index, nest, &self.visits_of(nest)).max(1.0.into()),
+            false => 1.0.into(),
+        }
+    }
+
     /// How many iterations the loops of `nest` have, those of finds aside.
     pub fn iterations_of(&self, nest: &Nest) -> CostFormula {
         let visits = self.visits_of(nest);

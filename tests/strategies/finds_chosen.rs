@@ -145,3 +145,25 @@ fn rows_of_a_list_of_entries_are_gathered_one_by_one() {
     assert!(product("csr").contains(rows) && product("coo").contains(rows));
     assert!(product("coo-unsorted").contains("Workspace::new([I, J]"), "rows come again");
 }
+
+#[test]
+fn a_workspace_is_emptied_as_often_as_there_are_rows() {
+    let drains = |a: &str, entries: &str| {
+        let kernel = Kernel::new("C[i,j] = A[i,k] * B[k,j]").layout("A", a).layout("B", "csr");
+        let extents = ["I", "J", "K"].map(|name| (name, 1e3));
+        let params = extents.into_iter().chain([(entries, 2e4), ("NNZ_B", 1e4)]);
+        let arrays = [("pos_A", 20.0), ("pos_B", 10.0)];
+        let sizes = Sizes {
+            params: params.map(|(name, n)| (Name::from(name), n)).collect(),
+            steps: arrays.map(|(name, n)| (Name::from(name), n)).into_iter().collect(),
+            run_lengths: [(Name::from("crd0_A"), 20.0)].into_iter().collect(),
+            ..Sizes::default()
+        };
+        let planned = kernel.layout("C", "csr").sizes(sizes.clone()).plan().unwrap();
+        let terms = planned.terms(&sizes).unwrap();
+        let quantities = terms.into_iter().flat_map(|term| term.quantities);
+        quantities.filter(|(name, _)| *name == "drains").map(|(_, n)| n).collect::<Vec<_>>()
+    };
+    assert_eq!(drains("csr", "NNZ_A"), [1e3]);
+    assert_eq!(drains("coo", "P0_A"), [1e3], "runs of equal rows");
+}
