@@ -71,7 +71,7 @@ fn what_a_process_loads_is_a_part_of_the_module_with_the_same_code() {
         ("s = A[i,j] * B[i,j]", &[("A", "hash"), ("B", "bcsr(2,2)")]),
     ];
     for (statement, layouts) in statements {
-        let kernel = layouts.iter().fold(Kernel::new(statement), |k, (t, l)| k.layout(*t, *l));
+        let kernel = layouts.iter().fold(Kernel::new(statement), |k, (t, l)| k.layout(t, l));
         let module = kernel.plan().unwrap().render().unwrap();
         let mut rest = module.text().lines();
         for line in module.loaded().lines() {

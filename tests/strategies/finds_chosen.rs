@@ -98,7 +98,7 @@ fn values_are_spread_for_all_finds_within_or_for_none() {
 fn where_tensors_have_much_in_common_finds_cost_no_more_for_it() {
     let kernel = ["A", "B", "D"].iter().fold(
         Kernel::new("y[i] += A[i,j] * B[i,j] * D[i,j]").in_default_order(),
-        |kernel, tensor| kernel.layout(*tensor, "csr"),
+        |kernel, tensor| kernel.layout(tensor, "csr"),
     );
     let mut cheaper = 0;
     for (extent, row) in [(1e3, 5.0), (1e3, 100.0), (1e5, 10.0), (1e5, 1e3), (1e7, 40.0)] {
