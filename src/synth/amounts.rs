@@ -143,15 +143,26 @@ impl Sizes {
 
     /// How many iterations the loops of `nest` have, those of finds aside.
     pub fn iterations_of(&self, nest: &Nest) -> CostFormula {
+        let loops = self.rounds_of(nest).into_iter().filter(|(level, ..)| !level.is_find());
+        loops.fold(0.0.into(), |all, (_, _, rounds)| all + rounds)
+    }
+
+    /// How often a position is searched for in `nest`.
+    pub fn queries_of(&self, nest: &Nest) -> CostFormula {
+        let finds = self.rounds_of(nest).into_iter().filter(|(level, ..)| level.is_find());
+        finds.fold(0.0.into(), |all, (_, begun, _)| all + begun)
+    }
+
+    /// How often each loop of `nest` is begun, and how often it goes round in all; of a find, the number of its matches.
+    fn rounds_of<'a>(&self, nest: &'a Nest) -> Vec<(&'a Level, CostFormula, CostFormula)> {
         let visits = self.visits_of(nest);
-        let (mut around, mut all) = (CostFormula::from(1.0), CostFormula::from(0.0));
+        let mut begun = CostFormula::from(1.0);
+        let mut out = Vec::new();
         for level in nest.levels.iter().filter(|level| level.is_loop()) {
-            around = around * visits[&level.var].clone();
-            if !level.is_find() {
-                all = all + around.clone();
-            }
+            let rounds = begun.clone() * visits[&level.var].clone();
+            out.push((level, std::mem::replace(&mut begun, rounds.clone()), rounds));
         }
-        all
+        out
     }
 
     /// One of so many positions of a range is expected to match: where an index array is compared with an index,

@@ -111,15 +111,7 @@ impl Sizes {
 
     /// How often a position is searched for in `nest`.
     pub fn queries(&self, nest: &Nest) -> f64 {
-        let visits = self.visits(nest);
-        let (mut around, mut all) = (1.0, 0.0);
-        for level in nest.levels.iter().filter(|level| level.is_loop()) {
-            if level.is_find() {
-                all += around;
-            }
-            around *= visits[&level.var];
-        }
-        all
+        self.value(&self.queries_of(nest))
     }
 
     /// How many iterations the loops of `nest` are expected to have, those of finds aside.

@@ -120,10 +120,9 @@ fn where_tensors_have_much_in_common_finds_cost_no_more_for_it() {
         };
         let overlapping = Sizes { overlap: true, ..sizes.clone() };
         let (ours, least) = (total(&overlapping, &chosen), total(&overlapping, &alone));
-        let values = |k: usize, find: &Find| alone(k, find).template.values;
-        let spread: Vec<bool> =
-            statement.finds().iter().enumerate().map(|(k, find)| values(k, find)).collect();
-        if spread.iter().all(|is| *is) || !spread.contains(&true) {
+        let spreads = |(k, find): (usize, &Find)| alone(k, find).template.values;
+        let spread = statement.finds().iter().enumerate().filter(|found| spreads(*found)).count();
+        if spread == 0 || spread == statement.finds().len() {
             assert!(ours <= least * 1.000_001, "{extent} {row}: {ours} and {least}");
         }
         cheaper += usize::from(ours < 0.7 * least);
