@@ -35,15 +35,18 @@ mod tests;
 mod unique;
 pub mod validation;
 mod value;
+mod whole;
 mod width;
 
 pub use self::contradiction::refuse_contradiction;
-pub use self::follows::follow;
+pub use self::follows::{follow, follows};
 pub use self::neighbours::data_checks;
 pub use self::regions::{Region, RegionKind};
 pub use self::report::{Counterexample, Entry, Finding, Question, Report, SmallArray, Verdict};
 pub use self::sound::refuse_unsound;
 pub use self::unique::{ValuesApart, has_one_coordinate, stores_coordinates_once, values_apart};
+
+pub use self::whole::{joined, stores_every_coordinate};
 
 use self::declared::Declared;
 use self::small::SmallTensors;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use siskin::diagnostic::Result;
 use siskin::kernel::Planned;
 use siskin::loops::Statement;
-use siskin::synth::{Gathered, Machine, constants, loops_cost, workspaces};
+use siskin::synth::{Gathered, LOOPS, Machine, constants, loops_cost, workspaces};
 
 use choice::Choice;
 use figures::{Used, bytes, nanoseconds, number, priced};
@@ -62,13 +62,16 @@ fn loops(statement: &Statement, planned: &Planned, used: &mut Used) -> Result<St
         return Ok("it visits nothing\n".to_string());
     }
     let sizes = &planned.grounds().sizes;
-    let names = ["iterations", "updates"];
-    let values = [sizes.iterations(statement.nest()), statement.updates(sizes)];
-    let named: Vec<(&str, f64)> = names.into_iter().zip(values).collect();
+    let values = statement.amounts(sizes);
+    let named: Vec<(&str, f64)> = LOOPS.into_iter().zip(values).collect();
     let formula = loops_cost()?;
     let time = statement.loops_price(sizes)?;
+    let regions = match values[2] {
+        0.0 => String::new(),
+        regions => format!(", {} regions", number(regions)),
+    };
     Ok(format!(
-        "loops: {} iterations, {} updates\n{}",
+        "loops: {} iterations, {} updates{regions}\n{}",
         number(values[0]),
         number(values[1]),
         priced(formula, &named, &sizes.machine, &nanoseconds(time), used)
@@ -185,12 +188,14 @@ pub fn json(planned: &Planned) -> Result<Value> {
     let mut statements = Vec::new();
     for statement in planned.statements() {
         let finds = choice::choices(statement, grounds);
+        let [iterations, updates, regions] = statement.amounts(&grounds.sizes);
         statements.push(json!({
             "sizes": sizes::json(statement, grounds),
             "loops": {
                 "cost": loops_cost()?.to_string(),
-                "iterations": grounds.sizes.iterations(statement.nest()),
-                "updates": statement.updates(&grounds.sizes),
+                "iterations": iterations,
+                "updates": updates,
+                "regions": regions,
                 "nanoseconds": statement.loops_price(&grounds.sizes)?,
             },
             "finds": finds.iter().map(Choice::json).collect::<Vec<_>>(),

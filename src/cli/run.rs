@@ -104,7 +104,10 @@ impl Run {
 
     /// The parts of a program, one after the other.
     fn run_parts(&self, made: Translated) -> Output {
-        let results = Rc::new(Listing { layouts: made.layouts, ..Listing::default() });
+        let whole = made.returned.iter().filter(|(_, parts, _)| parts.len() == 1);
+        let called = whole.map(|(name, parts, _)| (parts[0].clone(), name.clone())).collect();
+        let results = Listing { layouts: made.layouts, called, ..Listing::default() };
+        let results = Rc::new(results);
         let mut computed = IndexMap::new();
         let mut said = Vec::new();
         let mut locating = Duration::ZERO;
@@ -296,7 +299,13 @@ fn run_one(
     times.total = begin.elapsed();
     let mut said = match asked.options.json {
         true => as_json(&compiled, &inputs, &about, &times),
-        false => summary(&compiled, &inputs, &about, &times),
+        false => {
+            let called = |name: &Name| {
+                let listing = asked.listed.as_deref();
+                listing.and_then(|l| l.called.get(name)).unwrap_or(name).clone()
+            };
+            summary(&compiled, &inputs, &about, &times, &called)
+        }
     };
     for target in targets.values() {
         said = target.destination.finish(said)?;
@@ -399,7 +408,13 @@ fn as_json(k: &CompiledKernel, i: &Inputs, results: &[Finished], times: &Times) 
     .to_string()
 }
 
-fn summary(k: &CompiledKernel, i: &Inputs, results: &[Finished], times: &Times) -> String {
+fn summary(
+    k: &CompiledKernel,
+    i: &Inputs,
+    results: &[Finished],
+    times: &Times,
+    called: &dyn Fn(&Name) -> Name,
+) -> String {
     let mut out = format!("{}\n", k.planned().program());
     for (name, t) in &i.tensors {
         let file = i.files.get(name).cloned().unwrap_or_default();
@@ -442,7 +457,7 @@ fn summary(k: &CompiledKernel, i: &Inputs, results: &[Finished], times: &Times) 
     }
     out.push_str(&format!(", total {}\n", time(times.total)));
     for one in results {
-        out.push_str(&one.about.text(&one.name, &one.shown));
+        out.push_str(&one.about.text(&called(&one.name), &one.shown));
     }
     out
 }

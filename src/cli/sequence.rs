@@ -40,6 +40,8 @@ pub struct Listing {
     pub results: RefCell<IndexMap<Name, serde_json::Value>>,
     /// In which layouts, with what they hold where nothing is stored.
     pub layouts: IndexMap<Name, (String, Option<Value>)>,
+    /// What the program calls those that have another name in kernels.
+    pub called: IndexMap<Name, Name>,
 }
 
 /// A statement of several.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::formula::{Constraint, Name};
+use crate::layout::Piecewise;
 use crate::operators::{Operator, Value};
 use crate::tensor::ValueType;
 
@@ -165,6 +166,8 @@ pub struct Body {
     pub(super) spread_tables: FxHashMap<Name, Spreads>,
     /// Index arrays by which positions are sorted, the first of them first: equal elements of it are neighbours.
     pub(super) sorted_by: Vec<Vec<ArrayId>>,
+    /// Functions that no array stores.
+    pub(super) functions: Vec<Piecewise>,
     /// Sums of floats keep the order of their terms.
     pub(super) in_order: bool,
     pub(super) workspaces: Vec<Workspace>,

@@ -320,6 +320,13 @@ impl<'a> Accesses<'a> {
                 theory.add_array(array);
             }
         }
+        let mut functions: Vec<&Name> = Vec::new();
+        for function in self.operands.iter().flat_map(|o| &o.bounds) {
+            if !functions.contains(&&function.name) {
+                functions.push(&function.name);
+                theory.define(function);
+            }
+        }
         theory
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::Names;
-use crate::check::stores_coordinates_once;
+use crate::check::{joined, stores_coordinates_once, stores_every_coordinate};
 use crate::formula::{Affine, Arith, Constraint, Name, Relop};
-use crate::layout::{IndexArray, Layout, Property};
+use crate::layout::{IndexArray, Joined, Layout, Piecewise, Property};
 use crate::operators::{Operator, Value};
 use crate::program::Extents;
 use crate::tensor::ValueType;
@@ -45,6 +45,8 @@ pub struct Operand {
     pub pieces: Vec<Vec<Constraint>>,
     /// Renamed index arrays, in declaration order.
     pub arrays: IndexMap<Name, IndexArray>,
+    /// Renamed functions that its pieces mention beside them: it is read in fewer pieces than are declared.
+    pub bounds: Vec<Piecewise>,
     /// Renamed size parameters and their definitions.
     pub params: IndexMap<Name, Option<Arith>>,
     pub properties: Vec<Property>,
@@ -107,6 +109,12 @@ impl Operand {
         earlier: Option<&Operand>,
         names: &mut Names,
     ) -> Operand {
+        // What is written keeps the pieces that are declared.
+        let joined = joined(&layout).filter(|_| role == Role::Input);
+        let (declared_pieces, functions) = match joined {
+            Some(Joined { pieces, bounds }) => (pieces, bounds),
+            None => (layout.relation.pieces.clone(), Vec::new()),
+        };
         let position_names: Vec<Name> = position_names(&label, layout.relation.positions.len())
             .iter()
             .map(|wish| names.fresh(wish))
@@ -125,8 +133,15 @@ impl Operand {
                 }
             }
         }
+        // An access that is written has none.
+        for f in &functions {
+            if !own.contains_key(&f.name) {
+                own.insert(f.name.clone(), names.fresh(&format!("{}_{tensor}", f.name)));
+            }
+        }
         let suffixed = |n: &Name| own.get(n).cloned().unwrap_or_else(|| n.clone());
-        for name in layout.arrays.keys().chain(layout.params.keys()) {
+        let functions_of = functions.iter().map(|f| &f.name);
+        for name in layout.arrays.keys().chain(layout.params.keys()).chain(functions_of) {
             renaming.insert(name.clone(), suffixed(name));
         }
         // Shared by all accesses of one tensor: arrays and parameters.
@@ -183,8 +198,12 @@ impl Operand {
             })
             .collect();
         let mut operand = Operand {
-            pieces: layout.relation.pieces.iter().map(|p| p.iter().map(place).collect()).collect(),
+            pieces: declared_pieces.iter().map(|p| p.iter().map(place).collect()).collect(),
             arrays,
+            bounds: functions
+                .iter()
+                .map(|f| f.renamed(suffixed(&f.name), &rename_shared))
+                .collect(),
             params: layout
                 .params
                 .iter()
@@ -269,6 +288,7 @@ impl Operand {
         self.positions.clear();
         self.pieces = vec![Vec::new()];
         self.arrays.clear();
+        self.bounds.clear();
         self.params.clear();
         self.properties.clear();
         self.facts.clear();
@@ -280,13 +300,22 @@ impl Operand {
     fn original_names(&self) -> impl Iterator<Item = (Name, Name)> + '_ {
         let arrays = self.layout.arrays.keys().zip(self.arrays.keys());
         let sizes = self.layout.params.keys().zip(self.params.keys());
+        let functions = joined(&self.layout).filter(|_| !self.bounds.is_empty());
+        let functions = functions.into_iter().flat_map(|joined| joined.bounds).map(|f| f.name);
+        let functions = functions.zip(self.bounds.iter().map(|f| f.name.clone()));
         let both = arrays.chain(sizes).map(|(original, here)| (original.clone(), here.clone()));
+        let both = both.chain(functions);
         both.chain([(self.layout.value.name.clone(), self.value_array.clone())])
     }
 
     /// Whether it is proved that no coordinate is stored twice.
     pub fn stores_coordinates_once(&self) -> bool {
         stores_coordinates_once(&self.layout)
+    }
+
+    /// Whether it is proved that nothing of its tensor is fill; of what is given to be read.
+    pub fn stores_every_coordinate(&self) -> bool {
+        self.role == Role::Input && stores_every_coordinate(&self.layout)
     }
 
     /// The same operand, its positions by other names.

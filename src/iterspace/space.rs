@@ -155,7 +155,12 @@ impl Space {
     /// That an index array may be read there.
     pub fn domain_of(&self, call: &Call) -> Vec<Constraint> {
         let array = self.operands.iter().find_map(|o| o.arrays.get(&call.array));
-        array.map_or_else(Vec::new, |array| array.domain_at(&call.args))
+        let mut functions = self.operands.iter().flat_map(|o| &o.bounds);
+        match (array, functions.find(|f| f.name == call.array)) {
+            (Some(array), _) => array.domain_at(&call.args),
+            (None, Some(function)) => function.domain_at(&call.args),
+            (None, None) => Vec::new(),
+        }
     }
 
     /// The space of a lookup of operand `k`, by one of its pieces: `known` holds already, and only its

@@ -13,7 +13,7 @@ use super::grounds::Grounds;
 use super::layouts::{Layouts, layouts};
 use super::leaves::{other_fill, says_fill};
 use super::planned::{Planned, last};
-use super::reorder::{GAIN, cheapest_order, is_open};
+use super::reorder::{GAIN, cheapest_order, entries, is_open};
 use super::repacked::{Repacked, in_one_place, whole};
 use super::request::{Request, names};
 use super::selection::with_others;
@@ -22,15 +22,19 @@ use super::wishes::Wishes;
 use crate::check::has_one_coordinate;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
-use crate::iterspace::{Space, Union, Wanted, compose_by};
+use crate::iterspace::{Operand, Space, Union, Wanted, compose_by};
 use crate::layout::Layout;
 use crate::loops::{Statement, orders_of_walks};
 use crate::operators::Value;
 use crate::packing::Appending;
-use crate::program::Program;
+use crate::program::{AssignOp, Program};
 use crate::prover::{Prover, Z3Prover};
+use crate::scan::{Bind, Range};
 use crate::schedule::schedule;
 use crate::synth::{Find, Template, Verdict, templates};
+
+/// Searches that take more nanoseconds for each entry that is read or written are compared with looplets.
+const DEAR: f64 = 5.0;
 
 /// Types and fills are of tensors that the expression uses.
 fn refuse_unknown(request: &Request, program: &Program) -> Result<()> {
@@ -125,12 +129,29 @@ fn plan_whole(
     let ty = sparse.types().of(output);
     let op = last(&sparse.statements).first().map(|s| &s.space.op);
     let begins = op.and_then(|op| op.beginning(ty).ok()).unwrap_or(Value::zero(ty));
-    if !says_fill(&layout, begins) {
+    if !says_fill(&layout, begins) && !sets_all(&request.program()?, output)? {
         return Err(other_fill(output, &layout, sparse.result_fill()));
     }
     let mut planned = plan_united(&whole(request, output)?, prover)?;
     planned.repacked = Some(Repacked { layout, place: None });
     Ok(planned)
+}
+
+/// Whether the program sets every element of a result.
+fn sets_all(program: &Program, output: &Name) -> Result<bool> {
+    let all = program.assignments()?;
+    let mut own = all.iter().filter(|a| a.output.tensor == *output);
+    let (Some(only), None) = (own.next(), own.next()) else { return Ok(false) };
+    let subscripts: Vec<Option<&Name>> =
+        (0..only.output.rank()).map(|d| only.output.plain(d)).collect();
+    let apart =
+        |(d, index): (usize, &Option<&Name>)| index.is_some() && !subscripts[..d].contains(index);
+    let everywhere = subscripts.iter().enumerate().all(apart);
+    // Where a subscript would leave its tensor, nothing is set.
+    let read = only.value.accesses();
+    let inside = read.iter().all(|access| (0..access.rank()).all(|d| access.plain(d).is_some()));
+    let whole = only.op == AssignOp::Assign && only.restriction.is_none();
+    Ok(whole && everywhere && inside)
 }
 
 /// A plan by the way of visiting the points of sums that is asked for, or that is best.
@@ -159,7 +180,7 @@ fn plan_united(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
     };
     let is = |what: fn(&Planned) -> bool| first.as_ref().is_ok_and(what);
     if is(Planned::merges_terms) || !(asked || is(Planned::assembles_by_passes)) {
-        return gathered_in_parts(request, first, prover);
+        return or_by_looplets(request, first, prover);
     }
     match plan_by(request, Union::Merge, prover) {
         Ok(merged) if asked && merged.walks_at_once() => Ok(merged),
@@ -185,24 +206,54 @@ fn plan_united(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
     }
 }
 
-/// The plan; or, if it gathers all entries of the result at once, that by looplets, if these know a part of the
-/// coordinates before they gather (the row of a list of entries lasts for several), and that is expected to be cheaper.
-fn gathered_in_parts(
+/// The plan; or that by looplets, if it is expected to be cheaper, and the first is not so good that looking for
+/// another would not pay. Looplets know a part of the coordinates of a result before they gather (the row of a list
+/// of entries lasts for several), and walk runs at once of which nests visit every pair.
+fn or_by_looplets(
     request: &Request,
     first: Result<Planned>,
     prover: &mut dyn Prover,
 ) -> Result<Planned> {
     let open = request.coiterate == Coiterate::Auto && is_open(request);
     let open = open && request.forced.is_empty() && request.gallops.is_empty();
-    if !open || request.threads > 1 || !first.as_ref().is_ok_and(Planned::gathers_all) {
-        return first;
-    }
     let first = first?;
+    if !open || request.threads > 1 || !(first.gathers_all() || is_dear(request, &first)?) {
+        return Ok(first);
+    }
     let wish = Request { coiterate: Coiterate::Looplets, ..request.clone() };
     match plan_looplets(&wish, prover) {
-        Ok(parts) if !parts.gathers_all() && parts.price()? < GAIN * first.price()? => Ok(parts),
+        Ok(planned) if !planned.gathers_all() && planned.price()? < GAIN * first.price()? => {
+            Ok(planned)
+        }
         _ => Ok(first),
     }
+}
+
+/// Whether nests visit every pair of regions, or what is searched is expected to cost much for each entry.
+fn is_dear(request: &Request, planned: &Planned) -> Result<bool> {
+    if planned.statements.iter().any(visits_pairs) {
+        return Ok(true);
+    }
+    let sizes = &request.sizes;
+    if !sizes.are_known() || !planned.searches() {
+        return Ok(false);
+    }
+    let entries: f64 = planned.statements.iter().map(|s| entries(s, sizes)).sum();
+    Ok(planned.price()? > DEAR * entries)
+}
+
+/// Whether an index runs where regions of two operands overlap, for every pair of them.
+fn visits_pairs(statement: &Statement) -> bool {
+    let positions = |range: &Range| {
+        let ends = range.lower.iter().chain(&range.upper);
+        let of = |o: &&Operand| ends.clone().any(|e| o.positions.iter().any(|p| e.mentions(p)));
+        statement.space.present().filter(of).count()
+    };
+    statement.regions().is_none()
+        && statement.nest.levels.iter().any(|level| match &level.bind {
+            Bind::Loop(range) => positions(range) > 1,
+            Bind::Let(_) => false,
+        })
 }
 
 /// Whether runs of the result are appended, something is read of which a position stands for many elements, and
@@ -255,6 +306,11 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
     for space in &spaces {
         let extents = space.extents.iter().map(|(index, name)| (index.clone(), name.clone()));
         request.sizes.indices.extend(extents);
+        for function in space.operands.iter().flat_map(|o| &o.bounds) {
+            if !request.sizes.functions.contains(function) {
+                request.sizes.functions.push(function.clone());
+            }
+        }
     }
     let request = &request;
     let mut templates = templates()?;
@@ -280,16 +336,20 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
             continue;
         }
         let by_looplets = request.coiterate == Coiterate::Looplets;
-        let statement = match space.merges && own.is_empty() && !by_looplets {
-            false => statement(request, space, &own, &templates, prover),
-            true => {
-                let orders = orders_of_walks(&space).into_iter();
-                let mut all =
-                    orders.map(|own| statement(request, space.clone(), &own, &templates, prover));
-                let first =
-                    all.next().unwrap_or_else(|| Err(Diagnostic::defect("nothing is walked")));
-                first.or_else(|e| all.find_map(Result::ok).ok_or(e))
-            }
+        let in_orders = |first: Option<Result<Statement>>, prover: &mut dyn Prover| {
+            let orders = orders_of_walks(&space).into_iter();
+            let own = orders.map(|own| statement(request, space.clone(), &own, &templates, prover));
+            let mut all = first.into_iter().chain(own);
+            let first = all.next().unwrap_or_else(|| Err(Diagnostic::defect("nothing is walked")));
+            first.or_else(|e| all.find_map(Result::ok).ok_or(e))
+        };
+        let is_open = space.merges && own.is_empty();
+        let statement = match is_open && !by_looplets {
+            true => in_orders(None, prover),
+            false => match statement(request, space.clone(), &own, &templates, prover) {
+                Err(e) if is_open => in_orders(Some(Err(e)), prover),
+                other => other,
+            },
         };
         let mut statement = statement.map_err(|e| e.within("<expression>", &program.text))?;
         for find in 0..statement.finds().len() {

@@ -21,7 +21,7 @@ use crate::loops::Statement;
 use crate::prover::Prover;
 use crate::scan::outline;
 use crate::schedule::{Alternative, Schedule, alternatives, schedule};
-use crate::synth::{loops_price, searches_price};
+use crate::synth::{Sizes, loops_price, searches_price};
 
 /// A plan that takes less than so many nanoseconds for each entry that is read or written is good enough.
 const GOOD: f64 = 10.0;
@@ -151,12 +151,7 @@ fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Order
         return Ok(None);
     }
     let price = planned.price()?;
-    let trips = request.sizes.trips(statement.nest());
-    let stored =
-        |positions: &[Name]| positions.iter().filter_map(|p| trips.get(p)).product::<f64>();
-    let operands = statement.space().present().map(|o| stored(&o.positions));
-    let entries = operands.sum::<f64>() + statement.updates(&request.sizes);
-    let good = GOOD * entries;
+    let good = GOOD * entries(statement, &request.sizes);
     let all = price > good;
     let drivers = match assembled {
         true => Vec::new(),
@@ -166,6 +161,15 @@ fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Order
         }
     };
     Ok((all || !drivers.is_empty()).then_some((price, Orders { drivers, all, good })))
+}
+
+/// How many entries a statement reads and writes.
+pub(super) fn entries(statement: &Statement, sizes: &Sizes) -> f64 {
+    let trips = sizes.trips(statement.nest());
+    let stored =
+        |positions: &[Name]| positions.iter().filter_map(|p| trips.get(p)).product::<f64>();
+    let operands = statement.space().present().map(|o| stored(&o.positions));
+    operands.sum::<f64>() + statement.updates(sizes)
 }
 
 /// The space of a statement that has one, and the index of the first coordinate in the order of its result, if that
@@ -198,6 +202,6 @@ fn scheduled(request: &Request, space: &Space) -> Result<(Space, Schedule)> {
 fn visits(request: &Request, space: &Space, schedule: &Schedule) -> Result<f64> {
     let nest = outline(space, schedule)?;
     let sizes = &request.sizes;
-    let loops = loops_price(sizes.iterations(&nest), 0.0, &sizes.machine)?;
+    let loops = loops_price([sizes.iterations(&nest), 0.0, 0.0], &sizes.machine)?;
     Ok(loops + searches_price(sizes.queries(&nest), &sizes.machine)?)
 }

@@ -4,8 +4,10 @@ use super::grounds::Grounds;
 use super::planned::Planned;
 use crate::diagnostic::Result;
 use crate::formula::Name;
-use crate::loops::Gather;
-use crate::synth::{CostFormula, Gathered, QUANTITIES, Sizes, Term, loops_cost, workspace_named};
+use crate::loops::{Gather, Rounds};
+use crate::synth::{
+    CostFormula, Gathered, LOOPS, QUANTITIES, Sizes, Term, loops_cost, workspace_named,
+};
 
 impl Planned {
     /// What its choices stand on.
@@ -60,12 +62,12 @@ impl Planned {
         let sizes = &self.grounds.sizes;
         let mut out = Vec::new();
         for statement in &self.statements {
-            let loops = [sizes.iterations_of(statement.nest()), statement.updates_of(sizes)];
+            let Rounds { iterations, regions, updates } = statement.rounds_of(sizes);
             out.push(Term {
                 label: "loops".to_string(),
                 formula: loops_cost()?.clone(),
                 memory: None,
-                quantities: ["iterations", "updates"].into_iter().zip(loops).collect(),
+                quantities: LOOPS.into_iter().zip([iterations, updates, regions]).collect(),
             });
             for (k, (find, plan)) in statement.finds.iter().zip(&statement.chosen).enumerate() {
                 let values = sizes.quantities_of(plan, find, statement.nest_of(k));

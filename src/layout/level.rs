@@ -40,6 +40,8 @@ pub(super) struct Place<'a> {
     /// arguments. Inner levels come last.
     pub outer: &'a IndexMap<Name, (Name, Vec<Name>)>,
     pub dims: &'a [Name],
+    /// The outer levels store every combination of their coordinates, by themselves.
+    pub is_whole: bool,
     /// The text that holds the use.
     pub use_source: &'a Arc<Source>,
 }

@@ -17,6 +17,9 @@ use super::{Layout, Relation};
 use crate::diagnostic::{Code, Result};
 use crate::formula::Name;
 
+/// The condition of a property that the outer levels are dense arrays, or that there are none.
+const WHOLE_PARENTS: &str = "dense parents";
+
 pub(super) fn level(
     source: &Arc<Source>,
     declaration: &Declaration,
@@ -143,7 +146,10 @@ pub(super) fn level(
     let family = Family { parent, head: &head, components: &components };
     let specialise = Specialise::new(source, place, &relation, family, &reader)?;
     let child = specialise.child(declaration, &relation, own, size.as_ref(), counted)?;
-    specialise.level(relation_text, &relation, reader, properties, &options, child)
+    // What properties may depend on beside options; no option has a name of two words.
+    let mut conditions = options;
+    conditions.insert(WHOLE_PARENTS.to_string(), place.is_whole);
+    specialise.level(relation_text, &relation, reader, properties, &conditions, child)
 }
 
 /// The positions of the relation that are the parent's: the first, or those that `parent` names.

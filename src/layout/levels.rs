@@ -31,7 +31,7 @@ use super::resolve::one_use_per_level;
 use super::source::Source;
 use super::{Layout, PropertyKind, Relation, Stage};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Arith, Constraint, Name};
+use crate::formula::{Affine, Arith, Constraint, Name};
 
 /// The value array of a composed layout.
 const VALUE: &str = "val";
@@ -78,6 +78,7 @@ pub(super) fn compose(
             parent: &parent,
             outer: &outer,
             dims,
+            is_whole: is_whole(&relation),
             use_source: list.source,
         };
         if let Some(text) = &declaration.value {
@@ -130,6 +131,22 @@ pub(super) fn compose(
         remarks: Vec::new(),
         stages,
     })
+}
+
+/// Whether each position is a coordinate, and each coordinate within its extent a position.
+fn is_whole(relation: &Relation) -> bool {
+    let [piece] = relation.pieces.as_slice() else { return false };
+    let mut says = Vec::new();
+    for p in &relation.positions {
+        let here = Affine::var(p.clone());
+        let same =
+            |i: &&Name| piece.contains(&Constraint::eq(Affine::var((*i).clone()), here.clone()));
+        let Some(i) = relation.coordinates.iter().find(same) else { return false };
+        says.push(Constraint::eq(Affine::var(i.clone()), here.clone()));
+        says.push(Constraint::le(Affine::zero(), here.clone()));
+        says.push(Constraint::lt(here, Affine::var(Layout::extent_name(i))));
+    }
+    piece.iter().all(|c| says.contains(c))
 }
 
 /// A leaf ends nested names, and nothing else.

@@ -25,6 +25,7 @@ mod declaration;
 mod defaults;
 mod describe;
 mod index_form;
+mod joined;
 mod leaf;
 mod leaf_form;
 mod level;
@@ -59,6 +60,7 @@ use indexmap::IndexMap;
 
 pub use self::alike::alike;
 pub use self::defaults::DefaultFor;
+pub use self::joined::{Joined, Piecewise, joined};
 pub use self::library::{LayoutSpec, shipped, shipped_level, shipped_levels};
 pub use self::literal::Literal;
 pub use self::places::Places;

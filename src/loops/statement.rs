@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 
 use super::merged::{Merged, Walk, merged};
 use super::regions::{ByRegions, by_looplets};
+use super::rounds::Rounds;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Constraint, Formula, Name};
 use crate::iterspace::{LoopKind, Operand, Space, loop_kind};
@@ -198,7 +199,34 @@ impl Statement {
 
     /// The same as a formula over statistics.
     pub fn updates_of(&self, sizes: &Sizes) -> CostFormula {
-        CostFormula::product(self.trips_of(sizes).into_values())
+        self.rounds_of(sizes).updates
+    }
+
+    /// How often its loops are expected to go round.
+    pub fn rounds_of(&self, sizes: &Sizes) -> Rounds {
+        if let Some(regions) = &self.regions {
+            return Rounds::of(&regions.nodes(&self.space), sizes);
+        }
+        let updates = CostFormula::product(self.trips_of(sizes).into_values());
+        match &self.merged {
+            // Updates are what the walks come to.
+            Some(merged) => {
+                let levels = self.nest.levels[..merged.depth].to_vec();
+                let outer = Nest { levels, ..self.nest.clone() };
+                let iterations = sizes.iterations_of(&outer);
+                Rounds { iterations, regions: updates.clone(), updates }
+            }
+            None => {
+                let iterations = sizes.iterations_of(&self.nest);
+                Rounds { iterations, regions: 0.0.into(), updates }
+            }
+        }
+    }
+
+    /// How much there is of each of [`LOOPS`](synth::LOOPS).
+    pub fn amounts(&self, sizes: &Sizes) -> [f64; 3] {
+        let Rounds { iterations, regions, updates } = self.rounds_of(sizes);
+        [iterations, updates, regions].map(|amount| sizes.value(&amount))
     }
 
     /// What the loops and the updates are expected to cost, in nanoseconds.
@@ -206,7 +234,7 @@ impl Statement {
     /// # Errors
     /// If the shipped formula for loops is none.
     pub fn loops_price(&self, sizes: &Sizes) -> Result<f64> {
-        synth::loops_price(sizes.iterations(&self.nest), self.updates(sizes), &sizes.machine)
+        synth::loops_price(self.amounts(sizes), &sizes.machine)
     }
 
     /// The nest that a find is a level of: that of the statement, or of a lookup with the levels around it.
@@ -248,6 +276,11 @@ impl Statement {
         let needed = |k: &usize| self.space.rest.with(k, false) == Region::Nothing;
         let pieces = |k: &usize| self.space.operands[*k].pieces.len();
         self.regions.is_some() && self.space.lookups.iter().any(|k| needed(k) && pieces(k) > 1)
+    }
+
+    /// How its points are visited, if that is by looplets.
+    pub fn regions(&self) -> Option<&ByRegions> {
+        self.regions.as_ref()
     }
 
     /// The operands that are walked at once, if that is how its points are visited.

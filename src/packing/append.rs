@@ -17,7 +17,8 @@
 use super::covered;
 use super::part::{Count, Covered, Level, Measured, Order, Part, Position, Role};
 use super::plan::Plan;
-use crate::formula::{Affine, Atom, Constraint, Name, Relop};
+use crate::check::follows;
+use crate::formula::{Affine, Atom, Constraint, Formula, Name, Relop};
 use crate::layout::{Layout, Property, PropertyKind};
 
 /// What is pushed, level by level, when an entry comes.
@@ -186,12 +187,53 @@ impl Reader<'_> {
         {
             return None;
         }
-        let kept = |property: &Property| levels.iter().all(|level| keeps(level, property));
-        if !self.layout.properties.iter().all(kept) {
+        let by_order = |property: &Property| match (runs, property.kind) {
+            (true, PropertyKind::Formula) => self.follows(&levels, property),
+            _ => levels.iter().all(|level| keeps(level, property)),
+        };
+        if !self.layout.properties.iter().all(by_order) {
             return None;
         }
         let ordered = self.ordered(&levels);
         Some(Appending { order, ordered, levels, counts })
+    }
+
+    /// Whether a formula follows from how runs are appended: from the other properties, from that the first group
+    /// begins at 0, and, if runs cover all, from that each group has some, of which the last one ends at the end.
+    fn follows(&self, levels: &[Numbered], property: &Property) -> bool {
+        let zero = |array: &Name| {
+            let args = vec![Affine::zero(); self.layout.arrays[array].args.len()];
+            Formula::eq(Affine::call(array.clone(), args), Affine::zero())
+        };
+        let segments = levels.iter().flat_map(|level| &level.segments);
+        let mut known: Vec<Formula> = segments.map(|(array, _)| zero(array)).collect();
+        if known.contains(&property.formula) {
+            return true;
+        }
+        known.extend(self.every_group_is_covered(levels).into_iter().flatten());
+        follows(self.layout, known, property)
+    }
+
+    /// That a group has runs, and that the last one ends with the last coordinate, if runs cover all.
+    fn every_group_is_covered(&self, levels: &[Numbered]) -> Option<[Formula; 2]> {
+        self.part.covered.as_ref()?;
+        let level = levels.last()?;
+        let (run, (segments, _)) = (level.run.as_ref()?, level.segments.first()?);
+        let declared = &self.layout.arrays[segments];
+        let one = || Affine::constant(1);
+        let args: Vec<Affine> = declared.args.iter().cloned().map(Affine::var).collect();
+        let (last, around) = args.split_last()?;
+        let next: Vec<Affine> = around.iter().cloned().chain([last.clone() + one()]).collect();
+        let extent = Affine::var(self.layout.extents()[run.along].clone());
+        let premise = [declared.domain_at(&args), declared.domain_at(&next)].concat();
+        let premise = premise.into_iter().map(Formula::Constraint);
+        let premise = Formula::and(premise.chain([Formula::lt(Affine::zero(), extent.clone())]));
+        let at = |args: Vec<Affine>| Affine::call(segments.clone(), args);
+        let end = Affine::call(run.end.clone(), vec![at(next.clone()) - one()]);
+        Some([
+            premise.clone().implies(Formula::lt(at(args), at(next))),
+            premise.implies(Formula::eq(end, extent)),
+        ])
     }
 
     /// The run that a position of the last level is, if that is all that the relation says of its coordinate.

@@ -14,7 +14,7 @@ use super::sizes::{ASSUMED_EXTENT, Sizes};
 use super::statistics::Statistic;
 use super::{Find, Plan};
 use crate::formula::{Affine, Atom, Constraint, Name, Relop};
-use crate::scan::{Bind, Level, Nest};
+use crate::scan::{Bind, Level, Nest, Range};
 
 impl From<Statistic> for CostFormula {
     fn from(statistic: Statistic) -> CostFormula {
@@ -27,6 +27,20 @@ fn size(name: &Name) -> CostFormula {
 }
 
 impl Sizes {
+    /// The expected value of `affine` in loops of so many iterations.
+    pub fn expected(&self, affine: &Affine, trips: &IndexMap<Name, CostFormula>) -> CostFormula {
+        self.middle(affine, trips)
+    }
+
+    /// How many values a range has in loops of so many iterations.
+    pub fn span(&self, range: &Range, trips: &IndexMap<Name, CostFormula>) -> CostFormula {
+        let spans = range
+            .upper
+            .iter()
+            .flat_map(|u| range.lower.iter().map(|l| self.middle(&(u.clone() - l.clone()), trips)));
+        spans.fold(f64::INFINITY.into(), CostFormula::min)
+    }
+
     /// The value of `affine`; loop variables are taken at the middle of their range.
     fn middle(&self, affine: &Affine, trips: &IndexMap<Name, CostFormula>) -> CostFormula {
         let mut total = CostFormula::Number(affine.offset() as f64);
@@ -40,9 +54,18 @@ impl Sizes {
                 },
                 Atom::Floor(inner, d) => self.middle(inner, trips) / (*d as f64).into(),
                 Atom::Call(call) => {
-                    let entry = steps.entry(&call.array).or_insert_with(Affine::zero);
-                    for argument in &call.args {
-                        *entry = entry.clone() + argument.clone() * *k;
+                    // What begins where something else ends differs by as much.
+                    let function = self.functions.iter().find(|f| f.name == call.array);
+                    let (array, args) = match function {
+                        Some(f) => {
+                            let args = f.otherwise.args.iter().map(|a| f.at(a, &call.args));
+                            (&f.otherwise.array, args.collect())
+                        }
+                        None => (&call.array, call.args.clone()),
+                    };
+                    let entry = steps.entry(array).or_insert_with(Affine::zero);
+                    for argument in args {
+                        *entry = entry.clone() + argument * *k;
                     }
                     continue;
                 }
@@ -91,13 +114,9 @@ impl Sizes {
             let trip = match &level.bind {
                 Bind::Let(_) => 1.0.into(),
                 Bind::Loop(range) => {
-                    let spans = range.upper.iter().flat_map(|u| {
-                        range.lower.iter().map(|l| self.middle(&(u.clone() - l.clone()), &out))
-                    });
                     // A loop whose length is not known is taken to be there; a search of nothing is none.
                     let least = if level.is_find() { 0.0 } else { 1.0 };
-                    let span = spans.fold(f64::INFINITY.into(), CostFormula::min);
-                    span.max(least.into())
+                    self.span(range, &out).max(least.into())
                 }
             };
             out.insert(level.var.clone(), trip);

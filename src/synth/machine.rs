@@ -59,7 +59,7 @@ struct Declared {
 }
 
 /// What loops are priced by.
-const LOOPS: [&str; 2] = ["iterations", "updates"];
+pub const LOOPS: [&str; 3] = ["iterations", "updates", "regions"];
 /// What is known of searches before they are planned.
 const QUERIES: &str = "queries";
 
@@ -96,7 +96,7 @@ pub fn constants() -> Result<&'static [Constant]> {
     Ok(&declared()?.constants)
 }
 
-/// What loops cost: a formula over `iterations` and `updates`, in nanoseconds.
+/// What loops cost: a formula over [`LOOPS`], in nanoseconds.
 ///
 /// # Errors
 /// [`Code::Find`] if the shipped file is malformed.
@@ -104,12 +104,12 @@ pub fn loops_cost() -> Result<&'static CostFormula> {
     Ok(&declared()?.loops)
 }
 
-/// What loops of so many iterations and updates cost, in nanoseconds.
+/// What loops cost that do so much of each of [`LOOPS`], in nanoseconds.
 ///
 /// # Errors
 /// Those of [`loops_cost`].
-pub fn loops_price(iterations: f64, updates: f64, machine: &Machine) -> Result<f64> {
-    let quantities: Vec<_> = LOOPS.into_iter().zip([iterations, updates]).collect();
+pub fn loops_price(amounts: [f64; 3], machine: &Machine) -> Result<f64> {
+    let quantities: Vec<_> = LOOPS.into_iter().zip(amounts).collect();
     Ok(price(loops_cost()?, &quantities, machine))
 }
 

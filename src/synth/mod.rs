@@ -37,7 +37,9 @@ mod workspace;
 
 pub use choose::{Estimate, cheapest, cheapest_together, cost, estimate};
 pub use cost_formula::{CostFormula, Function, Operation};
-pub use machine::{Constant, Machine, constants, loops_cost, loops_price, price, searches_price};
+pub use machine::{
+    Constant, LOOPS, Machine, constants, loops_cost, loops_price, price, searches_price,
+};
 pub use plan::{Direction, KeyPart, Placement, Plan, StateIndex};
 pub use problem::FindProblem;
 pub use prove::{Attempt, Find, Proved, refutations, synthesize};

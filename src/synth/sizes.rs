@@ -7,6 +7,7 @@ use super::machine::Machine;
 use super::statistics::Statistic;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
+use crate::layout::Piecewise;
 use crate::scan::Nest;
 
 /// Known or assumed sizes.
@@ -21,6 +22,8 @@ pub struct Sizes {
     /// Mean number of consecutive elements of an index array that are equal: how long a state that belongs to its
     /// value lasts.
     pub run_lengths: IndexMap<Name, f64>,
+    /// Functions of positions that no array stores.
+    pub functions: Vec<Piecewise>,
     /// The bytes that the state of a search, or a workspace, may take, if that is asked for.
     pub workspace_limit: Option<f64>,
     /// Tensors have entries at the same places, as far as they have as many: what is searched for is there. Else

@@ -84,6 +84,7 @@ impl<'a> Known<'a> {
         if self.sight.len() == from && from > 0 {
             return Vec::new();
         }
+        self.theory.see_definitions(&mut self.sight, from);
         let before = self.instances.len();
         for law in &self.theory.laws {
             law.instances(&self.sight, from, &mut |instance| {

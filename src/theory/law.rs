@@ -33,6 +33,8 @@ pub struct Law {
     pub variables: Vec<Name>,
     /// Its number among the declared properties; `None` for what holds of every declaration.
     pub property: Option<usize>,
+    /// It says what a function is, by others.
+    pub(super) defines: bool,
     conjuncts: Vec<Conjunct>,
 }
 
@@ -58,7 +60,23 @@ impl Law {
         };
         let mut conjuncts = Vec::new();
         split(&formula, &mut |part| conjuncts.extend(Conjunct::all(part, &is_bound)));
-        Law { formula, variables: bound.iter().map(renamed).collect(), property, conjuncts }
+        Law {
+            formula,
+            variables: bound.iter().map(renamed).collect(),
+            property,
+            defines: false,
+            conjuncts,
+        }
+    }
+
+    /// What a function is, for all values of the variables other than `parameters`: instantiated on its calls
+    /// alone, so that what it is defined by comes into sight.
+    pub fn definition(function: &Name, formula: &Formula, parameters: &[Name]) -> Law {
+        let mut law = Law::new(formula, parameters, None);
+        for conjunct in &mut law.conjuncts {
+            conjunct.patterns.retain(|call| call.array == *function);
+        }
+        Law { defines: true, ..law }
     }
 
     /// Whether the law is about parameters and single elements only.

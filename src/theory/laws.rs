@@ -6,7 +6,7 @@ use rustc_hash::FxBuildHasher;
 use super::law::Law;
 use super::sight::Sight;
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
-use crate::layout::IndexArray;
+use crate::layout::{IndexArray, Piecewise};
 use crate::prover::Prover;
 
 /// Calls in sight after which their closure under instantiation ends: more than any claim about two
@@ -33,6 +33,24 @@ impl Theory {
         self.laws.push(Law::new(formula, &self.parameters, property));
     }
 
+    /// Adds what a function is that no array stores.
+    pub fn define(&mut self, function: &Piecewise) {
+        let formula = function.definition();
+        self.laws.push(Law::definition(&function.name, &formula, &self.parameters));
+    }
+
+    /// Brings the calls into sight by which functions are defined that are in sight, from call number `from` on.
+    pub(super) fn see_definitions(&self, sight: &mut Sight, mut from: usize) {
+        let definitions: Vec<&Law> = self.laws.iter().filter(|law| law.defines).collect();
+        while !definitions.is_empty() && from < sight.len() {
+            let known = sight.clone();
+            for law in &definitions {
+                law.instances(&known, from, &mut |instance| sight.insert_all(&instance));
+            }
+            from = known.len();
+        }
+    }
+
     /// Adds what holds of an array whatever is declared: overlapping rows.
     pub fn add_array(&mut self, array: &IndexArray) {
         for formula in overlap(array) {
@@ -46,6 +64,7 @@ impl Theory {
         self.base.iter().for_each(|f| sight.insert_all(f));
         let ground = self.laws.iter().filter(|law| law.is_ground());
         ground.for_each(|law| sight.insert_all(&law.formula));
+        self.see_definitions(&mut sight, 0);
         sight
     }
 
@@ -74,6 +93,10 @@ impl Theory {
         facts.iter().chain(&self.base).for_each(&mut add);
         let laws: Vec<&Law> = self.laws.iter().filter(|law| keep(law)).collect();
         laws.iter().filter(|law| law.is_ground()).for_each(|law| add(&law.formula));
+
+        if sight.len() < MOST_CALLS {
+            self.see_definitions(&mut sight, 0);
+        }
 
         let mut out: IndexSet<Formula, FxBuildHasher> = IndexSet::default();
         let mut from = 0;

@@ -354,3 +354,29 @@ fn what_is_odd_about_a_file_is_said_once() {
     let ran = sandbox.run(&[&["run", "--program", "spmv.finch"][..], &given].concat());
     assert_eq!(ran.stderr.matches("begins with a single `%`").count(), 1, "{}", ran.stderr);
 }
+
+#[test]
+fn a_part_of_a_result_is_assigned_where_the_rest_is_not_zero() {
+    let sandbox = sandbox();
+    sandbox.file(
+        "below.finch",
+        "C .= 1.0\nfor j = _, i = _\n    if i > j\n        C[i, j] = A[i, j]\n    end\nend\nreturn C\n",
+    );
+    sandbox.file(
+        "A.mtx",
+        "%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 7\n3 1 5\n3 2 1\n",
+    );
+    for format in [
+        "Dense(SparseList(Element(1.0)))",
+        "SparseCOO{2}(Element(1.0))",
+        "Dense(RunList(Element(1.0)))",
+    ] {
+        let wish = format!("C={format}");
+        let arguments = ["run", "--program", "below.finch", "-t", "A=A.mtx:csc", "-f", &wish];
+        let said = sandbox.json(&[&arguments[..], &["--json"]].concat());
+        let expected = serde_json::json!([[1.0, 1.0], [0.0, 1.0], [5.0, 1.0]]);
+        assert_eq!(said["outputs"][0]["values"], expected, "{format}");
+        let text = sandbox.done(&arguments);
+        assert!(text.contains(&format!("\nC: {format}")), "the name in the program: {text}");
+    }
+}

@@ -7,7 +7,7 @@ use siskin::diagnostic::{Code, Diagnostic};
 use siskin::synth::{CostFormula, Machine, Template, constants, loops_cost, templates, workspaces};
 
 /// What a formula may use that is no constant.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "queries",
     "length",
     "repeats",
@@ -18,6 +18,7 @@ const NAMES: [&str; 10] = [
     "updates",
     "drains",
     "iterations",
+    "regions",
 ];
 
 /// The value of a name, in one of several settings: sizes are small, large, or none.

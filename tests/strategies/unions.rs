@@ -266,3 +266,43 @@ fn loops_that_become_one_are_called_alike_also_in_what_is_searched() {
     kernel = kernel.layout("vec", "lower-triangular").fill("k", siskin::operators::Value::F64(1.0));
     kernel.plan().unwrap().render().unwrap();
 }
+
+/// A matrix of runs by columns; of the rest, nothing is fill if its runs leave no gap.
+fn of_runs(expression: &str, level: &str) -> Kernel {
+    let layout = format!("Dense({level}(Element(0.0)))");
+    ["B", "C"].iter().fold(Kernel::new(expression), |kernel, t| kernel.layout(t, &layout))
+}
+
+#[test]
+fn runs_without_gaps_are_one_loop_and_no_case() {
+    let planned =
+        of_runs("y[j] += B[i,j] + C[i,j]", "RunList").union(Union::Passes).plan().unwrap();
+    assert_eq!(planned.statements().len(), 1, "neither pieces nor cases");
+    assert!(planned.statements()[0].space().lookups.is_empty());
+    let planned = of_runs("y[j] += B[i,j] + C[i,j]", "SparseRunList").union(Union::Passes).plan();
+    assert_eq!(planned.unwrap().statements().len(), 2, "where B is, and where it is not");
+}
+
+#[test]
+fn pairs_of_runs_are_walked_at_once_though_nothing_is_said() {
+    for level in ["RunList", "SparseRunList"] {
+        for expression in ["y[j] += B[i,j] * C[i,j]", "s += B[i,j] * C[i,j]"] {
+            let planned = of_runs(expression, level).plan().unwrap();
+            let by_looplets = planned.statements().iter().all(|s| s.regions().is_some());
+            assert!(by_looplets, "{level}: {expression}");
+        }
+    }
+    let planned = of_runs("y[j] += B[i,j] * C[i,j]", "RunList").order(&["j", "i"]).plan().unwrap();
+    assert!(planned.statements()[0].regions().is_none(), "another order is not looked for");
+}
+
+#[test]
+fn what_is_stored_by_columns_is_walked_at_once_by_looplets() {
+    for layout in ["csc", "Dense(SparseRunList(Element(0.0)))"] {
+        let kernel = Kernel::new("D[i,j] = B[i,j] + C[i,j]").layout("B", layout);
+        let kernel = kernel.layout("C", layout).coiterate(siskin::kernel::Coiterate::Looplets);
+        let planned = kernel.plan().unwrap();
+        assert_eq!(planned.statements().len(), 1, "{layout}");
+        assert!(planned.statements()[0].regions().is_some(), "{layout}");
+    }
+}

@@ -501,12 +501,30 @@ impl Walker<'_, '_> {
         })
     }
 
+    /// The linear form of the subscript of number `k`; where it has none, a number of which its bounds are known.
+    fn subscript(&mut self, k: usize, subscript: &Expr) -> Affine {
+        if let Some(form) = self.meaning(|m| m.affine(subscript)) {
+            return form;
+        }
+        let number = Affine::var(format!("subscript{k}''"));
+        let mut facts = self.meaning(|m| {
+            let least = m.at_least(subscript).into_iter().map(|l| Formula::le(l, number.clone()));
+            let most = m.at_most(subscript).into_iter().map(|u| Formula::le(number.clone(), u));
+            least.chain(most).collect::<Vec<_>>()
+        });
+        if self.body.type_of(subscript) == Ok(Type::Unsigned) {
+            facts.push(Formula::le(Affine::zero(), number.clone()));
+        }
+        self.path.enter(&facts);
+        number
+    }
+
     fn is_inside(&mut self, load: &Load) -> bool {
         let array = self.body.arr(load.array);
         if matches!(array.element, Element::Index { .. }) && array.origin == Origin::Input {
-            let args: Option<Vec<Affine>> =
-                self.meaning(|m| load.subscripts.iter().map(|s| m.affine(s)).collect());
-            let Some(args) = args else { return false };
+            let depth = self.path.depth();
+            let args: Vec<Affine> =
+                load.subscripts.iter().enumerate().map(|(k, s)| self.subscript(k, s)).collect();
             let argument = |n: &Name| {
                 array.args.iter().position(|x| x == n).and_then(|k| args.get(k)).cloned()
             };
@@ -516,7 +534,9 @@ impl Walker<'_, '_> {
             let converted = load.subscripts.iter().zip(&args).filter(|(s, _)| signed(s));
             let natural = converted.map(|(_, a)| Formula::le(Affine::zero(), a.clone()));
             let claim = Formula::and(inside.chain(natural));
-            return !array.domain.is_empty() && self.path.proves(&claim);
+            let is_inside = !array.domain.is_empty() && self.path.proves(&claim);
+            self.path.leave_to(depth);
+            return is_inside;
         }
         load.subscripts.iter().zip(&array.shape).all(|(s, extent)| {
             let (s, extent) = self.meaning(|m| (m.arith(s), m.arith(extent)));

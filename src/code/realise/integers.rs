@@ -8,6 +8,7 @@
 use super::super::ir::{BinaryOp, Element, Expr, Type, VarId};
 use super::Realiser;
 use crate::formula::{Affine, Arith, Atom, Call, Constraint, Formula, Relop};
+use crate::layout::Piecewise;
 
 impl Realiser<'_, '_> {
     fn atom_is_signed(&mut self, atom: &Atom) -> bool {
@@ -146,10 +147,51 @@ impl Realiser<'_, '_> {
         if let Some(var) = self.holding(call) {
             return Expr::Var(var);
         }
+        let function = self.body.functions.iter().find(|f| f.name == call.array).cloned();
+        if let Some(function) = function {
+            return self.piecewise(&function, &call.args);
+        }
         let subscripts = call.args.iter().map(|a| self.index(a)).collect();
         match self.body.array_named(&call.array) {
             Some(array) => Expr::load(array, subscripts),
             None => Expr::int(0),
+        }
+    }
+
+    /// A function of several cases, without a branch: the element that may not be meant is one that may be read.
+    fn piecewise(&mut self, function: &Piecewise, args: &[Affine]) -> Expr {
+        let first = function.first.map(|a| function.at(a, args));
+        let otherwise = function.otherwise.args.iter().map(|a| function.at(a, args));
+        let otherwise: Vec<Affine> = otherwise.collect();
+        let subscripts = otherwise.iter().map(|a| self.at_zero_or_above(a)).collect();
+        let otherwise = match self.body.array_named(&function.otherwise.array) {
+            Some(array) => Expr::load(array, subscripts),
+            None => Expr::int(0),
+        };
+        Expr::Choose {
+            condition: Box::new(self.constraint(&first)),
+            then: Box::new(Expr::int(function.then)),
+            otherwise: Box::new(otherwise),
+        }
+    }
+
+    /// `usize`: zero where the form is negative.
+    fn at_zero_or_above(&mut self, a: &Affine) -> Expr {
+        if a.terms().iter().any(|(atom, _)| self.atom_is_signed(atom)) {
+            let e = self.signed(a);
+            return self.at_least_zero(e);
+        }
+        let mut positive = self.terms(a, true, false);
+        let mut negative = self.terms(a, false, false);
+        match a.offset() {
+            0 => {}
+            k if k > 0 => positive = Some(plus(positive, Expr::int(k))),
+            k => negative = Some(plus(negative, Expr::int(-k))),
+        }
+        let positive = positive.unwrap_or(Expr::int(0));
+        match negative {
+            Some(negative) => Expr::binary(BinaryOp::SaturatingSub, positive, negative),
+            None => positive,
         }
     }
 
