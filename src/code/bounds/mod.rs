@@ -512,7 +512,9 @@ impl Walker<'_, '_> {
             let most = m.at_most(subscript).into_iter().map(|u| Formula::le(number.clone(), u));
             least.chain(most).collect::<Vec<_>>()
         });
-        if self.body.type_of(subscript) == Ok(Type::Unsigned) {
+        // A negative number that is converted is no number of its bounds.
+        let converted = matches!(subscript, Expr::Convert { signed: false, .. });
+        if !converted && self.body.type_of(subscript) == Ok(Type::Unsigned) {
             facts.push(Formula::le(Affine::zero(), number.clone()));
         }
         self.path.enter(&facts);
@@ -589,3 +591,6 @@ fn saturate(e: &mut Expr) -> bool {
 fn is_plain(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Let { .. } | Stmt::Assign { .. })
 }
+
+#[cfg(test)]
+mod tests;
