@@ -33,10 +33,7 @@ impl Which {
 
 impl<'l> Declared<'l> {
     pub fn new(layout: &'l Layout) -> Declared<'l> {
-        let mut sizes = layout.extents();
-        sizes.extend(layout.params.keys().cloned());
-        let known = layout.known_of_sizes().into_iter().map(Formula::Constraint).collect();
-        let mut theory = Theory::new(sizes, known);
+        let mut theory = of_sizes(layout);
         for (k, property) in layout.properties.iter().enumerate() {
             theory.add(&property.formula, Some(k));
         }
@@ -90,6 +87,14 @@ impl<'l> Declared<'l> {
     ) -> bool {
         self.theory.proves(keep, facts, claim, prover)
     }
+}
+
+/// What is known of the sizes of a layout.
+pub(super) fn of_sizes(layout: &Layout) -> Theory {
+    let mut sizes = layout.extents();
+    sizes.extend(layout.params.keys().cloned());
+    let known = layout.known_of_sizes().into_iter().map(Formula::Constraint).collect();
+    Theory::new(sizes, known)
 }
 
 fn vars(names: &[Name], which: Which) -> Vec<Affine> {

@@ -3,11 +3,11 @@
 //! In: facts and claims, without properties of index arrays: their calls may be anything; or a property, and others
 //! that hold. Out: for each claim, whether it is proved.
 
+use super::declared::of_sizes;
 use super::shared_prover::with_prover;
 use crate::formula::{Constraint, Formula, Relop};
 use crate::layout::{Layout, Property, PropertyKind};
 use crate::prover::Prover;
-use crate::theory::Theory;
 
 /// For each claim, whether `facts` imply it. Those that are facts themselves cost nothing.
 pub fn follow(facts: &[Formula], claims: &[Constraint]) -> Vec<bool> {
@@ -42,10 +42,8 @@ fn conjuncts<'f>(formula: &'f Formula, out: &mut Vec<&'f Constraint>) {
 
 /// Whether a property follows from those of a layout that are no formulas, and from `known`, all of them for all values
 /// of their variables.
-pub fn follows(layout: &Layout, known: Vec<Formula>, property: &Property) -> bool {
-    let sizes = layout.extents().into_iter().chain(layout.params.keys().cloned());
-    let base = layout.known_of_sizes().into_iter().map(Formula::Constraint);
-    let mut theory = Theory::new(sizes.collect(), base.collect());
+pub fn property_follows(layout: &Layout, known: Vec<Formula>, property: &Property) -> bool {
+    let mut theory = of_sizes(layout);
     let others = layout.properties.iter().filter(|p| p.kind != PropertyKind::Formula);
     for formula in known.into_iter().chain(others.map(|p| p.formula.clone())) {
         theory.add(&formula, None);

@@ -39,13 +39,12 @@ mod whole;
 mod width;
 
 pub use self::contradiction::refuse_contradiction;
-pub use self::follows::{follow, follows};
+pub use self::follows::{follow, property_follows};
 pub use self::neighbours::data_checks;
 pub use self::regions::{Region, RegionKind};
 pub use self::report::{Counterexample, Entry, Finding, Question, Report, SmallArray, Verdict};
 pub use self::sound::refuse_unsound;
 pub use self::unique::{ValuesApart, has_one_coordinate, stores_coordinates_once, values_apart};
-
 pub use self::whole::{joined, stores_every_coordinate};
 
 use self::declared::Declared;

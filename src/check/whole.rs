@@ -1,7 +1,7 @@
 //! Whether every coordinate is stored, and pieces of a relation that may be read as one.
 
 use super::declared::Declared;
-use crate::formula::{Affine, Atom, Constraint, Formula, Name, Relop};
+use crate::formula::{Affine, Constraint, Formula, Name, Relop};
 use crate::layout::memory::Memory;
 use crate::layout::{self, Joined, Layout, Piecewise};
 use crate::prover::{Prover, Z3Prover};
@@ -47,26 +47,102 @@ fn is_readable(declared: &Declared<'_>, bound: &Piecewise, prover: &mut dyn Prov
 }
 
 /// Whether it is proved that every tensor of this layout stores an entry at each coordinate, so that nothing of it
-/// is fill. Remembered.
+/// is fill. Remembered, where the relation is one of which that can be.
 pub fn stores_every_coordinate(layout: &Layout) -> bool {
+    let (pieces, bounds) = match joined(layout) {
+        Some(Joined { pieces, bounds }) => (pieces, bounds),
+        None => (layout.relation.pieces.clone(), Vec::new()),
+    };
+    let [piece] = pieces.as_slice() else { return false };
+    let positions = &layout.relation.positions;
+    let last = |c: &&Constraint| positions.iter().rposition(|p| c.mentions(p));
+    let at = |k: Option<usize>| -> Vec<Constraint> {
+        piece.iter().filter(|c| last(c) == k).cloned().collect()
+    };
+    let held = |(k, p): (usize, &Name)| Held::of(layout, p, at(Some(k)));
+    let held: Option<Vec<Held>> = positions.iter().enumerate().map(held).collect();
+    let Some(held) = held else { return false };
     WHOLE.answer(layout, || {
-        let (pieces, bounds) = match joined(layout) {
-            Some(Joined { pieces, bounds }) => (pieces, bounds),
-            None => (layout.relation.pieces.clone(), Vec::new()),
-        };
-        let [piece] = pieces.as_slice() else { return false };
         let mut theory = Declared::new(layout).theory;
         bounds.iter().for_each(|bound| theory.define(bound));
-        let within = layout.within_extents();
-        let facts = within.iter().cloned().map(Formula::Constraint).collect();
+        let facts = layout.within_extents().into_iter().map(Formula::Constraint).collect();
         let mut prover = Z3Prover::new().with_any_model();
-        Whole { layout, theory, facts, prover: &mut prover }.holds(piece)
+        let mut whole = Whole { theory, facts, prover: &mut prover };
+        whole.proves_all(&at(None)) && held.iter().all(|held| whole.holds(held))
     })
 }
 
-/// Entries with given coordinates are looked for, position by position.
+/// The conditions on a position that hold no later one.
+enum Held {
+    /// An equation gives it; the others have to hold then.
+    Solved { is: Constraint, others: Vec<Constraint> },
+    /// It is one of several, of which each has a region of a coordinate.
+    Among(Regions),
+}
+
+/// The position `p` in `lo..hi` holds the coordinates in `begin..end`, which may be any in `0..extent`.
+struct Regions {
+    p: Name,
+    lo: Affine,
+    hi: Affine,
+    begin: Affine,
+    end: Affine,
+    extent: Affine,
+    conditions: Vec<Constraint>,
+}
+
+impl Held {
+    fn of(layout: &Layout, p: &Name, own: Vec<Constraint>) -> Option<Held> {
+        let solved = |c: &&Constraint| {
+            let k = c.affine.coefficient_of_var(p);
+            let rest = c.affine.clone() - Affine::var(p.clone()) * k;
+            c.relop == Relop::Eq && k.abs() == 1 && !rest.mentions(p)
+        };
+        if let Some(is) = own.iter().find(solved).cloned() {
+            let others = own.into_iter().filter(|c| *c != is).collect();
+            return Some(Held::Solved { is, others });
+        }
+        let coordinates = &layout.relation.coordinates;
+        let (mut lo, mut hi, mut begin, mut end) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut along: Vec<usize> = Vec::new();
+        for c in &own {
+            let coordinate = coordinates.iter().position(|i| c.mentions(i));
+            let of = coordinate.map_or(p, |number| &coordinates[number]);
+            let k = c.affine.coefficient_of_var(of);
+            let rest = c.affine.clone() - Affine::var(of.clone()) * k;
+            let is_alone = !rest.mentions(of) && !coordinates.iter().any(|i| rest.mentions(i));
+            if c.relop != Relop::Ge || !is_alone {
+                return None;
+            }
+            along.extend(coordinate);
+            match (coordinate.is_some(), k) {
+                (false, 1) => lo.push(-rest),
+                (false, -1) => hi.push(rest + Affine::constant(1)),
+                (true, 1) => begin.push(-rest),
+                (true, -1) => end.push(rest + Affine::constant(1)),
+                _ => return None,
+            }
+        }
+        along.dedup();
+        let ([lo], [hi], [begin], [end], [along]) =
+            (&lo[..], &hi[..], &begin[..], &end[..], &along[..])
+        else {
+            return None;
+        };
+        Some(Held::Among(Regions {
+            p: p.clone(),
+            lo: lo.clone(),
+            hi: hi.clone(),
+            begin: begin.clone(),
+            end: end.clone(),
+            extent: Affine::var(layout.extents()[*along].clone()),
+            conditions: own,
+        }))
+    }
+}
+
+/// An entry with given coordinates is looked for, position by position.
 struct Whole<'a> {
-    layout: &'a Layout,
     theory: Theory,
     /// What is known of the coordinates, and of the positions that are found.
     facts: Vec<Formula>,
@@ -80,94 +156,49 @@ impl Whole<'_> {
         self.theory.proves(&|_| true, &facts, &claim, self.prover)
     }
 
+    fn proves_all(&mut self, claims: &[Constraint]) -> bool {
+        let all = Formula::and(claims.iter().cloned().map(Formula::Constraint));
+        claims.is_empty() || self.proves(&[], all)
+    }
+
     fn learn(&mut self, constraints: &[Constraint]) {
         self.facts.extend(constraints.iter().cloned().map(Formula::Constraint));
     }
 
-    fn holds(&mut self, piece: &[Constraint]) -> bool {
-        let positions = self.layout.relation.positions.clone();
-        let last = |c: &Constraint| positions.iter().rposition(|p| c.mentions(p));
-        let at = |k: Option<usize>| -> Vec<Constraint> {
-            piece.iter().filter(|c| last(c) == k).cloned().collect()
-        };
-        let all = |this: &mut Self, claims: &[Constraint]| {
-            this.proves(&[], Formula::and(claims.iter().cloned().map(Formula::Constraint)))
-        };
-        if !all(self, &at(None)) {
-            return false;
-        }
-        for (k, p) in positions.iter().enumerate() {
-            let own = at(Some(k));
-            let is = own.iter().find(|c| c.relop == Relop::Eq && is_solved(c, p));
-            let found = match is {
-                Some(is) => {
-                    let others: Vec<Constraint> =
-                        own.iter().filter(|c| *c != is).cloned().collect();
-                    self.learn(std::slice::from_ref(is));
-                    all(self, &others)
-                }
-                None => self.is_among(p, &own),
-            };
-            if !found {
-                return false;
+    /// Whether there is such a position, which is known from then on.
+    fn holds(&mut self, held: &Held) -> bool {
+        match held {
+            Held::Solved { is, others } => {
+                self.learn(std::slice::from_ref(is));
+                let found = self.proves_all(others);
+                self.learn(others);
+                found
             }
-            self.learn(&own);
+            Held::Among(regions) => {
+                let found = self.cover(regions);
+                self.learn(&regions.conditions);
+                found
+            }
         }
-        true
     }
 
     /// Whether one of the positions holds the coordinate: the first one begins at its least value or before, each
     /// where the one before ends or before that, and the last one ends where its values do.
-    fn is_among(&mut self, p: &Name, own: &[Constraint]) -> bool {
+    fn cover(&mut self, regions: &Regions) -> bool {
+        let Regions { p, lo, hi, begin, end, extent, .. } = regions;
+        let at = |e: &Affine, there: &Affine| e.substitute(&|n| (n == p).then(|| there.clone()));
         let here = Affine::var(p.clone());
-        let coordinates = self.layout.relation.coordinates.clone();
-        let (mut lo, mut hi, mut begin, mut end) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut along: Vec<&Name> = Vec::new();
-        for c in own {
-            let coordinate = coordinates.iter().find(|i| c.mentions(i));
-            let of = coordinate.unwrap_or(p);
-            let k = c.affine.coefficient(&Atom::Var(of.clone()));
-            let rest = c.affine.clone() - Affine::var(of.clone()) * k;
-            let is_alone = !rest.mentions(of) && !coordinates.iter().any(|i| rest.mentions(i));
-            if c.relop != Relop::Ge || !is_alone || coordinate.is_none() && rest.mentions(p) {
-                return false;
-            }
-            along.extend(coordinate);
-            match (coordinate.is_some(), k) {
-                (false, 1) => lo.push(-rest),
-                (false, -1) => hi.push(rest + Affine::constant(1)),
-                (true, 1) => begin.push(-rest),
-                (true, -1) => end.push(rest + Affine::constant(1)),
-                _ => return false,
-            }
-        }
-        along.dedup();
-        let ([lo], [hi], [begin], [end], [along]) =
-            (&lo[..], &hi[..], &begin[..], &end[..], &along[..])
-        else {
-            return false;
-        };
-        let at = |e: &Affine, p2: &Affine| e.substitute(&|n| (n == p).then(|| p2.clone()));
         let next = here.clone() + Affine::constant(1);
-        let both = [Constraint::le(lo.clone(), here), Constraint::lt(next.clone(), hi.clone())];
-        let extents = self.layout.extents();
-        let number = coordinates.iter().position(|i| i == *along).unwrap_or_default();
-        let extent = Affine::var(extents[number].clone());
+        let last = hi.clone() - Affine::constant(1);
         if !self.proves(&[], Formula::lt(lo.clone(), hi.clone())) {
             return false;
         }
         self.learn(&[Constraint::lt(lo.clone(), hi.clone())]);
+        let both = [Constraint::le(lo.clone(), here), Constraint::lt(next.clone(), hi.clone())];
         self.proves(&[], Formula::le(at(begin, lo), Affine::zero()))
-            && self.proves(&[], Formula::le(extent, at(end, &(hi.clone() - Affine::constant(1)))))
+            && self.proves(&[], Formula::le(extent.clone(), at(end, &last)))
             && self.proves(&both, Formula::le(at(begin, &next), end.clone()))
     }
-}
-
-/// Whether an equation gives the value of a variable.
-fn is_solved(c: &Constraint, p: &Name) -> bool {
-    let k = c.affine.coefficient(&Atom::Var(p.clone()));
-    let rest = c.affine.clone() - Affine::var(p.clone()) * k;
-    k.abs() == 1 && !rest.mentions(p)
 }
 
 #[cfg(test)]

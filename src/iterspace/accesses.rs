@@ -320,13 +320,8 @@ impl<'a> Accesses<'a> {
                 theory.add_array(array);
             }
         }
-        let mut functions: Vec<&Name> = Vec::new();
-        for function in self.operands.iter().flat_map(|o| &o.bounds) {
-            if !functions.contains(&&function.name) {
-                functions.push(&function.name);
-                theory.define(function);
-            }
-        }
+        let functions = self.operands.iter().flat_map(|o| o.bounds.values());
+        functions.for_each(|function| theory.define(function));
         theory
     }
 }

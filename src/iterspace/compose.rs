@@ -113,16 +113,7 @@ impl Scope {
     fn is_total(&self, o: &Operand) -> bool {
         let is_given = |c: &Constraint| c.as_bool() == Some(true) || self.inside.contains(c);
         let is_direct = || o.is_direct() && o.pieces.len() == 1 && o.pieces[0].iter().all(is_given);
-        is_direct() || self.is_inside(o) && o.stores_every_coordinate()
-    }
-
-    /// Whether subscripts of an operand are inside of its extents at every point.
-    fn is_inside(&self, o: &Operand) -> bool {
-        let bounds = o.subscripts.iter().zip(&o.extents).flat_map(|(s, extent)| {
-            let above = Constraint::lt(s.clone(), Affine::var(extent.clone()));
-            [Constraint::le(Affine::zero(), s.clone()), above]
-        });
-        bounds.into_iter().all(|c| c.as_bool() == Some(true) || self.inside.contains(&c))
+        is_direct() || o.inside().all(|c| is_given(&c)) && o.stores_every_coordinate()
     }
 }
 

@@ -45,8 +45,9 @@ pub struct Operand {
     pub pieces: Vec<Vec<Constraint>>,
     /// Renamed index arrays, in declaration order.
     pub arrays: IndexMap<Name, IndexArray>,
-    /// Renamed functions that its pieces mention beside them: it is read in fewer pieces than are declared.
-    pub bounds: Vec<Piecewise>,
+    /// Renamed functions that its pieces mention beside them, by the names that the layout gives them: it is read in
+    /// fewer pieces than are declared.
+    pub bounds: IndexMap<Name, Piecewise>,
     /// Renamed size parameters and their definitions.
     pub params: IndexMap<Name, Option<Arith>>,
     pub properties: Vec<Property>,
@@ -80,14 +81,18 @@ impl Operand {
 
     /// Whether it leaves elements out that are inside of its extents, without arrays that say which.
     pub fn leaves_out(&self) -> bool {
-        let bounds = self.subscripts.iter().zip(&self.extents).flat_map(|(s, extent)| {
-            let above = Constraint::lt(s.clone(), Affine::var(extent.clone()));
-            [Constraint::le(Affine::zero(), s.clone()), above]
-        });
-        let bounds: Vec<Constraint> = bounds.collect();
+        let bounds: Vec<Constraint> = self.inside().collect();
         let [piece] = self.pieces.as_slice() else { return false };
         let is_bound = |c: &Constraint| c.as_bool() == Some(true) || bounds.contains(c);
         self.is_direct() && !piece.iter().all(is_bound)
+    }
+
+    /// That its subscripts are inside of its extents.
+    pub fn inside(&self) -> impl Iterator<Item = Constraint> {
+        self.subscripts.iter().zip(&self.extents).flat_map(|(s, extent)| {
+            let above = Constraint::lt(s.clone(), Affine::var(extent.clone()));
+            [Constraint::le(Affine::zero(), s.clone()), above]
+        })
     }
 
     /// Its extents, each with its value. What counts another one, or bounds it, has none of its own.
@@ -202,7 +207,7 @@ impl Operand {
             arrays,
             bounds: functions
                 .iter()
-                .map(|f| f.renamed(suffixed(&f.name), &rename_shared))
+                .map(|f| (f.name.clone(), f.renamed(suffixed(&f.name), &rename_shared)))
                 .collect(),
             params: layout
                 .params
@@ -300,11 +305,9 @@ impl Operand {
     fn original_names(&self) -> impl Iterator<Item = (Name, Name)> + '_ {
         let arrays = self.layout.arrays.keys().zip(self.arrays.keys());
         let sizes = self.layout.params.keys().zip(self.params.keys());
-        let functions = joined(&self.layout).filter(|_| !self.bounds.is_empty());
-        let functions = functions.into_iter().flat_map(|joined| joined.bounds).map(|f| f.name);
-        let functions = functions.zip(self.bounds.iter().map(|f| f.name.clone()));
-        let both = arrays.chain(sizes).map(|(original, here)| (original.clone(), here.clone()));
-        let both = both.chain(functions);
+        let functions = self.bounds.iter().map(|(original, f)| (original, &f.name));
+        let both = arrays.chain(sizes).chain(functions);
+        let both = both.map(|(original, here)| (original.clone(), here.clone()));
         both.chain([(self.layout.value.name.clone(), self.value_array.clone())])
     }
 

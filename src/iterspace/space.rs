@@ -155,7 +155,7 @@ impl Space {
     /// That an index array may be read there.
     pub fn domain_of(&self, call: &Call) -> Vec<Constraint> {
         let array = self.operands.iter().find_map(|o| o.arrays.get(&call.array));
-        let mut functions = self.operands.iter().flat_map(|o| &o.bounds);
+        let mut functions = self.operands.iter().flat_map(|o| o.bounds.values());
         match (array, functions.find(|f| f.name == call.array)) {
             (Some(array), _) => array.domain_at(&call.args),
             (None, Some(function)) => function.domain_at(&call.args),

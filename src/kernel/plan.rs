@@ -166,11 +166,11 @@ fn plan_united(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
         Coiterate::Looplets => None,
     };
     // Runs are found as such by looplets: otherwise the result would be made element by element.
+    let mut by_looplets = None;
     if request.coiterate == Coiterate::Auto && runs_from_runs(request)? {
-        let wish = Request { coiterate: Coiterate::Looplets, ..request.clone() };
-        let by_looplets = plan_looplets(&wish, prover).ok();
-        if let Some(planned) = by_looplets.filter(|p| p.appends_runs() && p.makes_runs()) {
-            return Ok(planned);
+        match plan_instead(request, prover) {
+            Ok(planned) if planned.appends_runs() && planned.makes_runs() => return Ok(planned),
+            other => by_looplets = Some(other),
         }
     }
     let asked = union == Some(Union::Merge);
@@ -180,7 +180,7 @@ fn plan_united(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
     };
     let is = |what: fn(&Planned) -> bool| first.as_ref().is_ok_and(what);
     if is(Planned::merges_terms) || !(asked || is(Planned::assembles_by_passes)) {
-        return or_by_looplets(request, first, prover);
+        return or_by_looplets(request, first?, by_looplets, prover);
     }
     match plan_by(request, Union::Merge, prover) {
         Ok(merged) if asked && merged.walks_at_once() => Ok(merged),
@@ -208,25 +208,30 @@ fn plan_united(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
 
 /// The plan; or that by looplets, if it is expected to be cheaper, and the first is not so good that looking for
 /// another would not pay. Looplets know a part of the coordinates of a result before they gather (the row of a list
-/// of entries lasts for several), and walk runs at once of which nests visit every pair.
+/// of entries lasts for several), and walk runs at once of which nests visit every pair. `by_looplets` is that plan, if
+/// it is made already.
 fn or_by_looplets(
     request: &Request,
-    first: Result<Planned>,
+    first: Planned,
+    by_looplets: Option<Result<Planned>>,
     prover: &mut dyn Prover,
 ) -> Result<Planned> {
     let open = request.coiterate == Coiterate::Auto && is_open(request);
     let open = open && request.forced.is_empty() && request.gallops.is_empty();
-    let first = first?;
     if !open || request.threads > 1 || !(first.gathers_all() || is_dear(request, &first)?) {
         return Ok(first);
     }
-    let wish = Request { coiterate: Coiterate::Looplets, ..request.clone() };
-    match plan_looplets(&wish, prover) {
+    match by_looplets.unwrap_or_else(|| plan_instead(request, prover)) {
         Ok(planned) if !planned.gathers_all() && planned.price()? < GAIN * first.price()? => {
             Ok(planned)
         }
         _ => Ok(first),
     }
+}
+
+/// The plan by looplets of what leaves that open.
+fn plan_instead(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
+    plan_looplets(&Request { coiterate: Coiterate::Looplets, ..request.clone() }, prover)
 }
 
 /// Whether nests visit every pair of regions, or what is searched is expected to cost much for each entry.
@@ -306,7 +311,7 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
     for space in &spaces {
         let extents = space.extents.iter().map(|(index, name)| (index.clone(), name.clone()));
         request.sizes.indices.extend(extents);
-        for function in space.operands.iter().flat_map(|o| &o.bounds) {
+        for function in space.operands.iter().flat_map(|o| o.bounds.values()) {
             if !request.sizes.functions.contains(function) {
                 request.sizes.functions.push(function.clone());
             }
@@ -336,21 +341,16 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
             continue;
         }
         let by_looplets = request.coiterate == Coiterate::Looplets;
-        let in_orders = |first: Option<Result<Statement>>, prover: &mut dyn Prover| {
-            let orders = orders_of_walks(&space).into_iter();
-            let own = orders.map(|own| statement(request, space.clone(), &own, &templates, prover));
-            let mut all = first.into_iter().chain(own);
-            let first = all.next().unwrap_or_else(|| Err(Diagnostic::defect("nothing is walked")));
-            first.or_else(|e| all.find_map(Result::ok).ok_or(e))
-        };
         let is_open = space.merges && own.is_empty();
-        let statement = match is_open && !by_looplets {
-            true => in_orders(None, prover),
-            false => match statement(request, space.clone(), &own, &templates, prover) {
-                Err(e) if is_open => in_orders(Some(Err(e)), prover),
-                other => other,
-            },
-        };
+        // What is walked at once has the order of a walk; looplets of all have their own, if they can.
+        let first = (!is_open || by_looplets).then_some(own);
+        let walks = std::iter::once_with(|| orders_of_walks(&space)).take(usize::from(is_open));
+        let mut all = first
+            .into_iter()
+            .chain(walks.flatten())
+            .map(|own| statement(request, space.clone(), &own, &templates, prover));
+        let first = all.next().unwrap_or_else(|| Err(Diagnostic::defect("nothing is walked")));
+        let statement = first.or_else(|e| all.find_map(Result::ok).ok_or(e));
         let mut statement = statement.map_err(|e| e.within("<expression>", &program.text))?;
         for find in 0..statement.finds().len() {
             if let Some(template) = forced(request, &statement.finds()[find])? {

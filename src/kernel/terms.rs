@@ -4,7 +4,7 @@ use super::grounds::Grounds;
 use super::planned::Planned;
 use crate::diagnostic::Result;
 use crate::formula::Name;
-use crate::loops::{Gather, Rounds};
+use crate::loops::Gather;
 use crate::synth::{
     CostFormula, Gathered, LOOPS, QUANTITIES, Sizes, Term, loops_cost, workspace_named,
 };
@@ -62,12 +62,11 @@ impl Planned {
         let sizes = &self.grounds.sizes;
         let mut out = Vec::new();
         for statement in &self.statements {
-            let Rounds { iterations, regions, updates } = statement.rounds_of(sizes);
             out.push(Term {
                 label: "loops".to_string(),
                 formula: loops_cost()?.clone(),
                 memory: None,
-                quantities: LOOPS.into_iter().zip([iterations, updates, regions]).collect(),
+                quantities: LOOPS.into_iter().zip(statement.rounds_of(sizes).amounts()).collect(),
             });
             for (k, (find, plan)) in statement.finds.iter().zip(&statement.chosen).enumerate() {
                 let values = sizes.quantities_of(plan, find, statement.nest_of(k));

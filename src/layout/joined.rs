@@ -11,7 +11,7 @@
 //! ```
 
 use super::checks::admits_negative;
-use super::{Layout, Relation};
+use super::{Layout, Relation, argument};
 use crate::formula::{Affine, Atom, Call, Constraint, Formula, Name, Relop};
 
 /// A function of positions that no array stores.
@@ -61,9 +61,7 @@ impl Piecewise {
 
     /// A term over its arguments at others.
     pub fn at(&self, term: &Affine, args: &[Affine]) -> Affine {
-        term.substitute(&|n| {
-            self.args.iter().position(|a| a == n).and_then(|k| args.get(k).cloned())
-        })
+        term.substitute(&argument(&self.args, args))
     }
 
     /// Where it is asked for, at these arguments.
@@ -234,6 +232,7 @@ fn lower_bounds(layout: &Layout, a: &Constraint, b: &Constraint) -> Option<(Name
 mod tests {
     use super::*;
     use crate::formula::conjunction;
+
     fn shown(name: &str) -> Vec<String> {
         let layout = Layout::named(name).unwrap();
         let Some(Joined { pieces, bounds }) = joined(&layout) else { return Vec::new() };

@@ -106,11 +106,13 @@ pub struct IndexArray {
 impl IndexArray {
     /// That it may be read at these arguments.
     pub fn domain_at(&self, args: &[Affine]) -> Vec<Constraint> {
-        let at = |n: &Name| {
-            self.args.iter().position(|formal| formal == n).and_then(|k| args.get(k).cloned())
-        };
-        self.domain.iter().map(|c| c.substitute(&at)).collect()
+        self.domain.iter().map(|c| c.substitute(&argument(&self.args, args))).collect()
     }
+}
+
+/// What formal arguments are in a call.
+fn argument(formal: &[Name], args: &[Affine]) -> impl Fn(&Name) -> Option<Affine> {
+    move |n| formal.iter().position(|name| name == n).and_then(|k| args.get(k).cloned())
 }
 
 /// Where the value of a position tuple is stored: `val(p1, p2, p3)`.

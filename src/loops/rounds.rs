@@ -30,6 +30,11 @@ impl Rounds {
         walk.block(block, &1.0.into());
         out
     }
+
+    /// In the order of [`LOOPS`](crate::synth::LOOPS).
+    pub fn amounts(self) -> [CostFormula; 3] {
+        [self.iterations, self.updates, self.regions]
+    }
 }
 
 struct Walk<'a> {
@@ -47,7 +52,7 @@ impl Walk<'_> {
             match node {
                 // Half of its trips is where a variable is expected to be.
                 Node::Let { var, value } => {
-                    let there = self.sizes.expected(value, &self.trips);
+                    let there = self.sizes.middle(value, &self.trips);
                     self.trips.insert(var.clone(), there * 2.0.into());
                 }
                 Node::For(l) => {

@@ -225,8 +225,7 @@ impl Statement {
 
     /// How much there is of each of [`LOOPS`](synth::LOOPS).
     pub fn amounts(&self, sizes: &Sizes) -> [f64; 3] {
-        let Rounds { iterations, regions, updates } = self.rounds_of(sizes);
-        [iterations, updates, regions].map(|amount| sizes.value(&amount))
+        self.rounds_of(sizes).amounts().map(|amount| sizes.value(&amount))
     }
 
     /// What the loops and the updates are expected to cost, in nanoseconds.

@@ -17,7 +17,7 @@
 use super::covered;
 use super::part::{Count, Covered, Level, Measured, Order, Part, Position, Role};
 use super::plan::Plan;
-use crate::check::follows;
+use crate::check::property_follows;
 use crate::formula::{Affine, Atom, Constraint, Formula, Name, Relop};
 use crate::layout::{Layout, Property, PropertyKind};
 
@@ -211,7 +211,7 @@ impl Reader<'_> {
             return true;
         }
         known.extend(self.every_group_is_covered(levels).into_iter().flatten());
-        follows(self.layout, known, property)
+        property_follows(self.layout, known, property)
     }
 
     /// That a group has runs, and that the last one ends with the last coordinate, if runs cover all.

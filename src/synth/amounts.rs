@@ -27,11 +27,6 @@ fn size(name: &Name) -> CostFormula {
 }
 
 impl Sizes {
-    /// The expected value of `affine` in loops of so many iterations.
-    pub fn expected(&self, affine: &Affine, trips: &IndexMap<Name, CostFormula>) -> CostFormula {
-        self.middle(affine, trips)
-    }
-
     /// How many values a range has in loops of so many iterations.
     pub fn span(&self, range: &Range, trips: &IndexMap<Name, CostFormula>) -> CostFormula {
         let spans = range
@@ -42,7 +37,7 @@ impl Sizes {
     }
 
     /// The value of `affine`; loop variables are taken at the middle of their range.
-    fn middle(&self, affine: &Affine, trips: &IndexMap<Name, CostFormula>) -> CostFormula {
+    pub fn middle(&self, affine: &Affine, trips: &IndexMap<Name, CostFormula>) -> CostFormula {
         let mut total = CostFormula::Number(affine.offset() as f64);
         // Differences of one array cancel to segment lengths.
         let mut steps: IndexMap<&Name, Affine> = IndexMap::new();

@@ -33,8 +33,8 @@ pub struct Law {
     pub variables: Vec<Name>,
     /// Its number among the declared properties; `None` for what holds of every declaration.
     pub property: Option<usize>,
-    /// It says what a function is, by others.
-    pub(super) defines: bool,
+    /// The function of which it says what it is, by others.
+    pub(super) defines: Option<Name>,
     conjuncts: Vec<Conjunct>,
 }
 
@@ -64,7 +64,7 @@ impl Law {
             formula,
             variables: bound.iter().map(renamed).collect(),
             property,
-            defines: false,
+            defines: None,
             conjuncts,
         }
     }
@@ -76,7 +76,7 @@ impl Law {
         for conjunct in &mut law.conjuncts {
             conjunct.patterns.retain(|call| call.array == *function);
         }
-        Law { defines: true, ..law }
+        Law { defines: Some(function.clone()), ..law }
     }
 
     /// Whether the law is about parameters and single elements only.

@@ -33,15 +33,18 @@ impl Theory {
         self.laws.push(Law::new(formula, &self.parameters, property));
     }
 
-    /// Adds what a function is that no array stores.
+    /// Adds what a function is that no array stores, once.
     pub fn define(&mut self, function: &Piecewise) {
+        if self.laws.iter().any(|law| law.defines.as_ref() == Some(&function.name)) {
+            return;
+        }
         let formula = function.definition();
         self.laws.push(Law::definition(&function.name, &formula, &self.parameters));
     }
 
     /// Brings the calls into sight by which functions are defined that are in sight, from call number `from` on.
     pub(super) fn see_definitions(&self, sight: &mut Sight, mut from: usize) {
-        let definitions: Vec<&Law> = self.laws.iter().filter(|law| law.defines).collect();
+        let definitions: Vec<&Law> = self.laws.iter().filter(|law| law.defines.is_some()).collect();
         while !definitions.is_empty() && from < sight.len() {
             let known = sight.clone();
             for law in &definitions {

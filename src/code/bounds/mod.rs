@@ -174,7 +174,11 @@ impl Walker<'_, '_> {
 
     /// What binding `var` to `value` says; `value` is read as it was before.
     fn bound(&mut self, var: VarId, value: &Expr) -> Vec<Formula> {
-        let v = Affine::var(self.name(var));
+        self.said(Affine::var(self.name(var)), value)
+    }
+
+    /// What is known of a number that has the value of an expression.
+    fn said(&self, v: Affine, value: &Expr) -> Vec<Formula> {
         self.meaning(|m| {
             if let Some(e) = m.affine(value) {
                 return vec![Formula::eq(v, e)];
@@ -507,11 +511,7 @@ impl Walker<'_, '_> {
             return form;
         }
         let number = Affine::var(format!("subscript{k}''"));
-        let mut facts = self.meaning(|m| {
-            let least = m.at_least(subscript).into_iter().map(|l| Formula::le(l, number.clone()));
-            let most = m.at_most(subscript).into_iter().map(|u| Formula::le(number.clone(), u));
-            least.chain(most).collect::<Vec<_>>()
-        });
+        let mut facts = self.said(number.clone(), subscript);
         // A negative number that is converted is no number of its bounds.
         let converted = matches!(subscript, Expr::Convert { signed: false, .. });
         if !converted && self.body.type_of(subscript) == Ok(Type::Unsigned) {

@@ -73,7 +73,7 @@ pub fn declare(
             continue;
         }
         seen.push(&o.tensor);
-        body.functions.extend(o.bounds.iter().cloned());
+        body.functions.extend(o.bounds.values().cloned());
         match assembled.filter(|assembled| assembled.tensor == o.tensor) {
             Some(assembled) => result::declare(&mut body, assembled, o.value_type, width),
             None => declare_operand(&mut body, o, width),
