@@ -9,7 +9,7 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 from typing import Any, Callable
 
 import numpy as np
@@ -435,6 +435,14 @@ class Group:
         print(text, flush=True)
 
     def footnotes(self):
+        """What holds for the whole table; of several peers the fastest counts in each measurement."""
+        ratios = {}
+        for row in self.rows:
+            if row["ratio"]:
+                ratios[row["measurement"]] = min(row["ratio"], ratios.get(row["measurement"], row["ratio"]))
+        if len(ratios) > 1:
+            self.note(f"fastest peer / Siskin over {len(ratios)} measurements: "
+                      f"geometric mean {geometric_mean(ratios.values()):.2f}, least {min(ratios.values()):.2f}")
         if any(row["dense_result"] for row in self.rows):
             self.note("* the kernel's own result was dense; its conversion is not in the time")
         self.note("")

@@ -12,8 +12,8 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-GROUPS = ["elementwise", "windows", "semirings", "matrices", "reductions", "images", "tensors", "formats", "graphs",
-          "morphology", "gustavson", "coiteration", "commands"]
+GROUPS = ["spmv", "spmspv", "elementwise", "windows", "semirings", "matrices", "reductions", "images", "tensors",
+          "formats", "graphs", "morphology", "gustavson", "coiteration", "commands"]
 
 
 def arguments():
