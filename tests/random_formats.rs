@@ -42,6 +42,7 @@ struct Tally {
     nonempty: usize,
     refusals: BTreeMap<String, usize>,
     multiplied: usize,
+    entries_first: usize,
     kernels: BTreeMap<String, usize>,
     examples: BTreeMap<String, u64>,
     slowest: (Duration, u64),
@@ -229,6 +230,7 @@ impl Tally {
         self.packed += verdict.packed;
         self.nonempty += verdict.nonempty;
         self.multiplied += verdict.multiplied;
+        self.entries_first += verdict.entries_first;
         for (all, some) in
             [(&mut self.refusals, verdict.refusals), (&mut self.kernels, verdict.kernels)]
         {
@@ -246,6 +248,7 @@ impl Tally {
         self.packed += other.packed;
         self.nonempty += other.nonempty;
         self.multiplied += other.multiplied;
+        self.entries_first += other.entries_first;
         self.slowest = self.slowest.max(other.slowest);
         for (all, some) in [
             (&mut self.refused, other.refused),
@@ -263,13 +266,15 @@ impl Tally {
 
     fn report(&self) {
         println!(
-            "{} declarations, {} usable, {} tensors packed ({} with entries), {} multiplied; \
+            "{} declarations, {} usable, {} tensors packed ({} with entries), {} multiplied, \
+             {} kernels that look for entries first; \
              {} of a tenth of the unpackable look fine to check; slowest {:?} (case {})",
             self.cases,
             self.usable,
             self.packed,
             self.nonempty,
             self.multiplied,
+            self.entries_first,
             self.looked_fine,
             self.slowest.0,
             self.slowest.1
@@ -297,5 +302,6 @@ impl Tally {
         // Enough of them are sensible for the run to mean something.
         assert!(self.usable * 10 > self.cases, "{} of {} are usable", self.usable, self.cases);
         assert!(self.multiplied * 20 > self.cases, "{} of {}", self.multiplied, self.cases);
+        assert!(self.entries_first * 100 > self.cases, "{} of {}", self.entries_first, self.cases);
     }
 }

@@ -70,8 +70,12 @@ fn loops(statement: &Statement, planned: &Planned, used: &mut Used) -> Result<St
         0.0 => String::new(),
         regions => format!(", {} regions", number(regions)),
     };
+    let uneven = match values[3] {
+        0.0 => String::new(),
+        uneven => format!(", {} uneven", number(uneven)),
+    };
     Ok(format!(
-        "loops: {} iterations, {} updates{regions}\n{}",
+        "loops: {} iterations, {} updates{regions}{uneven}\n{}",
         number(values[0]),
         number(values[1]),
         priced(formula, &named, &sizes.machine, &nanoseconds(time), used)
@@ -99,7 +103,7 @@ fn orders(planned: &Planned) -> String {
         let default = if k == 0 { ", the order in which operands are stored" } else { "" };
         out.push_str(&format!("{mark} {}: {time}{default}\n", names.join(", ")));
     }
-    out.push_str("  * is taken: another order than the first must be cheaper by 30 %\n\n");
+    out.push_str("  * is taken: another order than the first must be cheaper by 20 %\n\n");
     out
 }
 
@@ -188,7 +192,7 @@ pub fn json(planned: &Planned) -> Result<Value> {
     let mut statements = Vec::new();
     for statement in planned.statements() {
         let finds = choice::choices(statement, grounds);
-        let [iterations, updates, regions] = statement.amounts(&grounds.sizes);
+        let [iterations, updates, regions, uneven] = statement.amounts(&grounds.sizes);
         statements.push(json!({
             "sizes": sizes::json(statement, grounds),
             "loops": {
@@ -196,6 +200,7 @@ pub fn json(planned: &Planned) -> Result<Value> {
                 "iterations": iterations,
                 "updates": updates,
                 "regions": regions,
+                "uneven": uneven,
                 "nanoseconds": statement.loops_price(&grounds.sizes)?,
             },
             "finds": finds.iter().map(Choice::json).collect::<Vec<_>>(),

@@ -33,7 +33,7 @@ pub struct KernelOptions {
     /// Tile an index or a position
     #[arg(long, value_name = "i=N")]
     pub tile: Vec<String>,
-    /// Visit consecutive positions of one tensor as one loop
+    /// Visit consecutive positions of one tensor as one loop; `--order` may have the outer ones behind the last
     #[arg(long, value_name = "pX0,pX1,…")]
     pub fuse: Vec<String>,
     /// How sums are computed: each term by itself (distribute), or in one pass for each tensor, looking up

@@ -8,10 +8,67 @@
 //! ```
 //!
 //! The default order walks what is first in storage order. The other direction is better where the searched range is
-//! the shorter one: few entries in `x`, long rows.
+//! the shorter one: few entries in `x`, long rows. Where most of the searches find nothing, it does not matter to which
+//! row an entry belongs, and no loop need end with it:
+//!
+//! ```text
+//! pA1, find px, find pA0           each entry of A is looked for in x, then its row in A
+//! ```
 
 use crate::formula::Name;
-use crate::scan::{Bind, Nest};
+use crate::iterspace::Space;
+use crate::scan::{Bind, Level, Nest};
+use crate::schedule::Alternative;
+
+/// For each operand that is walked by several loops, the order in which its entries are one list: what else is searched
+/// for comes before the positions around them, as far as it does not depend on these.
+pub(super) fn by_entries(nest: &Nest, space: &Space) -> Vec<Alternative> {
+    let loops = || nest.levels.iter().filter(|l| l.is_loop());
+    let walked = |p: &Name| loops().any(|l| l.var == *p && !l.is_find());
+    let mut out = Vec::new();
+    for operand in space.present().filter(|o| o.positions.len() > 1) {
+        let Some((last, outer)) = operand.positions.split_last() else { continue };
+        let free = |level: &&Level| {
+            level.is_find()
+                && depends(nest, &level.var, last)
+                && !outer.iter().any(|p| depends(nest, &level.var, p))
+        };
+        if !operand.positions.iter().all(walked) || !loops().any(|level| free(&level)) {
+            continue;
+        }
+        let mut order: Vec<Name> = Vec::new();
+        for level in loops().filter(|l| !l.is_find()) {
+            match operand.positions.contains(&level.var) {
+                true if level.var == *last => order.extend(operand.positions.iter().rev().cloned()),
+                true => {}
+                false => order.push(level.var.clone()),
+            }
+        }
+        out.push(Alternative { order, fused: vec![operand.positions.clone()] });
+    }
+    out
+}
+
+/// Whether what is searched for, or the range in which it is, changes with a position, that of a loop around it aside
+/// whose range only begins or ends there.
+fn depends(nest: &Nest, find: &Name, position: &Name) -> bool {
+    let Some(at) = nest.levels.iter().position(|l| l.var == *find) else { return false };
+    let mut needed = vec![find];
+    for level in nest.levels[..=at].iter().rev().filter(|l| l.is_find() || !l.is_loop()) {
+        if !needed.contains(&&level.var) {
+            continue;
+        }
+        let reads = |n: &Name| match &level.bind {
+            Bind::Loop(range) => {
+                range.lower.iter().chain(&range.upper).any(|e| e.mentions(n))
+                    || level.conditions.iter().any(|c| c.mentions(n))
+            }
+            Bind::Let(value) => value.mentions(n),
+        };
+        needed.extend(nest.levels[..at].iter().map(|l| &l.var).filter(|n| reads(n)));
+    }
+    needed.contains(&position)
+}
 
 /// For each find of `nest`, the order of its loops in which what is searched is walked, right before that loop whose
 /// position says what is looked for.

@@ -8,10 +8,10 @@ use super::grounds::Copies;
 use crate::code::IndexWidth;
 use crate::diagnostic::Result;
 use crate::formula::Name;
-use crate::iterspace::compose_by;
+use crate::iterspace::{Operand, Space, compose_by};
 use crate::program::resolve;
-use crate::synth::Sizes;
-use crate::tensor::{IndexData, Tensor};
+use crate::synth::{Common, Sizes};
+use crate::tensor::{IndexData, Tensor, share};
 
 impl Kernel {
     /// Prices the plans with the sizes of these tensors: extents, numbers of stored entries, mean
@@ -79,6 +79,7 @@ impl Kernel {
         let Sizes { workspace_limit, machine, .. } = self.request.sizes;
         let mut sizes = Sizes { workspace_limit, machine, ..Sizes::default() };
         for space in &spaces {
+            sizes.common.extend(common(space, tensors, &sizes.common));
             for (index, name) in &space.extents {
                 let extent = extents.indices[index] as f64;
                 sizes.params.insert(name.clone(), extent);
@@ -95,12 +96,46 @@ impl Kernel {
                 for (renamed, data) in o.arrays.keys().zip(tensor.arrays().values()) {
                     sizes.steps.insert(renamed.clone(), mean_step(data));
                     sizes.run_lengths.insert(renamed.clone(), run_length(data));
+                    sizes.uneven.insert(renamed.clone(), data.unevenness());
                 }
             }
         }
         self.request.sizes = sizes;
         Ok(self)
     }
+}
+
+/// What tensors have in common that meet in a space: of those that are walked with all their indices, where others
+/// have no index beside these.
+fn common(space: &Space, tensors: &IndexMap<Name, &Tensor>, known: &[Common]) -> Vec<Common> {
+    let plain = |o: &Operand| -> Option<Vec<Name>> {
+        let names: Option<Vec<Name>> = o.subscripts.iter().map(|s| s.as_var().cloned()).collect();
+        names.filter(|own| (1..own.len()).all(|k| !own[..k].contains(&own[k])))
+    };
+    let mut out = Vec::new();
+    for of in space.present() {
+        let (Some(walked), Some(own), Some(tensor)) =
+            (of.positions.last(), plain(of), tensors.get(&of.tensor))
+        else {
+            continue;
+        };
+        for other in space.present().filter(|o| o.label != of.label && !o.positions.is_empty()) {
+            let (Some(theirs), Some(second)) = (plain(other), tensors.get(&other.tensor)) else {
+                continue;
+            };
+            let from: Option<Vec<usize>> =
+                theirs.iter().map(|index| own.iter().position(|own| own == index)).collect();
+            let is_known = |c: &Common| c.walked == *walked && c.searched == other.positions;
+            if known.iter().any(is_known) {
+                continue;
+            }
+            if let Some(share) = from.and_then(|from| share(tensor, second, &from)) {
+                let (walked, searched) = (walked.clone(), other.positions.clone());
+                out.push(Common { walked, searched, share });
+            }
+        }
+    }
+    out
 }
 
 /// Mean difference of consecutive elements.
@@ -120,4 +155,57 @@ fn run_length(data: &IndexData) -> f64 {
 pub fn index_width(dims: &[usize], stored: usize) -> IndexWidth {
     let most = dims.iter().copied().chain([stored]).max().unwrap_or(0);
     if u32::try_from(most).is_ok() { IndexWidth::U32 } else { IndexWidth::U64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::Layout;
+    use crate::packing::{PackOptions, pack};
+    use crate::tensor::Entries;
+
+    fn tensor(layout: &str, dims: &[usize], stored: impl Fn(usize, usize) -> bool) -> Tensor {
+        let all = (0..dims[0]).flat_map(|i| (0..dims[1]).map(move |j| [i, j]));
+        let points: Vec<([usize; 2], f64)> =
+            all.filter(|[i, j]| stored(*i, *j)).map(|at| (at, 1.0)).collect();
+        let points: Vec<(&[usize], f64)> = points.iter().map(|(at, v)| (&at[..], *v)).collect();
+        let layout = Arc::new(Layout::named_for_rank(layout, 2).unwrap());
+        pack(&layout, &Entries::from_points(dims, &points).unwrap(), &PackOptions::default())
+            .unwrap()
+    }
+
+    #[test]
+    fn the_share_of_a_sample_is_that_of_all_entries() {
+        for layout in ["csr", "csc", "dcsr", "coo", "bcsr(2,2)", "dense"] {
+            let many = tensor(layout, &[60, 40], |i, j| (i + j) % 3 == 0);
+            for other in ["csr", "csc", "dcsr", "dia", "bcsr(1,1)"] {
+                let same = tensor(other, &[60, 40], |i, j| (i + j) % 3 == 0);
+                let half = tensor(other, &[60, 40], |i, _| i % 2 == 0);
+                let none = tensor(other, &[60, 40], |_, _| false);
+                let turned = tensor(other, &[40, 60], |j, i| (i + j) % 3 == 0);
+                let by = |other: &Tensor, from: &[usize]| share(&many, other, from).unwrap();
+                if !["bcsr(2,2)", "dense"].contains(&layout) {
+                    assert_eq!(by(&same, &[0, 1]), 1.0, "{layout} {other}");
+                    assert_eq!(by(&turned, &[1, 0]), 1.0, "{layout} {other}");
+                }
+                // Diagonals are stored whole.
+                let expected = if other == "dia" { 0.9..1.1 } else { 0.3..0.7 };
+                assert!(expected.contains(&by(&half, &[0, 1])), "{layout} {other}");
+                assert_eq!(by(&none, &[0, 1]), 0.0, "{layout} {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_long_to_find_or_not_there_is_not_known() {
+        let all = tensor("csr", &[80, 80], |_, _| true);
+        let list = tensor("coo", &[80, 80], |_, _| true);
+        assert_eq!(share(&all, &list, &[0, 1]), None);
+        let empty = tensor("csr", &[80, 80], |_, _| false);
+        assert_eq!(share(&empty, &all, &[0, 1]), None);
+        let none = tensor("csr", &[0, 80], |_, _| true);
+        assert_eq!(share(&none, &none, &[0, 1]), None);
+    }
 }

@@ -8,7 +8,7 @@
 
 use super::assemble::appended_layout;
 use super::coiterate::Coiterate;
-use super::drivers::other_drivers;
+use super::drivers::{by_entries, other_drivers};
 use super::grounds::PricedOrder;
 use super::layouts::layouts;
 use super::planned::Planned;
@@ -27,7 +27,10 @@ use crate::synth::{Sizes, loops_price, searches_price};
 const GOOD: f64 = 10.0;
 
 /// Prices are rough: another order must be cheaper by this factor.
-pub(super) const GAIN: f64 = 0.7;
+pub(super) const GAIN: f64 = 0.8;
+
+/// There is nothing to gain where a plan takes so few nanoseconds.
+const LITTLE: f64 = 1_000.0;
 
 /// Proofs take time: so many other orders are planned in full.
 const MOST_PLANNED: usize = 2;
@@ -64,7 +67,8 @@ pub(super) fn cheapest_order(
         Err(_) => None,
     };
     let Some((mut least, others)) = found else { return first };
-    let good = others.good;
+    // Orders of the indices are tried only where the price is high.
+    let good = if others.all { others.good } else { 0.0 };
     let Some((space, index)) = only_space(request, union)? else { return first };
     let mut orders = others.drivers;
     if others.all {
@@ -151,13 +155,18 @@ fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Order
         return Ok(None);
     }
     let price = planned.price()?;
+    if price < LITTLE {
+        return Ok(None);
+    }
     let good = GOOD * entries(statement, &request.sizes);
     let all = price > good;
     let drivers = match assembled {
         true => Vec::new(),
         false => {
-            let orders = other_drivers(statement.nest()).into_iter();
-            orders.map(|order| Alternative { order, fused: Vec::new() }).collect()
+            let nest = statement.nest();
+            let orders = other_drivers(nest).into_iter();
+            let orders = orders.map(|order| Alternative { order, fused: Vec::new() });
+            orders.chain(by_entries(nest, statement.space())).collect()
         }
     };
     Ok((all || !drivers.is_empty()).then_some((price, Orders { drivers, all, good })))
@@ -202,6 +211,7 @@ fn scheduled(request: &Request, space: &Space) -> Result<(Space, Schedule)> {
 fn visits(request: &Request, space: &Space, schedule: &Schedule) -> Result<f64> {
     let nest = outline(space, schedule)?;
     let sizes = &request.sizes;
-    let loops = loops_price([sizes.iterations(&nest), 0.0, 0.0], &sizes.machine)?;
+    let amounts = [sizes.iterations(&nest), 0.0, 0.0, sizes.uneven_in(&nest)];
+    let loops = loops_price(amounts, &sizes.machine)?;
     Ok(loops + searches_price(sizes.queries(&nest), &sizes.machine)?)
 }

@@ -85,7 +85,9 @@ fn are_measurable(planned: &Planned) -> Result<bool> {
     let terms = planned.open_terms()?;
     Ok(statistics(&terms).iter().all(|statistic| match statistic {
         Statistic::Size(name) | Statistic::Bound(name) => sized(name),
-        Statistic::Step(array) | Statistic::RunLength(array) => stored(array),
+        Statistic::Step(array) | Statistic::RunLength(array) | Statistic::Uneven(array) => {
+            stored(array)
+        }
     }))
 }
 
@@ -197,6 +199,10 @@ fn point(known: &Sizes, statistics: &IndexSet<Statistic>, k: usize) -> Sizes {
             }
             Statistic::RunLength(_) => {
                 sizes.run_lengths.insert(name.clone(), between(0.0, 3.0));
+            }
+            // Of that which is not as long as the one before, most is: segments are alike, or they are not.
+            Statistic::Uneven(_) => {
+                sizes.uneven.insert(name.clone(), halton(k + 1, prime(dimension)).sqrt());
             }
         }
     }

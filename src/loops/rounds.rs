@@ -20,20 +20,24 @@ pub struct Rounds {
     pub regions: CostFormula,
     /// Updates of the output.
     pub updates: CostFormula,
+    /// Loops that are begun and do not go round as often as the time before.
+    pub uneven: CostFormula,
 }
 
 impl Rounds {
     /// Those of a tree without searches.
     pub(super) fn of(block: &Block, sizes: &Sizes) -> Rounds {
-        let mut out = Rounds { iterations: 0.0.into(), regions: 0.0.into(), updates: 0.0.into() };
+        let none = || CostFormula::from(0.0);
+        let mut out =
+            Rounds { iterations: none(), regions: none(), updates: none(), uneven: none() };
         let mut walk = Walk { sizes, trips: IndexMap::new(), out: &mut out };
         walk.block(block, &1.0.into());
         out
     }
 
     /// In the order of [`LOOPS`](crate::synth::LOOPS).
-    pub fn amounts(self) -> [CostFormula; 3] {
-        [self.iterations, self.updates, self.regions]
+    pub fn amounts(self) -> [CostFormula; 4] {
+        [self.iterations, self.updates, self.regions, self.uneven]
     }
 }
 
@@ -60,6 +64,7 @@ impl Walk<'_> {
                     let rounds = times.clone() * trips.clone();
                     self.trips.insert(l.var.clone(), trips);
                     add(&mut self.out.iterations, rounds.clone());
+                    add(&mut self.out.uneven, times.clone() * self.sizes.unevenness(&l.range));
                     self.block(&l.body, &rounds);
                 }
                 Node::Step(step) => self.step(step, times),

@@ -213,18 +213,19 @@ impl Statement {
             Some(merged) => {
                 let levels = self.nest.levels[..merged.depth].to_vec();
                 let outer = Nest { levels, ..self.nest.clone() };
-                let iterations = sizes.iterations_of(&outer);
-                Rounds { iterations, regions: updates.clone(), updates }
+                let (iterations, uneven) = (sizes.iterations_of(&outer), sizes.uneven_of(&outer));
+                Rounds { iterations, regions: updates.clone(), updates, uneven }
             }
             None => {
                 let iterations = sizes.iterations_of(&self.nest);
-                Rounds { iterations, regions: 0.0.into(), updates }
+                let uneven = sizes.uneven_of(&self.nest);
+                Rounds { iterations, regions: 0.0.into(), updates, uneven }
             }
         }
     }
 
     /// How much there is of each of [`LOOPS`](synth::LOOPS).
-    pub fn amounts(&self, sizes: &Sizes) -> [f64; 3] {
+    pub fn amounts(&self, sizes: &Sizes) -> [f64; synth::LOOPS.len()] {
         self.rounds_of(sizes).amounts().map(|amount| sizes.value(&amount))
     }
 

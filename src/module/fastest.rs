@@ -34,11 +34,13 @@ struct Given {
     /// Arrays, and what is asked of them.
     steps: Vec<Name>,
     runs: Vec<Name>,
+    uneven: Vec<Name>,
 }
 
 impl Given {
     fn of(cores: &[Core]) -> Given {
-        let mut given = Given { sizes: Vec::new(), steps: Vec::new(), runs: Vec::new() };
+        let (sizes, steps, runs, uneven) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut given = Given { sizes, steps, runs, uneven };
         let used = cores.iter().flat_map(|core| &core.way.costs).flat_map(Term::used);
         for name in used.flat_map(|(_, formula)| formula.names()) {
             let Some(statistic) = Statistic::named(name) else { continue };
@@ -46,6 +48,7 @@ impl Given {
                 Statistic::Size(_) | Statistic::Bound(_) => &mut given.sizes,
                 Statistic::Step(_) => &mut given.steps,
                 Statistic::RunLength(_) => &mut given.runs,
+                Statistic::Uneven(_) => &mut given.uneven,
             };
             if !place.contains(statistic.of()) {
                 place.push(statistic.of().clone());
@@ -56,8 +59,12 @@ impl Given {
 
     /// The arrays, once each.
     fn arrays(&self) -> Vec<&Name> {
-        let mut out: Vec<&Name> = self.steps.iter().collect();
-        out.extend(self.runs.iter().filter(|array| !self.steps.contains(array)));
+        let mut out: Vec<&Name> = Vec::new();
+        for array in self.steps.iter().chain(&self.runs).chain(&self.uneven) {
+            if !out.contains(&array) {
+                out.push(array);
+            }
+        }
         out
     }
 }
@@ -83,7 +90,8 @@ impl Functions<'_> {
         let given = Given::of(self.cores);
         let mut naming = Naming::new();
         // What every choice has, and what formulas speak of.
-        for name in ["times", "fastest", "k", "time", "mean_step", "mean_run", "MOST_BYTES"] {
+        let functions = ["mean_step", "mean_run", "unevenness"];
+        for name in functions.into_iter().chain(["times", "fastest", "k", "time", "MOST_BYTES"]) {
             naming.reserve(name);
         }
         let terms = || self.cores.iter().flat_map(|core| &core.way.costs);
@@ -104,13 +112,13 @@ impl Functions<'_> {
             let local = naming.fresh(array);
             let element = self.element(array);
             parameters.push(format!("{local}: &[{}]", element.rust_name()));
+            let number = match element.rust_name() {
+                "u32" | "i32" => Doc::text("f64::from"),
+                _ => Doc::text("|n| n as f64"),
+            };
             if given.steps.contains(array) {
                 let step = naming.fresh(&format!("step_{array}"));
-                let number = match element.rust_name() {
-                    "u32" | "i32" => Doc::text("f64::from"),
-                    _ => Doc::text("|n| n as f64"),
-                };
-                let mean = Doc::call("mean_step", vec![Doc::text(local.clone()), number]);
+                let mean = Doc::call("mean_step", vec![Doc::text(local.clone()), number.clone()]);
                 lets.push((step.clone(), mean));
                 names.insert(Statistic::Step(array.clone()).to_string(), step);
             }
@@ -118,6 +126,12 @@ impl Functions<'_> {
                 let run = naming.fresh(&format!("run_{array}"));
                 lets.push((run.clone(), Doc::call("mean_run", vec![Doc::text(local.clone())])));
                 names.insert(Statistic::RunLength(array.clone()).to_string(), run);
+            }
+            if given.uneven.contains(array) {
+                let uneven = naming.fresh(&format!("uneven_{array}"));
+                let share = Doc::call("unevenness", vec![Doc::text(local.clone()), number]);
+                lets.push((uneven.clone(), share));
+                names.insert(Statistic::Uneven(array.clone()).to_string(), uneven);
             }
         }
         out.line("/// Which core is expected to take the least time: the first is 0. What each takes, in");
@@ -157,6 +171,9 @@ impl Functions<'_> {
         }
         if !given.runs.is_empty() {
             out.raw(MEAN_RUN);
+        }
+        if !given.uneven.is_empty() {
+            out.raw(UNEVENNESS);
         }
     }
 
@@ -276,5 +293,18 @@ fn mean_run<T: PartialEq>(array: &[T]) -> f64 {
         changes += if pair[0] == pair[1] { 0.0 } else { 1.0 };
     }
     pairs / changes
+}
+";
+
+const UNEVENNESS: &str = "
+/// The share of consecutive differences that are not as large as the one before, of a sample of the array.
+fn unevenness<T: Copy>(array: &[T], number: fn(T) -> f64) -> f64 {
+    let (mut pairs, mut uneven) = (0.0, 0.0);
+    for three in array.windows(3).step_by(array.len() / 1024 + 1) {
+        let [a, b, c] = [number(three[0]), number(three[1]), number(three[2])];
+        pairs += 1.0;
+        uneven += if b - a == c - b { 0.0 } else { 1.0 };
+    }
+    if pairs > 0.0 { uneven / pairs } else { 0.0 }
 }
 ";

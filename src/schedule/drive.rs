@@ -4,7 +4,7 @@
 //! and they decide the index. The positions of the other operands are placed as soon as the indices
 //! that decide them are known, to be located there.
 
-use super::order::{Wanted, wanted};
+use super::order::{Wanted, found_later, wanted};
 use super::ties::{connected, is_decided, is_dense_like, prerequisites};
 use super::tree::{Access, Assign, How, Protocol, Read, Schedule};
 use crate::diagnostic::Result;
@@ -116,6 +116,15 @@ impl<'a> Placement<'a> {
             }
             how = How::Locate;
         }
+        // One that has a place of its own behind the innermost.
+        if self
+            .space
+            .fused
+            .iter()
+            .any(|g| g.contains(&name) && g.last().is_some_and(|p| self.is_placed(p)))
+        {
+            how = How::Locate;
+        }
         if self.space.tiles.iter().any(|t| t.tile == name) {
             how = How::Tile;
         }
@@ -130,7 +139,8 @@ impl<'a> Placement<'a> {
     fn place_before(&mut self, p: &Name, inner: &[&Name]) {
         let waiting: Vec<&Name> = inner.iter().copied().chain([p]).collect();
         for need in prerequisites(self.space, p) {
-            if !self.is_placed(&need) && !waiting.contains(&&need) {
+            let later = found_later(self.space, &self.wanted.dims, &need, p);
+            if !self.is_placed(&need) && !waiting.contains(&&need) && !later {
                 self.place_before(&need, &waiting);
             }
         }

@@ -173,11 +173,22 @@ fn go_together(space: &Space, (i, p): &(Name, Name), (j, q): &(Name, Name)) -> b
     p == q && linear(i) && linear(j)
 }
 
+/// Whether an order has `outer` behind `inner`, with which it is fused: it is found from it, and may wait until
+/// something else is known.
+pub(super) fn found_later(space: &Space, order: &[Name], outer: &Name, inner: &Name) -> bool {
+    let rank = |list: &[Name], name: &Name| list.iter().position(|n| n == name);
+    let behind = rank(order, inner).zip(rank(order, outer)).is_some_and(|(i, o)| i < o);
+    let within =
+        |group: &Vec<Name>| rank(group, outer).zip(rank(group, inner)).is_some_and(|(o, i)| o < i);
+    behind && space.fused.iter().any(within)
+}
+
 /// A requested order that puts a position before the one its bounds depend on has no scan.
 fn refuse_cycles(space: &Space, requested: &[Name]) -> Result<()> {
     for (k, later) in requested.iter().enumerate() {
         for need in prerequisites(space, later) {
-            if requested.iter().skip(k + 1).any(|n| *n == need) {
+            let follows = requested.iter().skip(k + 1).any(|n| *n == need);
+            if follows && !found_later(space, requested, &need, later) {
                 let reads: Vec<String> = space
                     .constraints
                     .iter()

@@ -10,8 +10,9 @@
 use indexmap::IndexMap;
 
 use super::cost_formula::CostFormula;
-use super::sizes::{ASSUMED_EXTENT, Sizes};
+use super::sizes::{ASSUMED_EXTENT, Common, Sizes};
 use super::statistics::Statistic;
+use super::template::QUANTITIES;
 use super::{Find, Plan};
 use crate::formula::{Affine, Atom, Constraint, Name, Relop};
 use crate::scan::{Bind, Level, Nest, Range};
@@ -131,13 +132,25 @@ impl Sizes {
         mut trips: IndexMap<Name, CostFormula>,
         nest: &Nest,
     ) -> IndexMap<Name, CostFormula> {
-        for level in nest.levels.iter().filter(|level| level.is_find()) {
+        for (at, level) in nest.levels.iter().enumerate().filter(|(_, level)| level.is_find()) {
             let length = trips[&level.var].clone();
-            let choices = self.choices(level, &length);
-            let there = if self.overlap { length.clone().min(1.0.into()) } else { 0.0.into() };
-            trips.insert(level.var.clone(), (length / choices).max(there));
+            let expected = length.clone() / self.choices(level, &length);
+            let matches = match self.common(at, nest) {
+                // A sample in which nothing is found says little.
+                Some(common) => expected.max(there(common, at, nest, &trips)),
+                None if self.overlap => expected.max(length.min(1.0.into())),
+                None => expected,
+            };
+            trips.insert(level.var.clone(), matches);
         }
         trips
+    }
+
+    /// What is known to be in common with a tensor that is walked around a find.
+    fn common(&self, find: usize, nest: &Nest) -> Option<&Common> {
+        let (around, find) = (&nest.levels[..find], &nest.levels[find].var);
+        let walked = |name: &Name| around.iter().any(|l| l.var == *name && l.is_loop());
+        self.common.iter().find(|c| c.searched.contains(find) && walked(&c.walked))
     }
 
     /// How often an index begins to have another value that is read in a loop which is not among those `around`: the
@@ -159,6 +172,34 @@ impl Sizes {
     pub fn iterations_of(&self, nest: &Nest) -> CostFormula {
         let loops = self.rounds_of(nest).into_iter().filter(|(level, ..)| !level.is_find());
         loops.fold(0.0.into(), |all, (_, _, rounds)| all + rounds)
+    }
+
+    /// How often loops of `nest` are begun that do not go round as often as the time before.
+    pub fn uneven_of(&self, nest: &Nest) -> CostFormula {
+        let loops = self.rounds_of(nest).into_iter().filter(|(level, ..)| !level.is_find());
+        loops.fold(0.0.into(), |all, (level, begun, _)| match &level.bind {
+            Bind::Loop(range) => all + begun * self.unevenness(range),
+            Bind::Let(_) => all,
+        })
+    }
+
+    /// The share of the times that a range is not as long as the time before: nothing, unless arrays say how long it is.
+    pub fn unevenness(&self, range: &Range) -> CostFormula {
+        let mut out = CostFormula::Number(0.0);
+        let mut arrays: Vec<Name> = Vec::new();
+        for end in range.lower.iter().chain(&range.upper) {
+            end.visit_calls(&mut |call| {
+                let function = self.functions.iter().find(|f| f.name == call.array);
+                let array = function.map_or(&call.array, |f| &f.otherwise.array);
+                if !arrays.contains(array) {
+                    arrays.push(array.clone());
+                }
+            });
+        }
+        for array in arrays {
+            out = out.max(Statistic::Uneven(array).into());
+        }
+        out
     }
 
     /// How often a position is searched for in `nest`.
@@ -202,7 +243,12 @@ impl Sizes {
     }
 
     /// What the formulas of a plan speak of, in the order of [`QUANTITIES`](super::QUANTITIES).
-    pub fn quantities_of(&self, plan: &Plan, find: &Find, nest: &Nest) -> [CostFormula; 6] {
+    pub fn quantities_of(
+        &self,
+        plan: &Plan,
+        find: &Find,
+        nest: &Nest,
+    ) -> [CostFormula; QUANTITIES.len()] {
         let trips = self.trips_of(nest);
         let position = &find.problem.position;
         let length = trips.get(position).cloned().unwrap_or(1.0.into());
@@ -221,8 +267,59 @@ impl Sizes {
         let extents = CostFormula::product(extents);
         let inner = nest.levels.iter().skip(find.problem.level + 1).any(Level::is_find);
         let guards = CostFormula::from(f64::from(inner));
-        [queries, length, CostFormula::from(1.0) + others, states, extents, guards]
+        let uneven = self.uneven_ranges(find.problem.level, nest, &visits);
+        let hits = visits.get(position).cloned().unwrap_or(0.0.into()).min(1.0.into());
+        [queries, length, CostFormula::from(1.0) + others, states, extents, guards, uneven, hits]
     }
+
+    /// How often the range of a level is another than before, and not as long.
+    fn uneven_ranges(
+        &self,
+        level: usize,
+        nest: &Nest,
+        visits: &IndexMap<Name, CostFormula>,
+    ) -> CostFormula {
+        let Some(Bind::Loop(range)) = nest.levels.get(level).map(|level| &level.bind) else {
+            return 0.0.into();
+        };
+        let mut share = self.unevenness(range);
+        let mut needed: Vec<&Name> = Vec::new();
+        // From the innermost loop on which the range depends, all are begun again and again.
+        let mut depends = false;
+        let ends = || range.lower.iter().chain(&range.upper);
+        for outer in nest.levels[..level].iter().rev() {
+            let var = &outer.var;
+            let is_read = ends().any(|end| end.mentions(var)) || needed.contains(&var);
+            if let (Bind::Let(value), true) = (&outer.bind, is_read) {
+                needed.extend(
+                    nest.levels[..level].iter().map(|l| &l.var).filter(|n| value.mentions(n)),
+                );
+            }
+            depends |= is_read && outer.is_loop();
+            if depends && outer.is_loop() {
+                share = share * visits[var].clone();
+            }
+        }
+        if depends { share } else { 0.0.into() }
+    }
+}
+
+/// The share of its queries for which a find is known to find something, as part of those for which the finds of outer
+/// positions of its tensor do.
+fn there(
+    common: &Common,
+    find: usize,
+    nest: &Nest,
+    visits: &IndexMap<Name, CostFormula>,
+) -> CostFormula {
+    let mut share = CostFormula::from(common.share);
+    let is_last = common.searched.last() == Some(&nest.levels[find].var) && common.share > 0.0;
+    for level in nest.levels[..find].iter().filter(|level| is_last && level.is_find()) {
+        if common.searched.contains(&level.var) {
+            share = share / visits[&level.var].clone().max(common.share.into());
+        }
+    }
+    share
 }
 
 /// How many values a state index takes: the iterations of a loop, or the runs of an index array.

@@ -12,7 +12,7 @@ use crate::scan::Nest;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// The values of [`QUANTITIES`], in their order.
-    pub quantities: [f64; 6],
+    pub quantities: [f64; QUANTITIES.len()],
     /// Nanoseconds.
     pub time: f64,
     /// The bytes of its state.
@@ -122,7 +122,7 @@ pub fn cheapest_together(
         let own = |(find, plans): (&Find, &Vec<Proved<Plan>>)| {
             plans.iter().map(|plan| cost(plan, find, nest, sizes)).collect()
         };
-        let loops = loops_price([sizes.iterations(nest), 0.0, 0.0], &sizes.machine)?;
+        let loops = loops_price([sizes.iterations(nest), 0.0, 0.0, 0.0], &sizes.machine)?;
         Ok((loops, finds.iter().zip(&options).map(own).collect()))
     };
     let (independent, overlapping) = (prices(sizes)?, prices(&overlapping)?);

@@ -59,7 +59,7 @@ struct Declared {
 }
 
 /// What loops are priced by.
-pub const LOOPS: [&str; 3] = ["iterations", "updates", "regions"];
+pub const LOOPS: [&str; 4] = ["iterations", "updates", "regions", "uneven"];
 /// What is known of searches before they are planned.
 const QUERIES: &str = "queries";
 
@@ -108,7 +108,7 @@ pub fn loops_cost() -> Result<&'static CostFormula> {
 ///
 /// # Errors
 /// Those of [`loops_cost`].
-pub fn loops_price(amounts: [f64; 3], machine: &Machine) -> Result<f64> {
+pub fn loops_price(amounts: [f64; LOOPS.len()], machine: &Machine) -> Result<f64> {
     let quantities: Vec<_> = LOOPS.into_iter().zip(amounts).collect();
     Ok(price(loops_cost()?, &quantities, machine))
 }

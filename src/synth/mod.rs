@@ -43,7 +43,7 @@ pub use machine::{
 pub use plan::{Direction, KeyPart, Placement, Plan, StateIndex};
 pub use problem::FindProblem;
 pub use prove::{Attempt, Find, Proved, refutations, synthesize};
-pub use sizes::Sizes;
+pub use sizes::{Common, Sizes};
 pub use skip::{TileGuard, tile_guards};
 pub use statistics::Statistic;
 pub use template::{Obligation, QUANTITIES, Template, templates};

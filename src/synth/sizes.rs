@@ -22,20 +22,36 @@ pub struct Sizes {
     /// Mean number of consecutive elements of an index array that are equal: how long a state that belongs to its
     /// value lasts.
     pub run_lengths: IndexMap<Name, f64>,
+    /// The share of the consecutive differences of an index array that are not as large as the one before.
+    pub uneven: IndexMap<Name, f64>,
+    /// What tensors have in common.
+    pub common: Vec<Common>,
     /// Functions of positions that no array stores.
     pub functions: Vec<Piecewise>,
     /// The bytes that the state of a search, or a workspace, may take, if that is asked for.
     pub workspace_limit: Option<f64>,
-    /// Tensors have entries at the same places, as far as they have as many: what is searched for is there. Else
-    /// where one has entries says nothing of where another has them.
+    /// Tensors of which nothing else is known have entries at the same places, as far as they have as many: what is
+    /// searched for is there. Else where one has entries says nothing of where another has them.
     pub overlap: bool,
     /// The constants of the machine.
     pub machine: Machine,
 }
 
+/// What one tensor has in common with another that is searched where it is walked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Common {
+    /// The innermost position of the tensor that is walked.
+    pub walked: Name,
+    /// The positions of the other.
+    pub searched: Vec<Name>,
+    /// The share of the entries of the first where the other stores something.
+    pub share: f64,
+}
+
 /// Without data: square-ish matrices with ten entries a row.
 pub(super) const ASSUMED_EXTENT: f64 = 10_000.0;
 const ASSUMED_SEGMENT: f64 = 10.0;
+const ASSUMED_UNEVEN: f64 = 0.9;
 /// What takes more bytes is the last choice, if nothing is asked.
 const MOST_MEMORY: f64 = 2e9;
 
@@ -87,6 +103,7 @@ impl Sizes {
             Statistic::RunLength(array) => {
                 self.run_lengths.get(array).copied().unwrap_or(ASSUMED_SEGMENT)
             }
+            Statistic::Uneven(array) => self.uneven.get(array).copied().unwrap_or(ASSUMED_UNEVEN),
         }
     }
 
@@ -120,5 +137,10 @@ impl Sizes {
     /// How many iterations the loops of `nest` are expected to have, those of finds aside.
     pub fn iterations(&self, nest: &Nest) -> f64 {
         self.value(&self.iterations_of(nest))
+    }
+
+    /// How many loops of `nest` are expected to be begun that do not go round as often as the time before.
+    pub fn uneven_in(&self, nest: &Nest) -> f64 {
+        self.value(&self.uneven_of(nest))
     }
 }

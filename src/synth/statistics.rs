@@ -16,6 +16,9 @@ pub enum Statistic {
     Step(Name),
     /// Mean number of consecutive elements of an index array that are equal.
     RunLength(Name),
+    /// Of the consecutive differences of an index array, the share that is not as large as the one before: segments
+    /// whose end is not foreseen.
+    Uneven(Name),
 }
 
 impl Statistic {
@@ -25,7 +28,8 @@ impl Statistic {
             Statistic::Size(name)
             | Statistic::Bound(name)
             | Statistic::Step(name)
-            | Statistic::RunLength(name) => name,
+            | Statistic::RunLength(name)
+            | Statistic::Uneven(name) => name,
         }
     }
 
@@ -35,6 +39,7 @@ impl Statistic {
             Statistic::Bound(_) => "bound",
             Statistic::Step(_) => "step",
             Statistic::RunLength(_) => "run",
+            Statistic::Uneven(_) => "uneven",
         }
     }
 
@@ -47,6 +52,7 @@ impl Statistic {
             "bound" => Statistic::Bound(name),
             "step" => Statistic::Step(name),
             "run" => Statistic::RunLength(name),
+            "uneven" => Statistic::Uneven(name),
             _ => return None,
         })
     }
@@ -71,6 +77,7 @@ mod tests {
             Statistic::Bound(name()),
             Statistic::Step(name()),
             Statistic::RunLength(name()),
+            Statistic::Uneven(name()),
         ] {
             assert_eq!(Statistic::named(&statistic.to_string()), Some(statistic));
         }

@@ -180,6 +180,20 @@ impl IndexData {
         })
     }
 
+    /// The share of consecutive differences that are not as large as the one before, of a sample.
+    pub(crate) fn unevenness(&self) -> f64 {
+        with_index!(self, v => {
+            let (mut pairs, mut uneven) = (0.0, 0.0);
+            for three in v.windows(3).step_by(v.len() / 1024 + 1) {
+                // Also where numbers fall, in two's complement.
+                let [first, second] = [three[1].wrapping_sub(three[0]), three[2].wrapping_sub(three[1])];
+                pairs += 1.0;
+                uneven += f64::from(first != second);
+            }
+            if pairs > 0.0 { uneven / pairs } else { 0.0 }
+        })
+    }
+
     /// The numbers in the given type.
     ///
     /// # Errors

@@ -32,6 +32,7 @@
 //! );
 //! ```
 
+mod common;
 mod dense;
 mod disorder;
 mod entries;
@@ -57,6 +58,7 @@ pub use tensor::Tensor;
 pub use validate::Violation;
 pub use values::{Element, Position, ValueType, Values};
 
+pub(crate) use common::share;
 pub(crate) use dense::{array_room, differing, nonzeros};
 #[doc(hidden)]
 pub use memory::room;

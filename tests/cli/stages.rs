@@ -78,7 +78,8 @@ fn regions_are_sought_where_they_are_walked_anew_or_that_is_asked_for() {
 fn finds_gallop_in_what_a_program_gallops_through() {
     let sandbox = Sandbox::new();
     let program = "s .= 0\nfor i = _\n    s[] += x[i] * z[gallop(i)]\nend\nreturn s\n";
-    let data = ["-f", "x=sparse", "-f", "z=sparse", "--dims", "x=9", "--dims", "z=9"];
+    let [x, z] = ["x", "z"].map(|name| format!("{name}=random:0.3:sparse"));
+    let data = ["-t", &x, "-t", &z, "--dims", "x=9", "--dims", "z=9"];
     let found = |program: &str, more: &[&str]| {
         sandbox.file("dot.finch", program);
         let stated = ["explain", "--program", "dot.finch", "--stage", "loops"];

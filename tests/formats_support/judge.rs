@@ -34,6 +34,8 @@ pub struct Verdict {
     /// Data that the layout does not hold, by reason.
     pub refusals: BTreeMap<String, usize>,
     pub multiplied: usize,
+    /// Kernels in which each entry is looked for before it is known where it is.
+    pub entries_first: usize,
     /// Kernels that are refused, by reason.
     pub kernels: BTreeMap<String, usize>,
     pub failure: Option<String>,
@@ -230,7 +232,20 @@ fn multiply(
             .pick(&[("y[i] += A[i,j] * x[j]", [1].as_slice()), ("y[j] += A[i,j] * x[i]", &[0])]),
         _ => ("y[i] += A[i,j,k] * x[j]", &[1]),
     };
-    let planned = Kernel::new(expression).layout("A", path).plan();
+    // A vector without some elements, in which each entry is looked for before it is known where it is.
+    let entries_first = random.chance(40);
+    let layout = if entries_first { "sparse" } else { "dense" };
+    let element = |k: usize| if entries_first && k % 3 == 1 { 0.0 } else { (k + 1) as f64 };
+    let kernel = Kernel::new(expression).layout("A", path).layout("x", layout);
+    let mut planned = kernel.plan();
+    let positions = planned.iter().flat_map(|p| p.statements()).flat_map(|s| s.space().present());
+    let several = positions.map(|o| o.positions.clone()).find(|own| own.len() > 1);
+    if let (true, Some(positions)) = (entries_first, several) {
+        let fused: Vec<&str> = positions.iter().map(|p| &**p).collect();
+        let order: Vec<&str> = fused.iter().rev().copied().collect();
+        planned = kernel.clone().fuse(&fused).order(&order).plan().or(planned);
+        verdict.entries_first += usize::from(planned.is_ok());
+    }
     let module = planned.and_then(|planned| Ok((planned.render()?, planned)));
     let (module, planned) = match module {
         Ok(made) => made,
@@ -248,13 +263,14 @@ fn multiply(
         body: module.body().clone(),
         planned,
     };
-    let dense = Arc::new(Layout::named_for_rank("dense", 1).map_err(|e| format!("{e:#?}"))?);
+    let layout = Arc::new(Layout::named_for_rank(layout, 1).map_err(|e| format!("{e:#?}"))?);
     for (data, tensor) in tensors {
         let extent = data.dims[vectors[0]];
-        let ones: Vec<(Vec<usize>, f64)> = (0..extent).map(|k| (vec![k], (k + 1) as f64)).collect();
-        let points: Vec<(&[usize], f64)> = ones.iter().map(|(at, v)| (at.as_slice(), *v)).collect();
+        let all: Vec<([usize; 1], f64)> = (0..extent).map(|k| ([k], element(k))).collect();
+        let points: Vec<(&[usize], f64)> =
+            all.iter().filter(|(_, v)| *v != 0.0).map(|(at, v)| (at.as_slice(), *v)).collect();
         let x = Entries::from_points(&[extent], &points).map_err(|e| format!("{e:#?}"))?;
-        let mut x = pack(&dense, &x, &PackOptions::default()).map_err(|e| format!("{e:#?}"))?;
+        let mut x = pack(&layout, &x, &PackOptions::default()).map_err(|e| format!("{e:#?}"))?;
         x.validate().map_err(|e| format!("{e:#?}"))?;
         let dims: IndexMap<Name, Vec<usize>> =
             [("A".into(), data.dims.clone()), ("x".into(), vec![extent])].into();
@@ -270,7 +286,7 @@ fn multiply(
                 (2, 0) => at[1],
                 _ => at[0],
             };
-            expected[place] += value * (at[vectors[0]] + 1) as f64;
+            expected[place] += value * element(at[vectors[0]]);
         }
         if got != expected {
             return Err(format!("{expression}\n{data:?}\nexpected {expected:?}\n     got {got:?}"));

@@ -7,7 +7,7 @@ use siskin::diagnostic::{Code, Diagnostic};
 use siskin::synth::{CostFormula, Machine, Template, constants, loops_cost, templates, workspaces};
 
 /// What a formula may use that is no constant.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 13] = [
     "queries",
     "length",
     "repeats",
@@ -19,6 +19,8 @@ const NAMES: [&str; 11] = [
     "drains",
     "iterations",
     "regions",
+    "uneven",
+    "hits",
 ];
 
 /// The value of a name, in one of several settings: sizes are small, large, or none.

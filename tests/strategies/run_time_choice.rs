@@ -109,6 +109,10 @@ fn call(parameters: &[(String, String)], sizes: &mut Sizes, random: &mut Random)
                 let changes = if scale == 0 { 0 } else { runs - 1 };
                 let run = n as f64 / (changes + 1) as f64;
                 sizes.run_lengths.insert(Name::from(name.as_str()), run);
+                let differs = |w: &&[usize]| w[2].wrapping_sub(w[1]) != w[1].wrapping_sub(w[0]);
+                let uneven = elements.windows(3).filter(differs).count();
+                let uneven = uneven as f64 / n.saturating_sub(2).max(1) as f64;
+                sizes.uneven.insert(Name::from(name.as_str()), uneven);
                 arguments.push(format!("&{elements:?}"));
             }
         }

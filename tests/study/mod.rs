@@ -62,7 +62,7 @@ pub fn program(expression: &str, layouts: &str) -> (Program, IndexMap<Name, Arc<
     (program, layouts)
 }
 
-/// Indices or positions, outermost first, separated by commas.
+/// Indices or positions, outermost first, separated by commas; in front of them and a space, positions that are one loop.
 pub fn names(order: &str) -> Vec<Name> {
     order.split(',').filter(|n| !n.is_empty()).map(Name::from).collect()
 }
@@ -105,7 +105,11 @@ fn scanned_by(expression: &str, layouts: &str, order: &str, prover: &mut dyn Pro
     let wanted = Wanted { types: Types::all(ValueType::I64), ..Wanted::default() };
     let mut spaces = compose_by(&program, &layouts, &wanted).unwrap_or_else(|e| panic!("{e:#?}"));
     assert_eq!(spaces.len(), 1, "one conjunctive space");
-    let space = spaces.remove(0);
+    let mut space = spaces.remove(0);
+    let (fused, order) = order.split_once(' ').unwrap_or(("", order));
+    if !fused.is_empty() {
+        space.fuse(&names(fused)).unwrap_or_else(|e| panic!("{e:#?}"));
+    }
     let schedule = schedule(&space, &names(order)).unwrap_or_else(|e| panic!("{e:#?}"));
     let nest = scan(&space, &schedule, prover).unwrap_or_else(|e| panic!("{e:#?}"));
     Study { space, schedule, nest, finds: Vec::new(), statement: None, compared: 0 }

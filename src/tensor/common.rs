@@ -1,0 +1,140 @@
+//! What two tensors have in common: of a sample of the entries of one, the share at whose coordinates the other stores
+//! something. What co-iteration costs depends on it, and sizes do not tell.
+//!
+//! The relations are interpreted as they stand. A few entries are taken behind each of some places of the first
+//! position; each is looked for with its coordinates given, which the relation turns into positions as far as it can.
+
+use std::ops::ControlFlow;
+
+use super::points::{Points, Scope, Stop};
+use super::tensor::Tensor;
+use super::unpack::variables;
+use crate::diagnostic::Result;
+use crate::formula::{Affine, Constraint, Name, Relop};
+use crate::layout::visit::{self, Step};
+
+/// Entries are taken behind so many places, and so many behind each.
+const PLACES: i64 = 24;
+const BEHIND: usize = 6;
+/// Loops that go round more often are given up: to take the entries of a place, and to look for one.
+const ROUNDS_TO_TAKE: u64 = 256;
+const ROUNDS_TO_FIND: u64 = 1024;
+/// Fewer entries tell nothing.
+const LEAST: usize = 8;
+
+/// The share of the entries of `of` where `other` stores something. Coordinate `c` of `other` is coordinate `from[c]` of
+/// `of`. `None` if there are few entries, or if it takes long to say of more than a tenth of them: those that are there
+/// are found sooner than others are not.
+pub(crate) fn share(of: &Tensor, other: &Tensor, from: &[usize]) -> Option<f64> {
+    let sample = sample(of).ok()?;
+    let mut lookup = Lookup::new(other).ok()?;
+    let (mut known, mut there) = (0, 0);
+    for (k, point) in sample.iter().enumerate() {
+        let at: Vec<i64> = from.iter().map(|c| point[*c]).collect();
+        match lookup.stores(&at).ok()? {
+            Some(found) => {
+                known += 1;
+                there += usize::from(found);
+            }
+            None if 10 * (k + 1 - known) > sample.len() => return None,
+            None => {}
+        }
+    }
+    (known >= LEAST).then(|| there as f64 / known as f64)
+}
+
+/// The coordinates of some entries.
+fn sample(tensor: &Tensor) -> Result<Vec<Vec<i64>>> {
+    let layout = tensor.layout();
+    let scope = tensor.scope()?;
+    let variables = variables(layout);
+    let first = layout.relation.positions.len();
+    let mut out = Vec::new();
+    for piece in &layout.relation.pieces {
+        let mut constraints = piece.clone();
+        constraints.extend(layout.within_extents());
+        let Ok(steps) = visit::steps(&variables, &constraints) else { continue };
+        let Some((position, extent)) = outermost(&scope, &steps)? else { continue };
+        let mut last = None;
+        for place in 0..PLACES {
+            let start = i64::try_from(i128::from(place) * i128::from(extent) / i128::from(PLACES));
+            let start = start.unwrap_or(0);
+            if last.replace(start) == Some(start) {
+                continue;
+            }
+            let mut behind = constraints.clone();
+            let affine = Affine::var(position.clone()) - Affine::constant(start);
+            behind.push(Constraint { affine, relop: Relop::Ge });
+            let Ok(steps) = visit::steps(&variables, &behind) else { continue };
+            let points = Points::new(&scope, &variables, &steps)?;
+            let mut taken = 0;
+            let mut take = |point: &[i64]| {
+                out.push(point[first..].to_vec());
+                taken += 1;
+                if taken < BEHIND { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            };
+            // What is taken before a fault or an end is there.
+            let _ended = points.visit_some(&scope, ROUNDS_TO_TAKE, &mut take);
+        }
+    }
+    Ok(out)
+}
+
+/// The variable of the outermost loop, and where it ends.
+fn outermost(scope: &Scope<'_>, steps: &[Step]) -> Result<Option<(Name, i64)>> {
+    let Some(Step::Loop { variable, upper, .. }) =
+        steps.iter().find(|step| matches!(step, Step::Loop { .. }))
+    else {
+        return Ok(None);
+    };
+    let mut extent = i64::MAX;
+    for bound in upper {
+        let rest = scope.compile(&bound.rest, &[])?;
+        let Ok(rest) = scope.eval(&rest, &[]) else { return Ok(None) };
+        extent = extent.min(rest.div_euclid(bound.coefficient.saturating_neg()).saturating_add(1));
+    }
+    Ok((extent < i64::MAX).then(|| (variable.clone(), extent.max(0))))
+}
+
+/// A tensor in which entries are looked for.
+struct Lookup<'a> {
+    scope: Scope<'a>,
+    positions: &'a [Name],
+    coordinates: &'a [Name],
+    /// How positions are found from coordinates, piece by piece.
+    pieces: Vec<Vec<Step>>,
+}
+
+impl<'a> Lookup<'a> {
+    fn new(tensor: &'a Tensor) -> Result<Lookup<'a>> {
+        let relation = &tensor.layout().relation;
+        let steps = |piece: &Vec<Constraint>| visit::steps(&relation.positions, piece).ok();
+        let pieces: Option<Vec<Vec<Step>>> = relation.pieces.iter().map(steps).collect();
+        Ok(Lookup {
+            scope: tensor.scope()?,
+            positions: &relation.positions,
+            coordinates: &relation.coordinates,
+            pieces: pieces.unwrap_or_default(),
+        })
+    }
+
+    /// Whether something is stored at these coordinates, if that is soon said.
+    fn stores(&mut self, at: &[i64]) -> Result<Option<bool>> {
+        if self.pieces.is_empty() {
+            return Ok(None);
+        }
+        for (name, value) in self.coordinates.iter().zip(at) {
+            self.scope.sizes.insert(name.clone(), *value);
+        }
+        for steps in &self.pieces {
+            let points = Points::new(&self.scope, self.positions, steps)?;
+            let mut found = |_: &[i64]| ControlFlow::Break(());
+            match points.visit_some(&self.scope, ROUNDS_TO_FIND, &mut found) {
+                Ok(()) => {}
+                Err(Stop::Asked(())) => return Ok(Some(true)),
+                Err(Stop::Rounds | Stop::Fault(..)) => return Ok(None),
+            }
+        }
+        Ok(Some(false))
+    }
+}
