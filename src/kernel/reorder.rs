@@ -162,14 +162,26 @@ fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Order
     let all = price > good;
     let drivers = match assembled {
         true => Vec::new(),
-        false => {
-            let nest = statement.nest();
-            let orders = other_drivers(nest).into_iter();
-            let orders = orders.map(|order| Alternative { order, fused: Vec::new() });
-            orders.chain(by_entries(nest, statement.space())).collect()
-        }
+        false => drivers(statement),
     };
     Ok((all || !drivers.is_empty()).then_some((price, Orders { drivers, all, good })))
+}
+
+/// The orders of a statement in which something else drives.
+fn drivers(statement: &Statement) -> Vec<Alternative> {
+    let nest = statement.nest();
+    let orders = other_drivers(nest).into_iter();
+    let orders = orders.map(|order| Alternative { order, fused: Vec::new() });
+    orders.chain(by_entries(nest, statement.space())).collect()
+}
+
+impl Planned {
+    /// Orders of the loops of this plan in which what it searches drives, or the entries of a tensor are one list: to
+    /// be asked for (`Kernel::order`, `Kernel::fuse`). None of what is not one nest with a dense result.
+    pub fn other_orders(&self) -> Vec<Alternative> {
+        let open = only_nest(self).filter(|_| self.assembled().is_none());
+        open.map(drivers).unwrap_or_default()
+    }
 }
 
 /// How many entries a statement reads and writes.

@@ -276,6 +276,8 @@ fn orders_unions_and_threads_are_varied_where_they_are_valid() {
     let varied = strategies(&[&bench[..], &["--vary", "orders,threads"]].concat());
     assert!(plain.iter().all(|name| varied.contains(name)), "{plain:?} {varied:?}");
     assert!(varied.contains(&"order=j>i".to_string()), "{varied:?}");
+    assert!(varied.contains(&"order=pA0>px>pA1".to_string()), "{varied:?}");
+    assert!(varied.contains(&"order=pA1>pA0".to_string()), "{varied:?}");
     // The default order makes nothing else.
     assert!(!varied.contains(&"order=i>j".to_string()), "{varied:?}");
     let several = std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);

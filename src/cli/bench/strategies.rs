@@ -8,6 +8,7 @@ use siskin::formula::Name;
 use siskin::iterspace::Union;
 use siskin::kernel::{Coiterate, Kernel, Planned};
 use siskin::scan::Nest;
+use siskin::schedule::Alternative;
 use siskin::synth::{Find, cost};
 
 use super::super::options::KernelOptions;
@@ -29,7 +30,7 @@ enum Choice {
     Find(String, String),
     /// The same in the order that follows how operands are stored.
     DefaultFind(String, String),
-    Order(Vec<Name>),
+    Order(Alternative),
     Union(Union),
     Threads(usize),
     /// With the copies of tensors of one choice.
@@ -48,13 +49,18 @@ impl Choice {
             Choice::DefaultFind(position, template) => {
                 kernel.in_default_order().find(Some(position), template)
             }
-            Choice::Order(order) => {
-                kernel.order(&order.iter().map(|name| &**name).collect::<Vec<_>>())
+            Choice::Order(Alternative { order, fused }) => {
+                let kernel = fused.iter().fold(kernel, |kernel, group| kernel.fuse(&words(group)));
+                kernel.order(&words(order))
             }
             Choice::Union(union) => kernel.union(*union),
             Choice::Threads(threads) => kernel.threads(*threads),
         }
     }
+}
+
+fn words(names: &[Name]) -> Vec<&str> {
+    names.iter().map(|name| &**name).collect()
 }
 
 impl Strategy {
@@ -104,12 +110,15 @@ impl Varied {
         Ok(out)
     }
 
-    fn choices(self, planned: &Planned) -> Vec<(String, Choice)> {
+    /// What is varied of a plan; the other drivers of its loops are those of the plan in the default order.
+    fn choices(self, planned: &Planned, default: Option<&Planned>) -> Vec<(String, Choice)> {
         let mut out = Vec::new();
         if self.orders {
-            for order in orders(&planned.program().indices()) {
-                let names: Vec<&str> = order.iter().map(|name| &**name).collect();
-                out.push((format!("order={}", names.join(">")), Choice::Order(order.clone())));
+            let all = orders(&planned.program().indices());
+            let all = all.into_iter().map(|order| Alternative { order, fused: Vec::new() });
+            for order in all.chain(default.map(Planned::other_orders).unwrap_or_default()) {
+                let name = format!("order={}", words(&order.order).join(">"));
+                out.push((name, Choice::Order(order)));
             }
         }
         if self.unions {
@@ -193,7 +202,9 @@ fn strategies_of(planned: &Planned, kernel: &Kernel, varied: Varied) -> Result<V
         let schemes = [Coiterate::Find, Coiterate::Merge, Coiterate::Looplets];
         choices.extend(schemes.map(|s| (s.word().to_string(), Choice::Scheme(s))));
     }
-    let (schemes, more) = (choices.len(), varied.choices(planned));
+    // The automatic choice may be of another order, in which other positions are searched for.
+    let default = kernel.clone().in_default_order().plan().ok();
+    let (schemes, more) = (choices.len(), varied.choices(planned, default.as_ref()));
     for (k, (name, choice)) in choices.into_iter().chain(more).enumerate() {
         // What cannot be done is no strategy; what the options ask for stays as it is.
         let made = choice.apply(kernel).plan().and_then(|p| Ok((p.render()?, p)));
@@ -205,8 +216,6 @@ fn strategies_of(planned: &Planned, kernel: &Kernel, varied: Varied) -> Result<V
             known.push(text);
         }
     }
-    // The automatic choice may be of another order, in which other positions are searched for.
-    let default = kernel.clone().in_default_order().plan().ok();
     let default = default.as_ref().filter(|p| positions(p) != positions(planned));
     let own = finds(planned).into_iter().map(|found| (found, false));
     let others = default.map(finds).unwrap_or_default().into_iter().map(|found| (found, true));
@@ -219,9 +228,13 @@ fn strategies_of(planned: &Planned, kernel: &Kernel, varied: Varied) -> Result<V
                 1 => template.clone(),
                 _ => format!("{position}={template}"),
             };
-            if out.iter().any(|s| s.name == name) {
-                continue;
-            }
+            // The same position may be searched for in both orders.
+            let is_there = |name: &str| out.iter().any(|s| s.name == name);
+            let name = match is_there(&name) {
+                true if *is_default => format!("default {name}"),
+                true => continue,
+                false => name,
+            };
             let estimate = cost(plan, find, nest, kernel.known_sizes()) * 1e-9;
             let choice = match is_default {
                 false => Choice::Find(position.clone(), template),
