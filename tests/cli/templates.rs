@@ -6,8 +6,13 @@ use crate::sandbox::{SPMSPV, Sandbox};
 
 /// A walk that goes down and up from where the last query stopped.
 fn declared(file: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/templates/nearby");
-    std::fs::read_to_string(folder.join(file)).unwrap()
+    shown("nearby", file)
+}
+
+/// A file of a template among the examples.
+fn shown(template: &str, file: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/templates");
+    std::fs::read_to_string(folder.join(template).join(file)).unwrap()
 }
 
 /// A sandbox with the folder `mine` that holds it, changed.
@@ -39,6 +44,37 @@ fn a_template_of_a_user_is_proved_and_runs_beside_those_that_ship() {
     let text = sandbox.done(&[&explain[..], &MINE].concat());
     assert!(text.contains("  nearby (while crd_x(px) < j, state {})\n"), "{text}");
     assert!(!sandbox.done(&explain).contains("nearby"));
+}
+
+#[test]
+fn a_walk_by_blocks_finds_what_a_scan_finds() {
+    let sandbox =
+        sandbox("block", &shown("block", "template.toml"), &shown("block", "kernel.rs.j2"));
+    // Rows that are empty, shorter than a block, and as long as several; all sums are exact.
+    for (file, keep) in [("a", 3), ("b", 2), ("c", 11)] {
+        let all = (0..30).flat_map(|i| (0..50).map(move |j| (i, j)));
+        let kept = all.filter(|(i, j)| i % 7 != 3 && (i * 31 + j * j * 17 + i * j) % keep == 0);
+        let lines: Vec<String> =
+            kept.map(|(i, j)| format!("{} {} {}\n", i + 1, j + 1, (i + 3 * j) % 9 + 1)).collect();
+        let head =
+            format!("%%MatrixMarket matrix coordinate real general\n30 50 {}\n", lines.len());
+        sandbox.file(&format!("{file}.mtx"), &(head + &lines.concat()));
+    }
+    for (layout, other) in [("csr", "csr"), ("csr", "dcsr"), ("coo", "csr"), ("csc", "csc")] {
+        for (a, b) in [("a", "b"), ("c", "a")] {
+            let (a, b) = (format!("A={a}.mtx:{layout}"), format!("B={b}.mtx:{other}"));
+            let run = ["run", "y[i] += A[i,j] * B[i,j]", "-t", &a, "-t", &b, "--json"];
+            let by = |find: &str| {
+                let find = format!("pB1={find}");
+                sandbox.json(&[&run[..], &["--find", &find], &MINE].concat())["output"].clone()
+            };
+            assert_eq!(by("block"), by("scan"), "{a} {b}");
+        }
+    }
+    let unsorted = ["explain", SPMSPV, "-f", "A=csr", "-f", "x=coo-unsorted", "--stage", "proofs"];
+    let text = sandbox.done(&[&unsorted[..], &MINE].concat());
+    let line = text.lines().find(|line| line.contains("block")).unwrap();
+    assert!(line.contains("refuted"), "{line}");
 }
 
 #[test]
