@@ -67,6 +67,15 @@ def power_law(seed, n, count):
     return matrix(linear, n, values(seed, count))
 
 
+def families(n):
+    """An n × n matrix of each family, with ten entries a row."""
+    return {
+        "uniform": uniform(1, n, 10 * n),
+        "banded": banded(3, n, 10),
+        "power law": power_law(5, n, 10 * n),
+    }
+
+
 def multiplications(a, b):
     """How many products of two stored values are summed in the product of two csr matrices."""
     columns = np.bincount(a.indices, minlength=a.shape[1]).astype(np.int64)

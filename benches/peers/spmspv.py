@@ -22,10 +22,7 @@ TARGET = 1 / 1.1
 def measure(group):
     graphblas.ss.config["nthreads"] = 1
     n = group.size(40_000)
-    made = {
-        "uniform": inputs.uniform(1, n, 10 * n),
-        "banded": inputs.banded(3, n, 10),
-        "power law": inputs.power_law(5, n, 10 * n),
+    made = inputs.families(n) | {
         "long rows": inputs.uniform(6, n // 10, 25 * n),
         "blocks": inputs.blocks(7, n - n % 4, 4, n // 4),
     }

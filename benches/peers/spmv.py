@@ -21,12 +21,7 @@ NON_TRANSPOSED = 10
 def measure(group):
     graphblas.ss.config["nthreads"] = 1
     n = group.size(100_000)
-    made = {
-        "uniform": inputs.uniform(1, n, 10 * n),
-        "banded": inputs.banded(3, n, 10),
-        "power law": inputs.power_law(5, n, 10 * n),
-    }
-    for name, a in [*made.items(), *group.real(at_least=80_000)]:
+    for name, a in [*inputs.families(n).items(), *group.real(at_least=80_000)]:
         rows(group, name, a)
     size = n - n % 4
     for name, a in {

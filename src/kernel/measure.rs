@@ -11,7 +11,7 @@ use crate::formula::Name;
 use crate::iterspace::{Operand, Space, compose_by};
 use crate::program::resolve;
 use crate::synth::{Common, Sizes};
-use crate::tensor::{IndexData, Tensor, share};
+use crate::tensor::{IndexData, Sample, Tensor};
 
 impl Kernel {
     /// Prices the plans with the sizes of these tensors: extents, numbers of stored entries, mean
@@ -119,6 +119,7 @@ fn common(space: &Space, tensors: &IndexMap<Name, &Tensor>, known: &[Common]) ->
         else {
             continue;
         };
+        let mut sample: Option<Sample> = None;
         for other in space.present().filter(|o| o.label != of.label && !o.positions.is_empty()) {
             let (Some(theirs), Some(second)) = (plain(other), tensors.get(&other.tensor)) else {
                 continue;
@@ -129,7 +130,9 @@ fn common(space: &Space, tensors: &IndexMap<Name, &Tensor>, known: &[Common]) ->
             if known.iter().any(is_known) {
                 continue;
             }
-            if let Some(share) = from.and_then(|from| share(tensor, second, &from)) {
+            let Some(from) = from else { continue };
+            let sample = sample.get_or_insert_with(|| Sample::of(tensor));
+            if let Some(share) = sample.share(second, &from) {
                 let (walked, searched) = (walked.clone(), other.positions.clone());
                 out.push(Common { walked, searched, share });
             }
@@ -185,7 +188,8 @@ mod tests {
                 let half = tensor(other, &[60, 40], |i, _| i % 2 == 0);
                 let none = tensor(other, &[60, 40], |_, _| false);
                 let turned = tensor(other, &[40, 60], |j, i| (i + j) % 3 == 0);
-                let by = |other: &Tensor, from: &[usize]| share(&many, other, from).unwrap();
+                let sample = Sample::of(&many);
+                let by = |other: &Tensor, from: &[usize]| sample.share(other, from).unwrap();
                 if !["bcsr(2,2)", "dense"].contains(&layout) {
                     assert_eq!(by(&same, &[0, 1]), 1.0, "{layout} {other}");
                     assert_eq!(by(&turned, &[1, 0]), 1.0, "{layout} {other}");
@@ -202,10 +206,10 @@ mod tests {
     fn what_is_long_to_find_or_not_there_is_not_known() {
         let all = tensor("csr", &[80, 80], |_, _| true);
         let list = tensor("coo", &[80, 80], |_, _| true);
-        assert_eq!(share(&all, &list, &[0, 1]), None);
+        assert_eq!(Sample::of(&all).share(&list, &[0, 1]), None);
         let empty = tensor("csr", &[80, 80], |_, _| false);
-        assert_eq!(share(&empty, &all, &[0, 1]), None);
+        assert_eq!(Sample::of(&empty).share(&all, &[0, 1]), None);
         let none = tensor("csr", &[0, 80], |_, _| true);
-        assert_eq!(share(&none, &none, &[0, 1]), None);
+        assert_eq!(Sample::of(&none).share(&none, &[0, 1]), None);
     }
 }

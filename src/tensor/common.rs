@@ -22,25 +22,37 @@ const ROUNDS_TO_FIND: u64 = 1024;
 /// Fewer entries tell nothing.
 const LEAST: usize = 8;
 
-/// The share of the entries of `of` where `other` stores something. Coordinate `c` of `other` is coordinate `from[c]` of
-/// `of`. `None` if there are few entries, or if it takes long to say of more than a tenth of them: those that are there
-/// are found sooner than others are not.
-pub(crate) fn share(of: &Tensor, other: &Tensor, from: &[usize]) -> Option<f64> {
-    let sample = sample(of).ok()?;
-    let mut lookup = Lookup::new(other).ok()?;
-    let (mut known, mut there) = (0, 0);
-    for (k, point) in sample.iter().enumerate() {
-        let at: Vec<i64> = from.iter().map(|c| point[*c]).collect();
-        match lookup.stores(&at).ok()? {
-            Some(found) => {
-                known += 1;
-                there += usize::from(found);
-            }
-            None if 10 * (k + 1 - known) > sample.len() => return None,
-            None => {}
-        }
+/// Some entries of a tensor.
+pub(crate) struct Sample {
+    /// The coordinates of each.
+    points: Vec<Vec<i64>>,
+}
+
+impl Sample {
+    /// None of a tensor whose arrays say nothing of where its entries are.
+    pub fn of(tensor: &Tensor) -> Sample {
+        Sample { points: sample(tensor).unwrap_or_default() }
     }
-    (known >= LEAST).then(|| there as f64 / known as f64)
+
+    /// The share of the entries where `other` stores something. Coordinate `c` of `other` is coordinate `from[c]` of
+    /// the entries. `None` if there are few, or if it takes long to say of more than a tenth of them: those that are
+    /// there are found sooner than others are not.
+    pub fn share(&self, other: &Tensor, from: &[usize]) -> Option<f64> {
+        let mut lookup = Lookup::new(other).ok()?;
+        let (mut known, mut there) = (0, 0);
+        for (k, point) in self.points.iter().enumerate() {
+            let at: Vec<i64> = from.iter().map(|c| point[*c]).collect();
+            match lookup.stores(&at).ok()? {
+                Some(found) => {
+                    known += 1;
+                    there += usize::from(found);
+                }
+                None if 10 * (k + 1 - known) > self.points.len() => return None,
+                None => {}
+            }
+        }
+        (known >= LEAST).then(|| there as f64 / known as f64)
+    }
 }
 
 /// The coordinates of some entries.
