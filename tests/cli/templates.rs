@@ -48,8 +48,7 @@ fn a_template_of_a_user_is_proved_and_runs_beside_those_that_ship() {
 
 #[test]
 fn a_walk_by_blocks_finds_what_a_scan_finds() {
-    let sandbox =
-        sandbox("block", &shown("block", "template.toml"), &shown("block", "kernel.rs.j2"));
+    let sandbox = sandbox("nearby", &declared("template.toml"), &declared("kernel.rs.j2"));
     // Rows that are empty, shorter than a block, and as long as several; all sums are exact.
     for (file, keep) in [("a", 3), ("b", 2), ("c", 11)] {
         let all = (0..30).flat_map(|i| (0..50).map(move |j| (i, j)));
@@ -68,12 +67,12 @@ fn a_walk_by_blocks_finds_what_a_scan_finds() {
                 let find = format!("pB1={find}");
                 sandbox.json(&[&run[..], &["--find", &find], &MINE].concat())["output"].clone()
             };
-            assert_eq!(by("block"), by("scan"), "{a} {b}");
+            assert_eq!(by("vector"), by("scan"), "{a} {b}");
         }
     }
     let unsorted = ["explain", SPMSPV, "-f", "A=csr", "-f", "x=coo-unsorted", "--stage", "proofs"];
     let text = sandbox.done(&[&unsorted[..], &MINE].concat());
-    let line = text.lines().find(|line| line.contains("block")).unwrap();
+    let line = text.lines().find(|line| line.contains("vector")).unwrap();
     assert!(line.contains("refuted"), "{line}");
 }
 

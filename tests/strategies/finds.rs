@@ -21,6 +21,7 @@ fn csr_rows_in_a_sparse_vector() {
       rank (key crd_x(px) = j, state {})
       scan
       seq (up, while crd_x(px) < j, resume after a match, state {pA0})
+      vector (up, while crd_x(px) < j, state {pA0})
     ");
     assert_snapshot!(study.counterexamples("px", "seq"), @r"
     advance (up, while crd_x(px) < j, state {}): NNZ_x = 1, pA0 = 0, pA1 = 0, j = 1, pA0' = 1, pA1' = 1, j' = 0, px = 0, crd_A = [1, 0], crd_x = [0], pos_A = [0, 1, 2]
@@ -43,6 +44,7 @@ fn a_sparse_vector_in_csr_rows() {
       rank (key crd_A(pA1) = j, state {pA0})
       scan
       seq (up, while crd_A(pA1) < j, resume after a match, state {pA0})
+      vector (up, while crd_A(pA1) < j, state {pA0})
     ");
     assert_snapshot!(study.counterexamples("pA1", "seq"), @r"
     range (up, while crd_A(pA1) < j, state {}): pA0 = 0, pA0' = 1, pos_A = [0, 0, 1]
@@ -66,6 +68,7 @@ fn a_sparse_vector_in_csr_rows_vector_outside() {
       rank not applicable: it would keep one state for each value of pA0
       scan
       seq (up, while crd_A(pA1) < j, resume after a match, state {pA0})
+      vector (up, while crd_A(pA1) < j, state {pA0})
     ");
     assert_snapshot!(study.counterexamples("pA1", "seq"), @r"
     range (up, while crd_A(pA1) < j, state {j, px}): px = 0, j = 0, pA0 = 0, px' = 0, j' = 0, pA0' = 1, crd_x = [0], pos_A = [0, 0, 1]
@@ -89,6 +92,7 @@ fn coo_in_coo() {
       rank refuted by `coordinate`: the key is several numbers, or may be negative; e.g. P0_B = 1, pB = 0, crd0_B = [0], crd1_B = [0]
       scan
       seq (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j, resume after a match, state {})
+      vector (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j, state {})
     ");
     assert_snapshot!(study.counterexamples("pB", "seq"), @r"
     stop (up, while i < crd0_B(pB) or i = crd0_B(pB) and j < crd1_B(pB)): P0_B = 2, i = 0, j = 1, pB = 0, pB' = 1, crd0_B = [0, 0], crd1_B = [0, 1]
@@ -111,6 +115,7 @@ fn coo_in_dcsr() {
       rank (key crd0_B(pB0) = i, state {})
       scan
       seq (up, while crd0_B(pB0) < i, state {})
+      vector (up, while crd0_B(pB0) < i, state {})
     find pB1 in pos1_B(pB0)..pos1_B(pB0 + 1) where j = crd1_B(pB1)
       bsearch (while crd1_B(pB1) < j)
       direct (key crd1_B(pB1) = j, state {i})
@@ -122,6 +127,7 @@ fn coo_in_dcsr() {
       rank (key crd1_B(pB1) = j, state {i})
       scan
       seq (up, while crd1_B(pB1) < j, resume after a match, state {i})
+      vector (up, while crd1_B(pB1) < j, state {i})
     ");
     assert_snapshot!(study.counterexamples("pB0", "seq"), @r"
     postinc (up, while crd0_B(pB0) < i, state {}): P0_B = 1, pA = 0, i = 0, pA' = 1, i' = 0, pB0 = 0, crd0_A = [0, 0], crd0_B = [0], crd1_A = [0, 1], pos1_B(1) = 0
@@ -145,6 +151,7 @@ fn coo_in_csr() {
       rank (key crd_B(pB1) = j, state {i})
       scan
       seq (up, while crd_B(pB1) < j, resume after a match, state {i})
+      vector (up, while crd_B(pB1) < j, state {i})
     ");
     assert_snapshot!(study.counterexamples("pB1", "seq"), @r"
     range (up, while crd_B(pB1) < j, state {}): pB0 = 0, pB0' = 1, pos_B = [0, 0, 1]
@@ -168,6 +175,7 @@ fn csr_in_blocks() {
       rank (key crd_B(pB1) = floor(j/2), state {pA0})
       scan
       seq (up, while 2*crd_B(pB1) + 1 < j, state {pA0})
+      vector (up, while 2*crd_B(pB1) + 1 < j, state {pA0})
     ");
     assert_snapshot!(study.counterexamples("pB1", "seq"), @r"
     stop (up, while j < 2*crd_B(pB1)): pB0 = 0, j = 2, pB1 = 0, pB1' = 1, crd_B = [0, 1], pos_B = [0, 2]
@@ -192,6 +200,7 @@ fn blocks_in_a_sparse_vector() {
       rank (key crd_x(px) = j, state {})
       scan
       seq (up, while crd_x(px) < j, resume after a match, state {pA0, pA2})
+      vector (up, while crd_x(px) < j, state {pA0, pA2})
     ");
     assert_snapshot!(study.counterexamples("px", "seq"), @r"
     advance (up, while crd_x(px) < j, state {pA0, pA1}): NNZ_x = 1, pA0 = 0, pA1 = 0, pA2 = 0, pA3 = 1, j = 1, pA0' = 0, pA1' = 0, pA2' = 1, pA3' = 0, j' = 0, px = 0, crd_A = [0], crd_x = [0], pos_A = [0, 1]
@@ -214,6 +223,7 @@ fn blocks_in_csr() {
       rank not applicable: it would keep one state for each value of pA2
       scan
       seq (up, while crd_B(pB1) < j, resume after a match, state {pA0, pA2})
+      vector (up, while crd_B(pB1) < j, state {pA0, pA2})
     ");
     assert_snapshot!(study.counterexamples("pB1", "seq"), @r"
     range (up, while crd_B(pB1) < j, state {pA0, pA1}): pA0 = 0, pA1 = 0, pB0 = 0, pA0' = 0, pA1' = 0, pB0' = 1, crd_A = [0], pos_A = [0, 1], pos_B = [0, 0, 1]
@@ -237,6 +247,7 @@ fn increasing_in_runs() {
       rank not applicable: the find condition is not an equality of a key
       scan
       seq (up, while right_b(pb) <= i, state {})
+      vector (up, while right_b(pb) <= i, state {})
     ");
     assert_snapshot!(study.counterexamples("pb", "seq"), @r"
     stop (up, while i < left_b(pb)): RUNS_b = 2, i = 1, pb = 0, pb' = 1, left_b = [0, 1], right_b = [1, 2]
@@ -260,6 +271,7 @@ fn csr_in_csc() {
       rank not applicable: it would keep one state for each value of j
       scan
       seq (up, while crd1_B(pB1) < i, resume after a match, state {j})
+      vector (up, while crd1_B(pB1) < i, state {j})
     ");
     assert_snapshot!(study.counterexamples("pB1", "seq"), @r"
     range (up, while crd1_B(pB1) < i, state {pA0}): pA0 = 0, pB0 = 0, pA0' = 0, pB0' = 1, pos1_B = [0, 0, 1], pos_A = [0, 2]
@@ -284,6 +296,7 @@ fn csr_rows_in_a_hash_table() {
       rank refuted by `coordinate`: the key is several numbers, or may be negative; e.g. W0_x = 1, px = 0, crd0_x(0, 0) = -1, home(1, -1) = -8
       scan
       seq refuted by `stop` (up, while crd0_x(0, px) < j): the walk would stop before a match; e.g. W0_x = 2, j = 0, px = 0, px' = 1, crd0_x(0, 0) = 1, crd0_x(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
+      vector refuted by `partition` (up, while crd0_x(0, px) < j): the positions to skip do not all come first; e.g. W0_x = 2, j = 1, px = 0, px' = 1, crd0_x(0, 0) = 1, crd0_x(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
     ");
 }
 
@@ -302,6 +315,7 @@ fn csr_in_a_hash_table_for_each_row() {
       rank not applicable: the find condition is not an equality of a key
       scan (all matches)
       seq refuted by `contiguous` (up, while crd0_B(0, pB0) < 0): the matches of one query are not consecutive; e.g. W0_B = 3, pB0 = 0, pB0' = 1, pB0'' = 2, crd0_B(0, 0) = 0, crd0_B(0, 1) = -1, crd0_B(0, 2) = 1, home(3, -1) = -8, home(3, 0) = 0, home(3, 1) = 2
+      vector refuted by `partition` (up, while crd0_B(0, pB0) < 0): the positions to skip do not all come first; e.g. W0_B = 2, pB0 = 0, pB0' = 1, crd0_B(0, 0) = 0, crd0_B(0, 1) = -1, home(2, -1) = -8, home(2, 0) = 0
     find pB1 in 0..W1_B where j = crd1_B(pB0, pB1)
       bsearch refuted by `partition` (while crd1_B(pB0, pB1) < j): the positions to skip do not all come first; e.g. W1_B = 2, pB0 = 0, j = 1, pB1 = 0, pB1' = 1, crd0_B(0, 0) = 0, crd1_B(0, 0) = 1, crd1_B(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
       direct refuted by `coordinate`: the key is several numbers, or may be negative; e.g. W1_B = 1, pB0 = 0, pB1 = 0, crd0_B(0, 0) = 0, crd1_B(0, 0) = -1, home(1, -1) = -8
@@ -314,6 +328,7 @@ fn csr_in_a_hash_table_for_each_row() {
       rank refuted by `coordinate`: the key is several numbers, or may be negative; e.g. W1_B = 1, pB0 = 0, pB1 = 0, crd0_B(0, 0) = 0, crd1_B(0, 0) = -1, home(1, -1) = -8
       scan
       seq refuted by `stop` (up, while crd1_B(pB0, pB1) < j): the walk would stop before a match; e.g. W1_B = 2, pB0 = 0, j = 0, pB1 = 0, pB1' = 1, crd0_B(0, 0) = 0, crd1_B(0, 0) = 1, crd1_B(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
+      vector refuted by `partition` (up, while crd1_B(pB0, pB1) < j): the positions to skip do not all come first; e.g. W1_B = 2, pB0 = 0, j = 1, pB1 = 0, pB1' = 1, crd0_B(0, 0) = 0, crd1_B(0, 0) = 1, crd1_B(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
     ");
 }
 
@@ -332,6 +347,7 @@ fn dcsr_in_dcsr() {
       rank (key crd0_B(pB0) = i, state {})
       scan
       seq (up, while crd0_B(pB0) < i, resume after a match, state {})
+      vector (up, while crd0_B(pB0) < i, state {})
     find pB1 in pos1_B(pB0)..pos1_B(pB0 + 1) where j = crd1_B(pB1)
       bsearch (while crd1_B(pB1) < j)
       direct (key crd1_B(pB1) = j, state {i})
@@ -343,6 +359,7 @@ fn dcsr_in_dcsr() {
       rank (key crd1_B(pB1) = j, state {i})
       scan
       seq (up, while crd1_B(pB1) < j, resume after a match, state {i})
+      vector (up, while crd1_B(pB1) < j, state {i})
     ");
     assert_snapshot!(study.counterexamples("pB1", "seq"), @r"
     range (up, while crd1_B(pB1) < j, state {}): pB0 = 0, pB0' = 1, crd0_B = [0, 1], pos1_B = [0, 0, 1]
@@ -366,6 +383,7 @@ fn csr_in_csr() {
       rank (key crd_B(pB1) = j, state {pA0})
       scan
       seq (up, while crd_B(pB1) < j, resume after a match, state {pA0})
+      vector (up, while crd_B(pB1) < j, state {pA0})
     ");
     assert_snapshot!(study.counterexamples("pB1", "seq"), @r"
     range (up, while crd_B(pB1) < j, state {}): pB0 = 0, pB0' = 1, pos_B = [0, 0, 1]
@@ -389,6 +407,7 @@ fn unsorted_coo_in_unsorted_coo() {
       rank refuted by `coordinate`: the key is several numbers, or may be negative; e.g. P0_B = 1, pB = 0, crd0_B = [0], crd1_B = [0]
       scan (all matches)
       seq refuted by `stop` (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j): the walk would stop before a match; e.g. P0_B = 2, i = 0, j = 0, pB = 0, pB' = 1, crd0_B = [0, 0], crd1_B = [1, 0]
+      vector refuted by `partition` (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j): the positions to skip do not all come first; e.g. P0_B = 2, i = 0, j = 1, pB = 0, pB' = 1, crd0_B = [0, 0], crd1_B = [1, 0]
     ");
     assert_snapshot!(study.counterexamples("pB", "seq"), @r"stop (up, while crd0_B(pB) < i or crd0_B(pB) = i and crd1_B(pB) < j): P0_B = 2, i = 0, j = 0, pB = 0, pB' = 1, crd0_B = [0, 0], crd1_B = [1, 0]");
 }
@@ -408,6 +427,7 @@ fn variable_blocks() {
       rank not applicable: the find condition is not an equality of a key
       scan
       seq (up, while last_b(pb0) < i, state {})
+      vector (up, while last_b(pb0) < i, state {})
     ");
     assert_snapshot!(study.counterexamples("pb0", "seq"), @r"
     stop (up, while i + ofs_b(pb0 + 1) <= last_b(pb0) + ofs_b(pb0)): BLOCKS_b = 2, i = 1, pb0 = 0, pb0' = 1, last_b = [0, 1], ofs_b = [0, 1, 2]
@@ -431,6 +451,7 @@ fn rows_of_ell_in_a_sparse_vector() {
       rank (key crd_x(px) = j, state {})
       scan
       seq (up, while crd_x(px) < j, resume after a match, state {pA0})
+      vector (up, while crd_x(px) < j, state {pA0})
     ");
     assert_snapshot!(study.counterexamples("px", "seq"), @r"
     advance (up, while crd_x(px) < j, state {}): NNZ_x = 1, pA0 = 0, pA1 = 0, j = 1, pA0' = 1, pA1' = 0, j' = 0, px = 0, crd_A(0, 0) = 1, crd_A(1, 0) = 0, crd_x = [0], len_A = [1, 1]
@@ -453,6 +474,7 @@ fn three_vectors_of_three_orders() {
       rank refuted by `rising`: the keys do not rise strictly: a position is not the number of those before it; e.g. NNZ_b = 2, pb = 0, pb' = 1, crd_b = [1, 0]
       scan
       seq (down, while crd_b(pb) < i, resume after a match, state {})
+      vector refuted by `amortise` (up, while i < crd_b(pb), state {i}): every query would start again from the beginning of the range
     find pc in 0..NNZ_c where i = crd_c(pc)
       bsearch refuted by `partition` (while crd_c(pc) < i): the positions to skip do not all come first; e.g. NNZ_c = 2, i = 1, pc = 0, pc' = 1, crd_c = [1, 0]
       direct (key crd_c(pc) = i, state {})
@@ -464,6 +486,7 @@ fn three_vectors_of_three_orders() {
       rank refuted by `rising`: the keys do not rise strictly: a position is not the number of those before it; e.g. NNZ_c = 2, pc = 0, pc' = 1, crd_c = [1, 0]
       scan
       seq refuted by `stop` (up, while crd_c(pc) < i): the walk would stop before a match; e.g. NNZ_c = 2, i = 0, pc = 0, pc' = 1, crd_c = [1, 0]
+      vector refuted by `partition` (up, while crd_c(pc) < i): the positions to skip do not all come first; e.g. NNZ_c = 2, i = 1, pc = 0, pc' = 1, crd_c = [1, 0]
     ");
     assert_snapshot!(study.counterexamples("pb", "seq"), @r"
     stop (up, while crd_b(pb) < i): NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]
@@ -486,5 +509,6 @@ fn contradiction() {
       rank vacuous: nothing can match under the properties
       scan
       seq vacuous: nothing can match under the properties
+      vector vacuous: nothing can match under the properties
     ");
 }

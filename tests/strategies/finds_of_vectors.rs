@@ -20,6 +20,7 @@ fn increasing_in_increasing() {
       rank (key crd_b(pb) = i, state {})
       scan
       seq (up, while crd_b(pb) < i, resume after a match, state {})
+      vector (up, while crd_b(pb) < i, state {})
     ");
     assert_snapshot!(study.counterexamples("pb", "seq"), @r"
     stop (up, while i < crd_b(pb)): NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [0, 1]
@@ -42,6 +43,7 @@ fn decreasing_in_decreasing() {
       rank refuted by `rising`: the keys do not rise strictly: a position is not the number of those before it; e.g. NNZ_b = 2, pb = 0, pb' = 1, crd_b = [1, 0]
       scan
       seq (up, while i < crd_b(pb), resume after a match, state {})
+      vector (up, while i < crd_b(pb), state {})
     ");
     assert_snapshot!(study.counterexamples("pb", "seq"), @r"
     stop (up, while crd_b(pb) < i): NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]
@@ -64,6 +66,7 @@ fn increasing_in_decreasing() {
       rank refuted by `rising`: the keys do not rise strictly: a position is not the number of those before it; e.g. NNZ_b = 2, pb = 0, pb' = 1, crd_b = [1, 0]
       scan
       seq (down, while crd_b(pb) < i, resume after a match, state {})
+      vector refuted by `amortise` (up, while i < crd_b(pb), state {i}): every query would start again from the beginning of the range
     ");
     assert_snapshot!(study.counterexamples("pb", "seq"), @r"
     stop (up, while crd_b(pb) < i): NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]
@@ -86,6 +89,7 @@ fn decreasing_in_increasing() {
       rank (key crd_b(pb) = i, state {})
       scan
       seq (down, while i < crd_b(pb), resume after a match, state {})
+      vector refuted by `amortise` (up, while crd_b(pb) < i, state {i}): every query would start again from the beginning of the range
     ");
     assert_snapshot!(study.counterexamples("pb", "seq"), @r"
     advance (up, while crd_b(pb) < i, state {}): NNZ_b = 1, pa = 0, i = 1, pa' = 1, i' = 0, pb = 0, crd_a = [1, 0], crd_b = [0]
@@ -108,6 +112,7 @@ fn increasing_in_unsorted() {
       rank refuted by `rising`: the keys do not rise strictly: a position is not the number of those before it; e.g. NNZ_b = 2, pb = 0, pb' = 1, crd_b = [1, 0]
       scan
       seq refuted by `stop` (up, while crd_b(pb) < i): the walk would stop before a match; e.g. NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]
+      vector refuted by `partition` (up, while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
     ");
     assert_snapshot!(study.counterexamples("pb", "seq"), @r"stop (up, while crd_b(pb) < i): NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]");
 }
@@ -127,6 +132,7 @@ fn unsorted_in_increasing() {
       rank (key crd_b(pb) = i, state {})
       scan
       seq refuted by `amortise` (up, while crd_b(pb) < i, state {i}): every query would start again from the beginning of the range
+      vector refuted by `amortise` (up, while crd_b(pb) < i, state {i}): every query would start again from the beginning of the range
     ");
     assert_snapshot!(study.counterexamples("pb", "seq"), @r"
     advance (up, while crd_b(pb) < i, state {}): NNZ_b = 1, pa = 0, i = 1, pa' = 1, i' = 0, pb = 0, crd_a = [1, 0], crd_b = [0]
@@ -149,6 +155,7 @@ fn weakly_increasing_in_increasing() {
       rank (key crd_b(pb) = i, state {})
       scan
       seq (up, while crd_b(pb) < i, state {})
+      vector (up, while crd_b(pb) < i, state {})
     ");
     assert_snapshot!(study.counterexamples("pb", "seq"), @r"
     postinc (up, while crd_b(pb) < i, state {}): NNZ_b = 1, pa = 0, i = 0, pa' = 1, i' = 0, pb = 0, crd_a = [0, 0], crd_b = [0]
@@ -172,6 +179,7 @@ fn increasing_in_weakly_increasing() {
       rank refuted by `rising`: the keys do not rise strictly: a position is not the number of those before it; e.g. NNZ_b = 2, pb = 0, pb' = 1, crd_b = [0, 0]
       scan (all matches)
       seq (up, while crd_b(pb) < i, resume after a match, all matches, state {})
+      vector (up, while crd_b(pb) < i, all matches, state {})
     ");
     assert_snapshot!(study.counterexamples("pb", "seq"), @r"
     stop (up, while i < crd_b(pb)): NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [0, 1]
@@ -194,6 +202,7 @@ fn duplicates_in_any_order() {
       rank refuted by `rising`: the keys do not rise strictly: a position is not the number of those before it; e.g. NNZ_b = 2, pb = 0, pb' = 1, crd_b = [0, 0]
       scan (all matches)
       seq refuted by `stop` (up, while crd_b(pb) < i): the walk would stop before a match; e.g. NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]
+      vector refuted by `partition` (up, while crd_b(pb) < i): the positions to skip do not all come first; e.g. NNZ_b = 2, i = 1, pb = 0, pb' = 1, crd_b = [1, 0]
     ");
     assert_snapshot!(study.counterexamples("pb", "seq"), @r"stop (up, while crd_b(pb) < i): NNZ_b = 2, i = 0, pb = 0, pb' = 1, crd_b = [1, 0]");
 }
@@ -213,6 +222,7 @@ fn only_even_coordinates() {
       rank (key 2*half_b(pb) = i, state {})
       scan
       seq (up, while 2*half_b(pb) < i, resume after a match, state {})
+      vector (up, while 2*half_b(pb) < i, state {})
     ");
     assert_snapshot!(study.counterexamples("pb", "seq"), @r"
     stop (up, while i < 2*half_b(pb)): NNZ_b = 2, i = 2, pb = 0, pb' = 1, half_b = [0, 1]
