@@ -17,7 +17,7 @@
 
 use crate::formula::Name;
 use crate::iterspace::Space;
-use crate::scan::{Bind, Level, Nest};
+use crate::scan::{Level, Nest};
 use crate::schedule::Alternative;
 
 /// For each operand that is walked by several loops, the order in which its entries are one list: what else is searched
@@ -52,22 +52,13 @@ pub(super) fn by_entries(nest: &Nest, space: &Space) -> Vec<Alternative> {
 /// Whether what is searched for, or the range in which it is, changes with a position, that of a loop around it aside
 /// whose range only begins or ends there.
 fn depends(nest: &Nest, find: &Name, position: &Name) -> bool {
-    let Some(at) = nest.levels.iter().position(|l| l.var == *find) else { return false };
-    let mut needed = vec![find];
-    for level in nest.levels[..=at].iter().rev().filter(|l| l.is_find() || !l.is_loop()) {
-        if !needed.contains(&&level.var) {
-            continue;
-        }
-        let reads = |n: &Name| match &level.bind {
-            Bind::Loop(range) => {
-                range.lower.iter().chain(&range.upper).any(|e| e.mentions(n))
-                    || level.conditions.iter().any(|c| c.mentions(n))
-            }
-            Bind::Let(value) => value.mentions(n),
-        };
-        needed.extend(nest.levels[..at].iter().map(|l| &l.var).filter(|n| reads(n)));
-    }
-    needed.contains(&position)
+    let Some(at) = nest.level_of(find) else { return false };
+    let deciding = nest.deciding(
+        at,
+        |name| nest.levels[at].reads(name),
+        |level| level.is_find() || !level.is_loop(),
+    );
+    deciding.iter().any(|level| level.var == *position)
 }
 
 /// For each find of `nest`, the order of its loops in which what is searched is walked, right before that loop whose
@@ -91,22 +82,9 @@ pub(super) fn other_drivers(nest: &Nest) -> Vec<Vec<Name>> {
 
 /// The innermost loop around a find on which depends what it looks for.
 fn driver(nest: &Nest, position: &Name) -> Option<Name> {
-    let at = nest.levels.iter().position(|l| l.var == *position)?;
+    let at = nest.level_of(position)?;
     let sought = |name: &Name| nest.levels[at].conditions.iter().any(|c| c.mentions(name));
     // What the conditions mention may be read off the position of a loop.
-    let mut needed: Vec<&Name> =
-        nest.levels[..at].iter().map(|l| &l.var).filter(|n| sought(n)).collect();
-    for level in nest.levels[..at].iter().rev() {
-        if !needed.contains(&&level.var) {
-            continue;
-        }
-        match &level.bind {
-            Bind::Loop(_) => return Some(level.var.clone()),
-            Bind::Let(value) => {
-                let outer = nest.levels[..at].iter().map(|l| &l.var);
-                needed.extend(outer.filter(|n| value.mentions(n)));
-            }
-        }
-    }
-    None
+    let deciding = nest.deciding(at, sought, |level| !level.is_loop());
+    deciding.into_iter().find(|level| level.is_loop()).map(|level| level.var.clone())
 }

@@ -1,12 +1,15 @@
 //! Scanning, and the proof that nothing was lost or added.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashSet;
 
+use super::differences::Differences;
 use super::near::{Context, framed};
 use super::scanner::Scanner;
 use super::{Assumptions, Nest};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::formula::{Constraint, Formula, Name};
+use crate::formula::{Affine, Call, Constraint, Formula, Name};
 use crate::iterspace::Space;
 use crate::prover::Prover;
 use crate::schedule::Schedule;
@@ -18,6 +21,7 @@ use crate::schedule::Schedule;
 /// order; an internal diagnostic if the nest is not exact, which is proved of every nest.
 pub fn scan(space: &Space, schedule: &Schedule, prover: &mut dyn Prover) -> Result<Nest> {
     let dims = schedule.dims();
+    let space = &*with_extents_of_lists(space);
     let mut assumptions = Assumptions::derive(space, &dims, prover);
     let scanner = Scanner::new(space, &dims, &assumptions);
     if !scanner.is_empty() {
@@ -40,12 +44,35 @@ pub fn scan(space: &Space, schedule: &Schedule, prover: &mut dyn Prover) -> Resu
 /// As [`scan`].
 pub fn outline(space: &Space, schedule: &Schedule) -> Result<Nest> {
     let dims = schedule.dims();
+    let space = &*with_extents_of_lists(space);
     let assumptions = Assumptions::plain(space, &dims);
     let scanner = Scanner::new(space, &dims, &assumptions);
     match scanner.is_empty() {
         true => Ok(Nest::nothing(&dims)),
         false => scanner.run(),
     }
+}
+
+/// The space, and that positions which are visited as one list are among those at which their index arrays are read.
+/// That follows from the positions around them, but these may be visited later.
+fn with_extents_of_lists(space: &Space) -> Cow<'_, Space> {
+    if space.fused.is_empty() {
+        return Cow::Borrowed(space);
+    }
+    let assumptions = Assumptions::plain(space, &space.dimensions());
+    let known =
+        Differences::of(space.constraints.iter().chain(&space.facts).chain(&assumptions.facts));
+    let mut out = space.clone();
+    for position in space.fused.iter().flatten() {
+        let at_it = |call: &&Call| call.args == [Affine::var(position.clone())];
+        let calls = assumptions.calls.iter().map(|(call, _)| call);
+        for c in calls.filter(at_it).flat_map(|call| space.domain_of(call)) {
+            if !out.constraints.contains(&c) && known.implies(&Formula::Constraint(c.clone())) {
+                out.constraints.push(c);
+            }
+        }
+    }
+    Cow::Owned(out)
 }
 
 /// Scans the positions of a lookup within the first `depth` levels of `outer`: the dimensions of `space`

@@ -47,6 +47,15 @@ impl Level {
         matches!(self.bind, Bind::Loop(_))
     }
 
+    /// Whether a name is among what the variable is bound to, or what is searched for.
+    pub fn reads(&self, name: &Name) -> bool {
+        let bound = match &self.bind {
+            Bind::Let(value) => value.mentions(name),
+            Bind::Loop(range) => range.mentions(name),
+        };
+        bound || self.conditions.iter().any(|c| c.mentions(name))
+    }
+
     /// What is true once the variable is bound, as constraints: the `let` or the bounds.
     pub fn bound_constraints(&self) -> Vec<Constraint> {
         let v = Affine::var(self.var.clone());
@@ -121,6 +130,24 @@ impl Nest {
         let mut out = self.guards.clone();
         for level in &self.levels[..depth] {
             out.extend(level.constraints());
+        }
+        out
+    }
+
+    /// The levels before number `at` that decide something, innermost first: those that it reads, and what is read by
+    /// those among them that something is read `through`.
+    pub fn deciding(
+        &self,
+        at: usize,
+        reads: impl Fn(&Name) -> bool,
+        through: impl Fn(&Level) -> bool,
+    ) -> Vec<&Level> {
+        let mut out: Vec<&Level> = Vec::new();
+        for level in self.levels[..at].iter().rev() {
+            let read = |inner: &&Level| through(inner) && inner.reads(&level.var);
+            if reads(&level.var) || out.iter().any(read) {
+                out.push(level);
+            }
         }
         out
     }

@@ -9,7 +9,7 @@ use std::fmt;
 
 use crate::diagnostic::Result;
 use crate::formula::split::split;
-use crate::formula::{Affine, Constraint, parse};
+use crate::formula::{Affine, Constraint, Name, parse};
 
 /// `max(lower)..min(upper)`, the upper end exclusive.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,11 @@ impl Range {
         let lower = self.lower.iter().map(|l| Constraint::le(l.clone(), v.clone()));
         let upper = self.upper.iter().map(|u| Constraint::lt(v.clone(), u.clone()));
         lower.chain(upper).collect()
+    }
+
+    /// Whether an end mentions a variable.
+    pub fn mentions(&self, name: &Name) -> bool {
+        self.lower.iter().chain(&self.upper).any(|end| end.mentions(name))
     }
 
     /// Reads back what is printed; `None` if it has no ends.

@@ -7,7 +7,7 @@
 //!   for pA1 in pos_A(pA0)..pos_A(pA0 + 1)        step pos_A, for each of them
 //! ```
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
 use super::cost_formula::CostFormula;
 use super::sizes::{ASSUMED_EXTENT, Common, Sizes};
@@ -163,7 +163,7 @@ impl Sizes {
             read |= !call.args.iter().any(|a| around.iter().any(|loops| a.mentions(loops)));
         });
         match read {
-            true => values(index, nest, &self.visits_of(nest)).max(1.0.into()),
+            true => changes(std::slice::from_ref(index), around, nest, &self.visits_of(nest)),
             false => 1.0.into(),
         }
     }
@@ -254,8 +254,8 @@ impl Sizes {
         let length = trips.get(position).cloned().unwrap_or(1.0.into());
         let visits = self.visits_by(trips, nest);
         let queries = CostFormula::product(find.problem.loops.iter().map(|l| visits[l].clone()));
-        let states = plan.state.iter().map(|n| values(n, nest, &visits));
-        let states = CostFormula::product(states).min(queries.clone().max(1.0.into()));
+        let states = changes(&plan.state, &[], nest, &visits);
+        let states = states.min(queries.clone().max(1.0.into()));
         let others = match visits.get(position) {
             Some(matches) if plan.many => matches.clone(),
             _ => 0.0.into(),
@@ -282,25 +282,14 @@ impl Sizes {
         let Some(Bind::Loop(range)) = nest.levels.get(level).map(|level| &level.bind) else {
             return 0.0.into();
         };
-        let mut share = self.unevenness(range);
-        let mut needed: Vec<&Name> = Vec::new();
         // From the innermost loop on which the range depends, all are begun again and again.
-        let mut depends = false;
-        let ends = || range.lower.iter().chain(&range.upper);
-        for outer in nest.levels[..level].iter().rev() {
-            let var = &outer.var;
-            let is_read = ends().any(|end| end.mentions(var)) || needed.contains(&var);
-            if let (Bind::Let(value), true) = (&outer.bind, is_read) {
-                needed.extend(
-                    nest.levels[..level].iter().map(|l| &l.var).filter(|n| value.mentions(n)),
-                );
-            }
-            depends |= is_read && outer.is_loop();
-            if depends && outer.is_loop() {
-                share = share * visits[var].clone();
-            }
-        }
-        if depends { share } else { 0.0.into() }
+        let deciding = nest.deciding(level, |name| range.mentions(name), |level| !level.is_loop());
+        let Some(innermost) = deciding.iter().find(|level| level.is_loop()) else {
+            return 0.0.into();
+        };
+        let around = nest.level_of(&innermost.var).map_or(0, |at| at + 1);
+        let loops = nest.levels[..around].iter().rev().filter(|level| level.is_loop());
+        loops.fold(self.unevenness(range), |share, level| share * visits[&level.var].clone())
     }
 }
 
@@ -322,17 +311,43 @@ fn there(
     share
 }
 
-/// How many values a state index takes: the iterations of a loop, or the runs of an index array.
-fn values(index: &Name, nest: &Nest, trips: &IndexMap<Name, CostFormula>) -> CostFormula {
-    let trip = |n: &Name| trips.get(n).cloned().unwrap_or(1.0.into()).max(1.0.into());
-    let level = nest.levels.iter().find(|l| l.var == *index);
-    let Some(Bind::Let(e)) = level.map(|l| &l.bind) else { return trip(index) };
-    let mut most = CostFormula::from(1.0);
-    e.visit_calls(&mut |call| {
-        let mut reads = CostFormula::from(1.0);
-        call.args.iter().for_each(|a| a.visit_vars(&mut |n| reads = reads.clone() * trip(n)));
-        let run = CostFormula::from(Statistic::RunLength(call.array.clone()));
-        most = most.clone().max(reads / run);
+/// How often indices change in the iterations of all loops that decide them, but for those `around`: of what is read from
+/// an index array, its runs count.
+fn changes(
+    indices: &[Name],
+    around: &[Name],
+    nest: &Nest,
+    visits: &IndexMap<Name, CostFormula>,
+) -> CostFormula {
+    let (mut walked, mut read) = (IndexSet::new(), IndexSet::new());
+    let mut run = CostFormula::from(f64::INFINITY);
+    for at in indices.iter().filter_map(|index| nest.level_of(index)) {
+        let level = &nest.levels[at];
+        let deciding = nest.deciding(at, |name| level.reads(name), |_| true);
+        let loops = deciding.into_iter().filter(|l| l.is_loop() && !around.contains(&l.var));
+        let loops = loops.map(|l| &l.var);
+        match &level.bind {
+            Bind::Loop(_) => walked.extend(std::iter::once(&level.var).chain(loops)),
+            Bind::Let(value) => {
+                read.extend(loops);
+                run = run.min(longest_run(value));
+            }
+        }
+    }
+    let visits = |n: &Name| visits.get(n).cloned().unwrap_or(1.0.into()).max(1.0.into());
+    let rounds = CostFormula::product(walked.iter().map(|n| visits(n)));
+    let mut others = read.difference(&walked).peekable();
+    match others.peek().is_some() {
+        true => rounds * (CostFormula::product(others.map(|n| visits(n))) / run).max(1.0.into()),
+        false => rounds,
+    }
+}
+
+/// How many equal elements follow each other in the arrays that are read; 1 if there is none.
+fn longest_run(value: &Affine) -> CostFormula {
+    let mut out = CostFormula::from(1.0);
+    value.visit_calls(&mut |call| {
+        out = out.clone().max(Statistic::RunLength(call.array.clone()).into());
     });
-    most
+    out
 }

@@ -17,11 +17,19 @@ fn binary(operation: Operation, a: CostFormula, b: CostFormula) -> CostFormula {
         CostFormula::Number(number) => Some(*number),
         _ => None,
     };
+    let (operation, b) = match (operation, b) {
+        (Operation::Add, CostFormula::Negated(taken)) if number(&a) != Some(0.0) => {
+            (Operation::Subtract, *taken)
+        }
+        as_it_is => as_it_is,
+    };
     match (operation, number(&a), number(&b)) {
         (_, Some(a), Some(b)) => operation.of(a, b).into(),
         (Operation::Add, Some(0.0), _) | (Operation::Multiply, Some(1.0), _) => b,
         (Operation::Add | Operation::Subtract, _, Some(0.0)) => a,
         (Operation::Multiply | Operation::Divide, _, Some(1.0)) => a,
+        (Operation::Multiply, Some(-1.0), _) => CostFormula::Negated(Box::new(b)),
+        (Operation::Multiply, _, Some(-1.0)) => CostFormula::Negated(Box::new(a)),
         // No size is infinite.
         (Operation::Multiply, Some(0.0), _) | (Operation::Multiply, _, Some(0.0)) => 0.0.into(),
         // What is added to a sum or a difference with a number is added to that.
@@ -193,6 +201,9 @@ mod tests {
             (named("a") * n(0.0) + named("b"), "b"),
             (named("a") + n(-2.0), "a - 2"),
             (named("a") - n(1.0) + n(1.0), "a"),
+            (n(-1.0) * named("a"), "-a"),
+            (n(0.0) + named("a") * n(-1.0), "-a"),
+            (named("a") + named("b") * n(-1.0), "a - b"),
             (n(1.0).min(named("a").max(n(1.0))), "1"),
             (n(2.0) * n(3.0) / n(4.0), "1.5"),
             (named("a").max(n(0.0)).max(n(1.0)), "max(a, 1)"),

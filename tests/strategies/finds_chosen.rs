@@ -47,7 +47,10 @@ fn what_is_unknown_is_not_proved() {
     let known = study("s += a[i] * b[i]", "a=sparse b=sparse", "");
     assert_eq!(
         proved_names(&known.finds),
-        ["bsearch", "direct", "expand", "gallop", "hash", "masked", "rank", "scan", "seq", "vector"]
+        [
+            "bsearch", "direct", "expand", "gallop", "hash", "masked", "rank", "scan", "seq",
+            "vector"
+        ]
     );
     let templates = templates().unwrap();
     let finds = synthesize(&known.space, &known.nest, &templates, &mut Undecided).unwrap();
