@@ -98,6 +98,9 @@ impl Explain {
                 wish.without_file("explain")?;
                 let kernel =
                     kernels::with_tensors(kernel, &options, &program, &self.tensors, &wish)?;
+                let given = self.tensors.files(&program)?;
+                let is_given = |name: &Name| given.contains_key(name);
+                let kernel = kernels::with_result_of_run(kernel, &program, &wish, &is_given)?;
                 let one = One::new(plan(&kernel)?, &options)?;
                 options.save(one.module.text())?;
                 vec![one]

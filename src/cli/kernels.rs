@@ -193,6 +193,20 @@ pub fn text(path: &Path, returned: &[Results], kernels: &[One]) -> Result<String
     Ok(out)
 }
 
+/// The kernel with the result that `run` has: where nothing is said of the only one, a list of entries if a dense one
+/// would be mostly zero.
+pub fn with_result_of_run(
+    kernel: Kernel,
+    program: &Program,
+    wish: &OutputWish<'_>,
+    is_given: &dyn Fn(&Name) -> bool,
+) -> Result<Kernel> {
+    Ok(match program.assignments()?.as_slice() {
+        [only] if wish.shared.is_none() && !is_given(&only.output.tensor) => kernel.sparse_result(),
+        _ => kernel,
+    })
+}
+
 /// The kernel of an expression with the layouts of `-f` and `-t`, priced for the data of `-t` if these are
 /// all that it needs.
 pub fn with_tensors(

@@ -6,7 +6,6 @@
 //! that begin with the first coordinate of the result are priced, too; of a dense result, all orders. Of a dense result
 //! the other direction of each search is priced in any case (`drivers.rs`). The cheapest is taken.
 
-use super::assemble::appended_layout;
 use super::coiterate::Coiterate;
 use super::drivers::{by_entries, other_drivers};
 use super::grounds::PricedOrder;
@@ -69,10 +68,10 @@ pub(super) fn cheapest_order(
     let Some((mut least, others)) = found else { return first };
     // Orders of the indices are tried only where the price is high.
     let good = if others.all { others.good } else { 0.0 };
-    let Some((space, index)) = only_space(request, union)? else { return first };
+    let Some(space) = only_space(request, union)? else { return first };
     let mut orders = others.drivers;
     if others.all {
-        orders.extend(alternatives(&space, index.as_ref()));
+        orders.extend(alternatives(&space, others.first.as_ref()));
     }
     let own = first.as_ref().ok().and_then(|planned| planned.statements().first());
     let mut seen: Vec<Schedule> = own.map(|s| s.schedule().clone()).into_iter().collect();
@@ -130,8 +129,10 @@ pub(super) fn cheapest_order(
 struct Orders {
     /// Those in which what is searched drives.
     drivers: Vec<Alternative>,
-    /// Those of the indices.
+    /// Those of the indices: of a result that is assembled, those that begin with its first coordinate.
     all: bool,
+    /// The index of that.
+    first: Option<Name>,
     /// A price that leaves nothing to look for.
     good: f64,
 }
@@ -160,11 +161,15 @@ fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Order
     }
     let good = GOOD * entries(statement, &request.sizes);
     let all = price > good;
+    let first = planned.assembled().and_then(|how| {
+        let first = how.appending.order.first()?;
+        statement.space().output().subscripts[*first].as_var().cloned()
+    });
     let drivers = match assembled {
         true => Vec::new(),
         false => drivers(statement),
     };
-    Ok((all || !drivers.is_empty()).then_some((price, Orders { drivers, all, good })))
+    Ok((all || !drivers.is_empty()).then_some((price, Orders { drivers, all, first, good })))
 }
 
 /// The orders of a statement in which something else drives.
@@ -193,22 +198,15 @@ pub(super) fn entries(statement: &Statement, sizes: &Sizes) -> f64 {
     operands.sum::<f64>() + statement.updates(sizes)
 }
 
-/// The space of a statement that has one, and the index of the first coordinate in the order of its result, if that
-/// is assembled.
-fn only_space(request: &Request, union: Union) -> Result<Option<(Space, Option<Name>)>> {
+/// The space of a statement that has one.
+fn only_space(request: &Request, union: Union) -> Result<Option<Space>> {
     let program = request.program()?;
     let request = &request.with_leaves(&program)?;
     let found = layouts(request, &program)?;
     let wanted = Wanted { union, assembles: found.result.is_some(), ..request.wanted(&program)? };
     let mut spaces = compose_by(&program, &found.composed, &wanted)?;
-    let (Some(space), true) = (spaces.pop(), spaces.is_empty()) else { return Ok(None) };
-    if !space.lookups.is_empty() || space.merges {
-        return Ok(None);
-    }
-    let Some(result) = &found.result else { return Ok(Some((space, None))) };
-    let (_, appending) = appended_layout(result)?;
-    let first = appending.order.first().and_then(|d| space.output().subscripts[*d].as_var());
-    Ok(first.cloned().map(|first| (space, Some(first))))
+    let only = spaces.pop().filter(|_| spaces.is_empty());
+    Ok(only.filter(|space| space.lookups.is_empty() && !space.merges))
 }
 
 /// The space and the order of its loops that are asked for.

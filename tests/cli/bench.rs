@@ -293,3 +293,12 @@ fn orders_unions_and_threads_are_varied_where_they_are_valid() {
     assert!(refused(&["--vary", "orders", "--order", "j,i"]).contains("contradict"));
     assert!(refused(&["--vary", "threads", "--threads", "2"]).contains("contradict"));
 }
+
+#[test]
+fn a_result_of_which_nothing_is_said_is_that_of_run() {
+    let sandbox = Sandbox::new();
+    let product = ["bench", "C[i,j] += A[i,k] * A[k,j]", "-t", "A=random:0.00001:csr"];
+    let few = ["--dims", "A=30000,30000", "--samples", "1", "--strategies", "auto"];
+    let run = sandbox.run(&[&product[..], &few].concat());
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+}

@@ -174,3 +174,21 @@ fn files_of_constants_that_are_wrong_are_refused() {
     assert_eq!(out.status, 2, "{}", out.stderr);
     assert!(out.stderr.starts_with("error[S0001]: "), "{}", out.stderr);
 }
+
+#[test]
+fn a_walk_that_each_match_begins_anew_is_priced_so_and_rows_are_gathered_one_by_one() {
+    let sandbox = Sandbox::new();
+    let product = ["explain", "C[i,j] += A[i,k] * B[k,j]", "-t", "A=random:0.01:csr"];
+    let data = ["-t", "B=random:0.01:csc", "--dims", "A=1000,1000", "--dims", "B=1000,1000"];
+    let text = |more: &[&str]| sandbox.done(&[&product[..], &data, more].concat());
+    let by_columns = ["--fuse", "pA0,pA1", "--fuse", "pB0,pB1", "--order", "k,pB1,pB0,pA1,pA0"];
+    let all = text(&[&["--stage", "cost", "-f", "C=dense"], &by_columns[..]].concat());
+    let rows = all.split("find pA0 in ").nth(1).expect("rows of A are searched for");
+    let walk = rows.split("  seq (").nth(1).expect("a walk is proved");
+    assert!(walk.contains("state {pB1}"), "{walk}");
+    assert!(walk.contains("      states = 10000, values of pB1\n"), "{walk}");
+    // Nothing is said of the result: as `run`, a list of entries is assembled.
+    let all = text(&["--stage", "cost"]);
+    assert!(all.contains("* pA0, i, pA1, k, pB1, pB0, j: "), "{all}");
+    assert!(all.contains("workspaces of C\n"), "{all}");
+}

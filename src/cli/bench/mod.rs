@@ -22,12 +22,13 @@ use indexmap::{IndexMap, IndexSet};
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::exec::Jit;
 use siskin::files::check_place;
+use siskin::formula::Name;
 
 use super::leaves::with_leaves;
 use super::options::KernelOptions;
 use super::output::{Output, write_text};
 use super::tensors::{OutputWish, TensorOptions};
-use super::{data, run, standard};
+use super::{data, kernels, run, standard};
 use agreement::{Compared, Computed};
 use figures::{Case, Row};
 use measure::{Effort, Measured, measured};
@@ -199,6 +200,8 @@ impl Bench {
         let wish = OutputWish::parse(&self.output, &program)?;
         let inputs = data::inputs(&program, tensors, &options, &IndexMap::new())?;
         let kernel = wish.apply(run::for_data(kernel, &inputs)?, &program, tensors)?;
+        let is_given = |name: &Name| inputs.tensors.contains_key(name);
+        let kernel = kernels::with_result_of_run(kernel, &program, &wish, &is_given)?;
         let effort = Effort { fills: !options.fill.is_empty(), ..*effort };
         measured(&kernel, &inputs, jit, &effort, strict)
     }
