@@ -9,7 +9,7 @@ mod sizes;
 
 use serde_json::{Value, json};
 use siskin::diagnostic::Result;
-use siskin::kernel::Planned;
+use siskin::kernel::{GAIN, Planned};
 use siskin::loops::Statement;
 use siskin::synth::{Gathered, LOOPS, Machine, constants, loops_cost, workspaces};
 
@@ -103,7 +103,10 @@ fn orders(planned: &Planned) -> String {
         let default = if k == 0 { ", the order in which operands are stored" } else { "" };
         out.push_str(&format!("{mark} {}: {time}{default}\n", names.join(", ")));
     }
-    out.push_str("  * is taken: another order than the first must be cheaper by 20 %\n\n");
+    let percent = 100.0 * (1.0 - GAIN);
+    out.push_str(&format!(
+        "  * is taken: another order than the first must be cheaper by {percent:.0} %\n\n"
+    ));
     out
 }
 

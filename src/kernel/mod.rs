@@ -67,6 +67,7 @@ pub use grounds::{Copies, Grounds, PricedCopies, PricedOrder};
 pub use measure::index_width;
 pub use places::{places, places_code, places_layout};
 pub use planned::Planned;
+pub use reorder::GAIN;
 pub use request::Request;
 pub use run::{Call, fill_initially};
 pub use templates::templates_of;

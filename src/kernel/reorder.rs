@@ -25,8 +25,8 @@ use crate::synth::{Sizes, loops_price, searches_price};
 /// A plan that takes less than so many nanoseconds for each entry that is read or written is good enough.
 const GOOD: f64 = 10.0;
 
-/// Prices are rough: another order must be cheaper by this factor.
-pub(super) const GAIN: f64 = 0.8;
+/// Prices are rough: what another order costs must be less than this share of what the first does.
+pub const GAIN: f64 = 0.8;
 
 /// There is nothing to gain where a plan takes so few nanoseconds.
 const LITTLE: f64 = 1_000.0;
