@@ -358,9 +358,6 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
                 debug_assert!(proved, "{template} is refused above unless it is proved");
             }
         }
-        if request.threads > 1 && result.is_none() {
-            statement.parallelise(prover)?;
-        }
         statements.push(statement);
     }
     let writes = |s: &Statement| s.space.target == 0;
@@ -404,6 +401,12 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
         }
         result => result,
     };
+    // What is assembled is made in parts.
+    if request.threads > 1 && result.is_none() {
+        for statement in statements.iter_mut().filter(|s| !s.nest().is_nothing()) {
+            statement.parallelise(prover)?;
+        }
+    }
     if let Some(result) = result {
         let last = &statements[first_of_last..];
         let how = super::assemble::assembled(request, last, &result, prover)?;

@@ -152,6 +152,24 @@ fn a_parallel_kernel_says_which_loop_and_agrees() {
 }
 
 #[test]
+fn threads_assemble_a_result_of_which_nothing_is_said() {
+    let sandbox = Sandbox::new();
+    for (a, b) in [("csr", "csr"), ("csr", "csc"), ("coo", "csr"), ("csc", "csr"), ("ell", "hash")]
+    {
+        let (a, b) = (format!("A=random:0.01:{a}"), format!("B=random:0.01:{b}"));
+        let product = ["run", "C[i,j] += A[i,k] * B[k,j]", "-t", &a, "-t", &b, "--json"];
+        let large = ["--dims", "A=300,300", "--dims", "B=300,300", "--type", "i64"];
+        let by = |threads: &str| {
+            sandbox.json(&[&product[..], &large, &["--threads", threads]].concat())["output"]
+                .clone()
+        };
+        let one = by("1");
+        assert_eq!(one["layout"], "coo", "{a} {b}");
+        assert_eq!(by("2"), one, "{a} {b}");
+    }
+}
+
+#[test]
 fn extents_that_no_tensor_fixes_are_stated() {
     let sandbox = Sandbox::new();
     let statement = "y[i,k] += A[i,j] * x[j]";
