@@ -100,7 +100,7 @@ impl Explain {
                     kernels::with_tensors(kernel, &options, &program, &self.tensors, &wish)?;
                 let given = self.tensors.files(&program)?;
                 let is_given = |name: &Name| given.contains_key(name);
-                let kernel = kernels::with_result_of_run(kernel, &program, &wish, &is_given)?;
+                let kernel = kernels::with_result_of_run(kernel, &program, is_given)?;
                 let one = One::new(plan(&kernel)?, &options)?;
                 options.save(one.module.text())?;
                 vec![one]

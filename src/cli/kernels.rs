@@ -198,11 +198,10 @@ pub fn text(path: &Path, returned: &[Results], kernels: &[One]) -> Result<String
 pub fn with_result_of_run(
     kernel: Kernel,
     program: &Program,
-    wish: &OutputWish<'_>,
-    is_given: &dyn Fn(&Name) -> bool,
+    is_given: impl Fn(&Name) -> bool,
 ) -> Result<Kernel> {
     Ok(match program.assignments()?.as_slice() {
-        [only] if wish.shared.is_none() && !is_given(&only.output.tensor) => kernel.sparse_result(),
+        [only] if !is_given(&only.output.tensor) => kernel.sparse_result(),
         _ => kernel,
     })
 }

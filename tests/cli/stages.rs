@@ -198,26 +198,26 @@ fn a_product_is_computed_by_every_scheme_of_co_iteration() {
 #[test]
 fn entries_that_are_one_list_are_in_their_arrays_before_their_row_is_known() {
     let sandbox = Sandbox::new();
-    let nest = |statement: &str, layout: &str, fused: &str, order: &str| {
-        let (tensor, stage) = (format!("A={layout}"), ["--stage", "nest"]);
-        let explain = ["explain", statement, "-f", &tensor, "-f", "x=sparse"];
-        sandbox.done(&[&explain[..], &["--fuse", fused, "--order", order], &stage].concat())
-    };
-    let rows = nest(SPMSPV, "csr", "pA0,pA1", "pA1,pA0");
-    assert_eq!(
-        rows,
-        "for pA1 in 0..NNZ_A
+    for (statement, layout, fused, order, nest) in [
+        (
+            SPMSPV,
+            "A=csr",
+            "pA0,pA1",
+            "pA1,pA0",
+            "for pA1 in 0..NNZ_A
   let j = crd_A(pA1)
   find px in 0..NNZ_x where j = crd_x(px)
     find pA0 in 0..I where pos_A(pA0) <= pA1 < pos_A(pA0 + 1)
       let i = pA0
       S
-"
-    );
-    let fibres = nest("y[i] += A[i,j,k] * x[k]", "csf", "pA0,pA1,pA2", "pA2,pA1,pA0");
-    assert_eq!(
-        fibres,
-        "for pA2 in 0..P2_A
+",
+        ),
+        (
+            "y[i] += A[i,j,k] * x[k]",
+            "A=csf",
+            "pA0,pA1,pA2",
+            "pA2,pA1,pA0",
+            "for pA2 in 0..P2_A
   let k = crd2_A(pA2)
   find px in 0..NNZ_x where k = crd_x(px)
     find pA1 in 0..P1_A where pos2_A(pA1) <= pA2 < pos2_A(pA1 + 1)
@@ -225,6 +225,11 @@ fn entries_that_are_one_list_are_in_their_arrays_before_their_row_is_known() {
       find pA0 in 0..P0_A where pos1_A(pA0) <= pA1 < pos1_A(pA0 + 1)
         let i = crd0_A(pA0)
         S
-"
-    );
+",
+        ),
+    ] {
+        let explain = ["explain", statement, "-f", layout, "-f", "x=sparse", "--stage", "nest"];
+        let text = sandbox.done(&[&explain[..], &["--fuse", fused, "--order", order]].concat());
+        assert_eq!(text, nest);
+    }
 }

@@ -6,13 +6,8 @@ use crate::sandbox::{SPMSPV, Sandbox};
 
 /// A walk that goes down and up from where the last query stopped.
 fn declared(file: &str) -> String {
-    shown("nearby", file)
-}
-
-/// A file of a template among the examples.
-fn shown(template: &str, file: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/templates");
-    std::fs::read_to_string(folder.join(template).join(file)).unwrap()
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/templates/nearby");
+    std::fs::read_to_string(folder.join(file)).unwrap()
 }
 
 /// A sandbox with the folder `mine` that holds it, changed.
@@ -48,7 +43,7 @@ fn a_template_of_a_user_is_proved_and_runs_beside_those_that_ship() {
 
 #[test]
 fn a_walk_by_blocks_finds_what_a_scan_finds() {
-    let sandbox = sandbox("nearby", &declared("template.toml"), &declared("kernel.rs.j2"));
+    let sandbox = Sandbox::new();
     // Rows that are empty, shorter than a block, and as long as several; all sums are exact.
     for (file, keep) in [("a", 3), ("b", 2), ("c", 11)] {
         let all = (0..30).flat_map(|i| (0..50).map(move |j| (i, j)));
@@ -65,13 +60,13 @@ fn a_walk_by_blocks_finds_what_a_scan_finds() {
             let run = ["run", "y[i] += A[i,j] * B[i,j]", "-t", &a, "-t", &b, "--json"];
             let by = |find: &str| {
                 let find = format!("pB1={find}");
-                sandbox.json(&[&run[..], &["--find", &find], &MINE].concat())["output"].clone()
+                sandbox.json(&[&run[..], &["--find", &find]].concat())["output"].clone()
             };
             assert_eq!(by("vector"), by("scan"), "{a} {b}");
         }
     }
     let unsorted = ["explain", SPMSPV, "-f", "A=csr", "-f", "x=coo-unsorted", "--stage", "proofs"];
-    let text = sandbox.done(&[&unsorted[..], &MINE].concat());
+    let text = sandbox.done(&unsorted);
     let line = text.lines().find(|line| line.contains("vector")).unwrap();
     assert!(line.contains("refuted"), "{line}");
 }

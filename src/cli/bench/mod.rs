@@ -201,7 +201,7 @@ impl Bench {
         let inputs = data::inputs(&program, tensors, &options, &IndexMap::new())?;
         let kernel = wish.apply(run::for_data(kernel, &inputs)?, &program, tensors)?;
         let is_given = |name: &Name| inputs.tensors.contains_key(name);
-        let kernel = kernels::with_result_of_run(kernel, &program, &wish, &is_given)?;
+        let kernel = kernels::with_result_of_run(kernel, &program, is_given)?;
         let effort = Effort { fills: !options.fill.is_empty(), ..*effort };
         measured(&kernel, &inputs, jit, &effort, strict)
     }
