@@ -75,8 +75,9 @@ fn loops(statement: &Statement, planned: &Planned, used: &mut Used) -> Result<St
         uneven => format!(", {} uneven", number(uneven)),
     };
     Ok(format!(
-        "loops: {} iterations, {} updates{regions}{uneven}\n{}",
+        "loops: {} iterations, {} begun, {} updates{regions}{uneven}\n{}",
         number(values[0]),
+        number(values[4]),
         number(values[1]),
         priced(formula, &named, &sizes.machine, &nanoseconds(time), used)
     ))
@@ -195,7 +196,7 @@ pub fn json(planned: &Planned) -> Result<Value> {
     let mut statements = Vec::new();
     for statement in planned.statements() {
         let finds = choice::choices(statement, grounds);
-        let [iterations, updates, regions, uneven] = statement.amounts(&grounds.sizes);
+        let [iterations, updates, regions, uneven, begun] = statement.amounts(&grounds.sizes);
         statements.push(json!({
             "sizes": sizes::json(statement, grounds),
             "loops": {
@@ -204,6 +205,7 @@ pub fn json(planned: &Planned) -> Result<Value> {
                 "updates": updates,
                 "regions": regions,
                 "uneven": uneven,
+                "begun": begun,
                 "nanoseconds": statement.loops_price(&grounds.sizes)?,
             },
             "finds": finds.iter().map(Choice::json).collect::<Vec<_>>(),

@@ -33,7 +33,7 @@ use super::ir::{
     Type, VarId,
 };
 use super::visit::{Part, visit};
-use crate::formula::{Atom, Name};
+use crate::formula::{Atom, Constraint, Name};
 use crate::tensor::{Value, ValueType};
 
 /// A table that gives way to two arrays.
@@ -223,7 +223,8 @@ impl Body {
             Stmt::Matches { table, key: Expr::Key(key), var, mut body, .. }
                 if table == spread.table =>
             {
-                spread.replace(&mut body, var, &key);
+                let name = self.var(var).name.clone();
+                spread.replace(&mut body, (var, &name), &key);
                 self.where_there(spread, &key, body, out);
             }
             _ => {
@@ -373,33 +374,37 @@ impl Spread {
     }
 
     /// What is done with a match, by its key. Facts about the position are about nothing then.
-    fn replace(&self, body: &mut Block, position: VarId, key: &[Expr]) {
+    fn replace(&self, body: &mut Block, (position, name): (VarId, &Name), key: &[Expr]) {
+        let about_others = |facts: &mut Vec<Constraint>| {
+            facts.retain(|fact| !fact.mentions(name));
+            !facts.is_empty()
+        };
         let mut inner = Vec::new();
-        for stmt in std::mem::take(body) {
+        for mut stmt in std::mem::take(body) {
+            let mut by_key = |e: &mut Expr| {
+                e.visit_mut(&mut |e| {
+                    if let Expr::Given { facts, value } = e
+                        && !about_others(facts)
+                    {
+                        *e = (**value).clone();
+                    }
+                });
+                e.visit_mut(&mut |e| {
+                    if let Expr::Load(load) = e
+                        && load.array == self.stored
+                        && load.subscripts == [Expr::Var(position)]
+                    {
+                        *e = Expr::load(self.value, key.to_vec());
+                    }
+                });
+            };
+            stmt.parts_mut(&mut by_key, &mut |b| self.replace(b, (position, name), key));
             match stmt {
-                Stmt::Given { body: mut given, .. } => {
-                    self.replace(&mut given, position, key);
-                    inner.append(&mut given);
-                }
-                mut stmt => {
-                    let mut by_key = |e: &mut Expr| {
-                        e.visit_mut(&mut |e| {
-                            if let Expr::Given { value, .. } = e {
-                                *e = (**value).clone();
-                            }
-                        });
-                        e.visit_mut(&mut |e| {
-                            if let Expr::Load(load) = e
-                                && load.array == self.stored
-                                && load.subscripts == [Expr::Var(position)]
-                            {
-                                *e = Expr::load(self.value, key.to_vec());
-                            }
-                        });
-                    };
-                    stmt.parts_mut(&mut by_key, &mut |b| self.replace(b, position, key));
-                    inner.push(stmt);
-                }
+                Stmt::Given { mut facts, body } => match about_others(&mut facts) {
+                    true => inner.push(Stmt::Given { facts, body }),
+                    false => inner.extend(body),
+                },
+                stmt => inner.push(stmt),
             }
         }
         *body = inner;

@@ -27,6 +27,7 @@ pub use rustc::Rustc;
 use std::time::{Duration, Instant};
 
 use crate::diagnostic::Result;
+use crate::module::Source;
 
 /// A compiler and the cache of what it compiled.
 #[derive(Clone, Debug)]
@@ -59,23 +60,24 @@ impl Jit {
         Jit { rustc, cache }
     }
 
-    /// Compiles `text` unless the cache has it, and loads its entry.
+    /// Compiles a module unless the cache has it, and loads its entry.
     ///
     /// # Errors
     /// [`Code::RefusedModule`](crate::diagnostic::Code::RefusedModule) if the compiler refuses the
     /// text; [`Code::Rustc`](crate::diagnostic::Code::Rustc) if it fails otherwise, or its output
     /// cannot be loaded; [`Code::Io`](crate::diagnostic::Code::Io) if there is no room for temporary
     /// files.
-    pub fn load(&self, text: &str, entry: &str) -> Result<Built> {
+    pub fn load(&self, source: Source<'_>) -> Result<Built> {
         let start = Instant::now();
-        let identity = self.rustc.identity(text);
+        let entry = source.entry;
+        let identity = self.rustc.identity(source);
         if let Some(path) = self.cache.get(&identity) {
             // A library that was removed or damaged since then is built again.
             if let Ok(library) = Library::open(&path, entry) {
                 return Ok(Built { library, time: start.elapsed(), cached: true });
             }
         }
-        let output = self.rustc.compile(text)?;
+        let output = self.rustc.compile(source)?;
         let library = match self.cache.put(&identity, output.path()) {
             Ok(path) => Library::open(&path, entry)?,
             Err(error) => {
@@ -119,6 +121,10 @@ mod tests {
         numbers
     }
 
+    fn source(text: &str) -> Source<'_> {
+        Source { text, entry: ENTRY, aligned: false }
+    }
+
     fn jit(folder: &Path) -> Jit {
         Jit::with(Rustc::find().unwrap(), Cache::at(folder))
     }
@@ -127,13 +133,13 @@ mod tests {
     fn a_module_is_compiled_once_and_then_comes_from_the_cache() {
         let folder = tempfile::tempdir().unwrap();
         let jit = jit(folder.path());
-        let first = jit.load(&module(2), ENTRY).unwrap();
+        let first = jit.load(source(&module(2))).unwrap();
         assert!(!first.cached);
         assert_eq!(run(&first.library), [7, 9, 11]);
-        let second = jit.load(&module(2), ENTRY).unwrap();
+        let second = jit.load(source(&module(2))).unwrap();
         assert!(second.cached);
         assert_eq!(run(&second.library), [7, 9, 11]);
-        let other = jit.load(&module(3), ENTRY).unwrap();
+        let other = jit.load(source(&module(3))).unwrap();
         assert!(!other.cached, "another text is another entry");
         assert_eq!(run(&other.library), [8, 11, 14]);
     }
@@ -142,7 +148,7 @@ mod tests {
     fn a_damaged_cache_entry_is_built_again() {
         let folder = tempfile::tempdir().unwrap();
         let jit = jit(folder.path());
-        drop(jit.load(&module(4), ENTRY).unwrap());
+        drop(jit.load(source(&module(4))).unwrap());
         let mut damaged = 0;
         for entry in fs::read_dir(folder.path()).unwrap() {
             let path = entry.unwrap().path();
@@ -152,7 +158,7 @@ mod tests {
             damaged += 1;
         }
         assert!(damaged > 0);
-        let again = jit.load(&module(4), ENTRY).unwrap();
+        let again = jit.load(source(&module(4))).unwrap();
         assert!(!again.cached);
         assert_eq!(run(&again.library), [9, 13, 17]);
     }
@@ -160,14 +166,14 @@ mod tests {
     #[test]
     fn a_cache_that_cannot_be_written_only_costs_time() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let built = jit(file.path()).load(&module(6), ENTRY).unwrap();
+        let built = jit(file.path()).load(source(&module(6))).unwrap();
         assert_eq!(run(&built.library), [11, 17, 23]);
     }
 
     #[test]
     fn a_text_that_rustc_refuses_is_reported_with_its_words() {
         let folder = tempfile::tempdir().unwrap();
-        let error = jit(folder.path()).load("fn f() -> u32 { \"no\" }", ENTRY).unwrap_err();
+        let error = jit(folder.path()).load(source("fn f() -> u32 { \"no\" }")).unwrap_err();
         assert_eq!(error.code, Code::RefusedModule);
         assert!(error.notes.iter().any(|n| n.contains("mismatched types")), "{error:?}");
         assert_eq!(fs::read_dir(folder.path()).map(|d| d.count()).unwrap_or(0), 0);

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 
 use super::load::BuiltFile;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::module::Source;
 use crate::temporary;
 
 /// What every kernel is compiled with. One codegen unit compiles a single small function fastest
@@ -26,6 +27,13 @@ const FLAGS: &[&str] = &[
     "--cap-lints=allow",
     "--color=never",
 ];
+
+/// Loops begin at multiples of so many bytes, lines of memory of the processors that there are; LLVM's own option,
+/// which a later one may not have.
+const ALIGNED: &str = "-Cllvm-args=-align-loops=64";
+
+/// What LLVM says to an option that it does not have.
+const UNKNOWN_OPTION: &str = "Unknown command line argument";
 
 /// What the module is called while it is compiled.
 const SOURCE: &str = "kernel.rs";
@@ -69,10 +77,11 @@ impl Rustc {
         Ok(Rustc { path: path.to_path_buf(), version })
     }
 
-    /// Everything that decides the machine code of `text`: the compiler, its flags, the processor
+    /// Everything that decides the machine code of a module: the compiler, its flags, the processor
     /// that `native` stands for, and the text itself.
-    pub fn identity(&self, text: &str) -> String {
-        format!("{}\n{}\n{}\n\n{text}", self.version, FLAGS.join(" "), processor())
+    pub fn identity(&self, source: Source<'_>) -> String {
+        let flags = flags(source.aligned).join(" ");
+        format!("{}\n{flags}\n{}\n\n{}", self.version, processor(), source.text)
     }
 
     /// Compiles a module into a library in a new temporary folder.
@@ -80,7 +89,7 @@ impl Rustc {
     /// # Errors
     /// [`Code::RefusedModule`] if the text is wrong, [`Code::Rustc`] if the compiler fails for another
     /// reason, [`Code::Io`] if there is no room for the text.
-    pub fn compile(&self, text: &str) -> Result<BuiltFile> {
+    pub fn compile(&self, source: Source<'_>) -> Result<BuiltFile> {
         let io = |what: &str, error: std::io::Error| {
             Diagnostic::new(Code::Io, format!("cannot {what}: {error}"))
                 .help("check that the folder for temporary files (TMPDIR) has space")
@@ -88,17 +97,24 @@ impl Rustc {
         let make = || tempfile::Builder::new().prefix("siskin-").tempdir();
         let (folder, in_use) = temporary::create(make, tempfile::TempDir::path)
             .map_err(|e| io("make a temporary folder", e))?;
-        fs::write(folder.path().join(SOURCE), text)
+        fs::write(folder.path().join(SOURCE), source.text)
             .map_err(|e| io("write the module for rustc", e))?;
         let library = format!("kernel.{}", std::env::consts::DLL_EXTENSION);
         // Run inside the folder, so that no path of it gets into the library: same text, same bytes.
-        let output = Command::new(&self.path)
-            .args(FLAGS)
-            .args(["-o", &library, SOURCE])
-            .current_dir(folder.path())
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|e| unusable(&self.path, &e.to_string()))?;
+        let run = |aligned: bool| {
+            Command::new(&self.path)
+                .args(flags(aligned))
+                .args(["-o", &library, SOURCE])
+                .current_dir(folder.path())
+                .stdin(Stdio::null())
+                .output()
+                .map_err(|e| unusable(&self.path, &e.to_string()))
+        };
+        let mut output = run(source.aligned)?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if source.aligned && !output.status.success() && said.contains(UNKNOWN_OPTION) {
+            output = run(false)?;
+        }
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
             let (code, help) = match blames_the_text(&said) {
@@ -125,6 +141,10 @@ impl Rustc {
         }
         Ok(BuiltFile::new(folder, in_use, &library))
     }
+}
+
+fn flags(aligned: bool) -> Vec<&'static str> {
+    FLAGS.iter().copied().chain(aligned.then_some(ALIGNED)).collect()
 }
 
 /// Whether an error is at a place in the module, or the compiler itself broke over it. What is

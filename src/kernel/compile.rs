@@ -90,7 +90,7 @@ fn compiled(planned: Planned, start: Instant, threads: usize, jit: &Jit) -> Resu
         rendering.elapsed(),
         module.accesses().len()
     );
-    let built = jit.load(module.loaded(), module.entry())?;
+    let built = jit.load(module.source())?;
     let how = if built.cached { "loaded the kernel from the cache" } else { "compiled the kernel" };
     tracing::info!("{how} in {:.1?}", built.time);
     Ok(CompiledKernel { planned, module, generated, built, threads })

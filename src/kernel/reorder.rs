@@ -221,7 +221,8 @@ fn scheduled(request: &Request, space: &Space) -> Result<(Space, Schedule)> {
 fn visits(request: &Request, space: &Space, schedule: &Schedule) -> Result<f64> {
     let nest = outline(space, schedule)?;
     let sizes = &request.sizes;
-    let amounts = [sizes.iterations(&nest), 0.0, 0.0, sizes.uneven_in(&nest)];
+    let (uneven, begun) = (sizes.uneven_in(&nest), sizes.begun_in(&nest));
+    let amounts = [sizes.iterations(&nest), 0.0, 0.0, uneven, begun];
     let loops = loops_price(amounts, &sizes.machine)?;
     Ok(loops + searches_price(sizes.queries(&nest), &sizes.machine)?)
 }

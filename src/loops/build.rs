@@ -13,7 +13,7 @@ use super::temporaries::begin;
 use super::tree::{
     Among, Block, Find, Loop, Loops, Merge, Node, Place, Search, SearchId, Skip, Take, Threads,
 };
-use crate::formula::{Constraint, Formula, Name};
+use crate::formula::{Affine, Atom, Constraint, Formula, Name};
 use crate::scan::{Bind, Level, Nest};
 use crate::synth::{self, Placement, Plan};
 
@@ -76,7 +76,13 @@ fn add(loops: &mut Loops, statements: &[Statement], alike: bool) {
             params: Rc::new(s.space.params()),
             loops,
         };
-        pieces.push(builder.piece());
+        let piece = builder.piece();
+        // Pieces that differ in what they ask first would share no loops.
+        let tests = match statements.len() == 1 && !alike && s.regions.is_none() {
+            true => anything_stored(s),
+            false => Vec::new(),
+        };
+        pieces.push(guarded(&tests, &[], piece));
     }
     join::join(loops, pieces, statements, alike);
 }
@@ -346,6 +352,30 @@ fn guarded(tests: &[Constraint], restrictions: &[Formula], inner: Block) -> Bloc
         return inner;
     }
     vec![Node::If { tests: tests.to_vec(), restrictions: restrictions.to_vec(), body: inner }]
+}
+
+/// What must hold for anything to be visited: within the outermost loop, all that is walked or searched stores something.
+/// Asked before all loops, it costs nothing, and a vector without entries is looked up nowhere.
+fn anything_stored(s: &Statement) -> Vec<Constraint> {
+    let sizes = || s.space.operands.iter().flat_map(|o| o.params.keys());
+    let counted = |a: &Affine| {
+        let is_size = |atom: &Atom| matches!(atom, Atom::Var(n) if sizes().any(|size| size == n));
+        a.terms().iter().all(|(atom, _)| is_size(atom))
+    };
+    // Where operands are walked at once, one of them may be enough.
+    let depth = s.merged.as_ref().map_or(s.nest.levels.len(), |merged| merged.depth);
+    let ranges = s.nest.levels[..depth].iter().filter_map(|level| match &level.bind {
+        Bind::Loop(range) => Some(range),
+        Bind::Let(_) => None,
+    });
+    let mut tests = Vec::new();
+    for range in ranges.skip(1) {
+        let ends = range.lower.iter().flat_map(|l| range.upper.iter().map(move |u| (l, u)));
+        let all = ends.map(|(lower, upper)| Constraint::lt(lower.clone(), upper.clone()));
+        tests.extend(all.filter(|test| counted(&test.affine) && test.as_bool() != Some(true)));
+    }
+    tests.dedup();
+    tests
 }
 
 /// True if the innermost loop around the find does nothing but query it, and all its queries share

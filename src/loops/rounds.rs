@@ -9,7 +9,8 @@ use indexmap::IndexMap;
 use super::tree::{Block, Node, Regions, Step};
 use crate::formula::Name;
 use crate::operators::Region;
-use crate::synth::{CostFormula, Sizes, Statistic};
+use crate::scan::Nest;
+use crate::synth::{CostFormula, LOOPS, Sizes, Statistic};
 
 /// What the loops of a statement do, as formulas over statistics.
 #[derive(Clone, Debug)]
@@ -22,22 +23,40 @@ pub struct Rounds {
     pub updates: CostFormula,
     /// Loops that are begun and do not go round as often as the time before.
     pub uneven: CostFormula,
+    /// Loops that are begun.
+    pub begun: CostFormula,
 }
 
 impl Rounds {
     /// Those of a tree without searches.
     pub(super) fn of(block: &Block, sizes: &Sizes) -> Rounds {
         let none = || CostFormula::from(0.0);
-        let mut out =
-            Rounds { iterations: none(), regions: none(), updates: none(), uneven: none() };
+        let mut out = Rounds {
+            iterations: none(),
+            regions: none(),
+            updates: none(),
+            uneven: none(),
+            begun: none(),
+        };
         let mut walk = Walk { sizes, trips: IndexMap::new(), out: &mut out };
         walk.block(block, &1.0.into());
         out
     }
 
+    /// Those of the loops of a nest.
+    pub(super) fn of_nest(nest: &Nest, updates: CostFormula, sizes: &Sizes) -> Rounds {
+        Rounds {
+            iterations: sizes.iterations_of(nest),
+            regions: 0.0.into(),
+            updates,
+            uneven: sizes.uneven_of(nest),
+            begun: sizes.begun_of(nest),
+        }
+    }
+
     /// In the order of [`LOOPS`](crate::synth::LOOPS).
-    pub fn amounts(self) -> [CostFormula; 4] {
-        [self.iterations, self.updates, self.regions, self.uneven]
+    pub fn amounts(self) -> [CostFormula; LOOPS.len()] {
+        [self.iterations, self.updates, self.regions, self.uneven, self.begun]
     }
 }
 
@@ -65,6 +84,7 @@ impl Walk<'_> {
                     self.trips.insert(l.var.clone(), trips);
                     add(&mut self.out.iterations, rounds.clone());
                     add(&mut self.out.uneven, times.clone() * self.sizes.unevenness(&l.range));
+                    add(&mut self.out.begun, times.clone());
                     self.block(&l.body, &rounds);
                 }
                 Node::Step(step) => self.step(step, times),

@@ -213,14 +213,9 @@ impl Statement {
             Some(merged) => {
                 let levels = self.nest.levels[..merged.depth].to_vec();
                 let outer = Nest { levels, ..self.nest.clone() };
-                let (iterations, uneven) = (sizes.iterations_of(&outer), sizes.uneven_of(&outer));
-                Rounds { iterations, regions: updates.clone(), updates, uneven }
+                Rounds { regions: updates.clone(), ..Rounds::of_nest(&outer, updates, sizes) }
             }
-            None => {
-                let iterations = sizes.iterations_of(&self.nest);
-                let uneven = sizes.uneven_of(&self.nest);
-                Rounds { iterations, regions: 0.0.into(), updates, uneven }
-            }
+            None => Rounds::of_nest(&self.nest, updates, sizes),
         }
     }
 

@@ -431,6 +431,26 @@ impl Node {
     }
 }
 
+impl Loops {
+    /// Whether a loop is entered once and holds no other.
+    pub fn are_flat(&self) -> bool {
+        fn holds_loop(block: &Block) -> bool {
+            block.iter().any(|node| match node {
+                Node::For(_) | Node::Merge(_) | Node::Step(_) => true,
+                node => node.blocks().into_iter().any(holds_loop),
+            })
+        }
+        fn any_flat(block: &Block) -> bool {
+            block.iter().any(|node| match node {
+                Node::For(l) => !holds_loop(&l.body),
+                Node::Merge(_) | Node::Step(_) => false,
+                node => node.blocks().into_iter().any(any_flat),
+            })
+        }
+        any_flat(&self.body)
+    }
+}
+
 /// Every update inside a block.
 pub fn updates(block: &Block) -> Vec<&Update> {
     let mut out = Vec::new();

@@ -9,6 +9,8 @@ pub struct Core {
     pub(super) way: Way,
     pub(super) body: Body,
     pub(super) accesses: Vec<AccessProof>,
+    /// A loop is entered once, and holds no other.
+    pub(super) flat: bool,
 }
 
 impl Core {

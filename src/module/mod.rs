@@ -23,6 +23,6 @@ mod spec;
 mod structs;
 mod validate;
 
-pub use render::{Module, render};
+pub use render::{Module, Source, render};
 pub use signature::{ArrayField, Signature, TensorSignature, counted_fields, index_type};
 pub use spec::{KernelSpec, Way, Ways};

@@ -183,6 +183,12 @@ impl Sizes {
         })
     }
 
+    /// How often loops of `nest` are begun.
+    pub fn begun_of(&self, nest: &Nest) -> CostFormula {
+        let loops = self.rounds_of(nest).into_iter().filter(|(level, ..)| !level.is_find());
+        loops.fold(0.0.into(), |all, (_, begun, _)| all + begun)
+    }
+
     /// The share of the times that a range is not as long as the time before: nothing, unless arrays say how long it is.
     pub fn unevenness(&self, range: &Range) -> CostFormula {
         let mut out = CostFormula::Number(0.0);
@@ -269,7 +275,24 @@ impl Sizes {
         let guards = CostFormula::from(f64::from(inner));
         let uneven = self.uneven_ranges(find.problem.level, nest, &visits);
         let hits = visits.get(position).cloned().unwrap_or(0.0.into()).min(1.0.into());
-        [queries, length, CostFormula::from(1.0) + others, states, extents, guards, uneven, hits]
+        let total = length.clone() * self.ranges(find.problem.level, nest, &visits);
+        let repeats = CostFormula::from(1.0) + others;
+        [queries, length, repeats, states, extents, guards, uneven, hits, total]
+    }
+
+    /// How many ranges a level has: one for each choice of the loops on which it depends.
+    fn ranges(
+        &self,
+        level: usize,
+        nest: &Nest,
+        visits: &IndexMap<Name, CostFormula>,
+    ) -> CostFormula {
+        let Some(Bind::Loop(range)) = nest.levels.get(level).map(|level| &level.bind) else {
+            return 1.0.into();
+        };
+        let deciding = nest.deciding(level, |name| range.mentions(name), |_| true);
+        let loops = deciding.into_iter().filter(|level| level.is_loop());
+        CostFormula::product(loops.map(|level| visits[&level.var].clone()))
     }
 
     /// How often the range of a level is another than before, and not as long.

@@ -41,23 +41,10 @@ pub fn cheapest<'a>(
     sizes: &Sizes,
     gallops: bool,
 ) -> Result<&'a Proved<Plan>> {
-    cheapest_of(find, nest, sizes, gallops, &|_| true)
-}
-
-/// [`cheapest`] of those that are `allowed`; of all, if none is.
-fn cheapest_of<'a>(
-    find: &'a Find,
-    nest: &Nest,
-    sizes: &Sizes,
-    gallops: bool,
-    allowed: &dyn Fn(&Plan) -> bool,
-) -> Result<&'a Proved<Plan>> {
     let grows = |plan: &&Proved<Plan>| plan.template.gallops;
     let gallops = gallops && find.plans().any(|plan| grows(&plan));
-    let all_allowed = !find.plans().any(|plan| allowed(plan));
     let mut best: Option<((bool, f64), &Proved<Plan>)> = None;
-    let wanted = find.plans().filter(|plan| !gallops || grows(plan));
-    for plan in wanted.filter(|plan| all_allowed || allowed(plan)) {
+    for plan in find.plans().filter(|plan| !gallops || grows(plan)) {
         let Estimate { time, memory, .. } = estimate(plan, find, nest, sizes);
         let large = memory > sizes.most_memory();
         let rank = (large, if large { memory } else { time });
@@ -96,7 +83,8 @@ pub fn cheapest_together(
     sizes: &Sizes,
     gallops: &dyn Fn(&Find) -> bool,
 ) -> Result<Vec<Proved<Plan>>> {
-    let first = cheapest_if_independent(finds, nest, sizes, gallops)?;
+    let own = |find| Ok(cheapest(find, nest, sizes, gallops(find))?.clone());
+    let first = finds.iter().map(own).collect::<Result<Vec<_>>>()?;
     let searched = |find: &&Find| find.plans().any(|plan| !plan.template.closed_form);
     let outer: Vec<&Name> = finds.iter().filter(searched).map(|f| &f.problem.position).collect();
     let within = |find: &Find| find.problem.loops.iter().any(|position| outer.contains(&position));
@@ -122,7 +110,7 @@ pub fn cheapest_together(
         let own = |(find, plans): (&Find, &Vec<Proved<Plan>>)| {
             plans.iter().map(|plan| cost(plan, find, nest, sizes)).collect()
         };
-        let loops = loops_price([sizes.iterations(nest), 0.0, 0.0, 0.0], &sizes.machine)?;
+        let loops = loops_price([sizes.iterations(nest), 0.0, 0.0, 0.0, 0.0], &sizes.machine)?;
         Ok((loops, finds.iter().zip(&options).map(own).collect()))
     };
     let (independent, overlapping) = (prices(sizes)?, prices(&overlapping)?);
@@ -137,10 +125,7 @@ pub fn cheapest_together(
         if price >= best.0 || total(&independent, &choice) > most {
             continue;
         }
-        let plans = options.iter().zip(&choice).map(|(own, k)| own[*k].clone()).collect::<Vec<_>>();
-        if !spreads_in_part(finds, &plans) {
-            best = (price, plans);
-        }
+        best = (price, options.iter().zip(&choice).map(|(own, k)| own[*k].clone()).collect());
     }
     Ok(best.1)
 }
@@ -155,44 +140,4 @@ fn following<T>(choice: &mut [usize], options: &[Vec<T>]) -> bool {
         *k = 0;
     }
     false
-}
-
-/// The cheapest plans of all finds of `nest`. Values are spread over their coordinates only if those that are searched
-/// for within are so, too: plans of which some are and some not would be tables that are larger than others. Then either
-/// all are spread, or none is.
-///
-/// # Errors
-/// Those of [`cheapest`].
-fn cheapest_if_independent(
-    finds: &[Find],
-    nest: &Nest,
-    sizes: &Sizes,
-    gallops: &dyn Fn(&Find) -> bool,
-) -> Result<Vec<Proved<Plan>>> {
-    let all = |allowed: &dyn Fn(&Plan) -> bool| -> Result<Vec<Proved<Plan>>> {
-        let one = |find| Ok(cheapest_of(find, nest, sizes, gallops(find), allowed)?.clone());
-        finds.iter().map(one).collect()
-    };
-    let free = all(&|_| true)?;
-    if !spreads_in_part(finds, &free) {
-        return Ok(free);
-    }
-    let price = |plans: &[Proved<Plan>]| -> f64 {
-        finds.iter().zip(plans).map(|(find, plan)| cost(plan, find, nest, sizes)).sum()
-    };
-    let none = all(&|plan| !plan.template.values)?;
-    let spread = all(&|plan| plan.template.values)?;
-    let is_cheaper = price(&spread) < price(&none) && !spreads_in_part(finds, &spread);
-    Ok(if is_cheaper { spread } else { none })
-}
-
-/// Whether the values of a find are spread, and not those of one that is within.
-fn spreads_in_part(finds: &[Find], plans: &[Proved<Plan>]) -> bool {
-    let all = || finds.iter().zip(plans);
-    let mut spread = all().filter(|(_, plan)| plan.template.values);
-    spread.any(|(outer, _)| {
-        let within = |find: &Find| find.problem.loops.contains(&outer.problem.position);
-        let searched = |plan: &Plan| !plan.template.values && !plan.template.closed_form;
-        all().any(|(inner, plan)| within(inner) && searched(plan))
-    })
 }

@@ -143,4 +143,9 @@ impl Sizes {
     pub fn uneven_in(&self, nest: &Nest) -> f64 {
         self.value(&self.uneven_of(nest))
     }
+
+    /// How often loops of `nest` are begun.
+    pub fn begun_in(&self, nest: &Nest) -> f64 {
+        self.value(&self.begun_of(nest))
+    }
 }

@@ -7,7 +7,7 @@ use siskin::diagnostic::{Code, Diagnostic};
 use siskin::synth::{CostFormula, Machine, Template, constants, loops_cost, templates, workspaces};
 
 /// What a formula may use that is no constant.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 15] = [
     "queries",
     "length",
     "repeats",
@@ -21,6 +21,8 @@ const NAMES: [&str; 13] = [
     "regions",
     "uneven",
     "hits",
+    "total",
+    "begun",
 ];
 
 /// The value of a name, in one of several settings: sizes are small, large, or none.

@@ -7,6 +7,7 @@ use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::exec::Jit;
 use siskin::formula::Name;
 use siskin::kernel::{Call, CompiledKernel, Kernel};
+use siskin::module::Module;
 use siskin::tensor::Tensor;
 
 use super::super::data::Inputs;
@@ -97,18 +98,23 @@ impl Running<'_> {
     }
 }
 
-/// Modules of the rows that make one; each is there once.
+/// Code of the rows that make some; each is there once.
 #[derive(Default)]
 struct Made {
     texts: Vec<(String, usize)>,
 }
 
 impl Made {
-    /// The first row with this module, if it is not that of `row` itself.
-    fn first(&mut self, text: &str, row: usize) -> Option<usize> {
-        let known = self.texts.iter().find(|(own, _)| own == text).map(|(_, first)| *first);
+    /// The first row with this code, if it is not that of `row` itself.
+    fn first(&mut self, module: &Module, row: usize) -> Option<usize> {
+        // Plans may differ and their code not: then their modules have other names.
+        let text = match module.cores() {
+            [only] => format!("{}\n{:?}", only.body(), module.signature()),
+            _ => module.text().to_string(),
+        };
+        let known = self.texts.iter().find(|(own, _)| *own == text).map(|(_, first)| *first);
         if known.is_none() {
-            self.texts.push((text.to_string(), row));
+            self.texts.push((text, row));
         }
         known
     }
@@ -168,7 +174,7 @@ fn prepared(
     strategy: &Strategy,
     kernel: &Kernel,
     effort: &Effort<'_>,
-) -> Result<(Row, Option<String>)> {
+) -> Result<(Row, Option<Module>)> {
     let mut row = Row::new(&strategy.name);
     if strategy.estimate > effort.limit {
         row.skipped = Some(format!("estimated at {:.0} s", strategy.estimate));
@@ -176,8 +182,8 @@ fn prepared(
     }
     let start = Instant::now();
     let planned = kernel.plan()?;
-    let module = planned.render()?.text().to_string();
-    row.lines = module.lines().count();
+    let module = planned.render()?;
+    row.lines = module.text().lines().count();
     row.generate = start.elapsed().as_secs_f64();
     let chosen = finds::chosen(&planned);
     row.templates = chosen

@@ -9,6 +9,7 @@ use indexmap::{IndexMap, IndexSet};
 use siskin::diagnostic::Result;
 use siskin::exec::Jit;
 use siskin::kernel::{CompiledKernel, Kernel, Planned, Term};
+use siskin::module::{Module, Source};
 use siskin::synth::{Machine, workspaces};
 
 use super::super::data::{self, Inputs};
@@ -132,23 +133,24 @@ fn compiled(
         }
         known.extend(names);
         let module = planned.render()?;
-        modules.push((module.loaded().to_string(), module.entry().to_string()));
+        modules.push(module);
         wanted.push((name, planned));
     }
-    compile_at_once(&modules, jit);
+    let sources: Vec<Source<'_>> = modules.iter().map(Module::source).collect();
+    compile_at_once(&sources, jit);
     wanted.into_iter().map(|(name, planned)| Ok((name, planned.compile_with(jit)?))).collect()
 }
 
 /// Compiles modules on all cores, so that they come from the cache when they are asked for; what goes wrong, is
 /// said then.
-fn compile_at_once(modules: &[(String, String)], jit: &Jit) {
+fn compile_at_once(modules: &[Source<'_>], jit: &Jit) {
     let cores = available_parallelism().map_or(1, NonZero::get);
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..cores.min(modules.len()) {
             scope.spawn(|| {
-                while let Some((text, entry)) = modules.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let _ = jit.load(text, entry);
+                while let Some(source) = modules.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let _ = jit.load(*source);
                 }
             });
         }

@@ -118,7 +118,8 @@ impl Choice<'_> {
             4 => "values that its key may have (? without data)".to_string(),
             5 => "1 if what it finds decides whether more is searched, else 0".to_string(),
             6 => "how often its range is another, and not as long as the one before".to_string(),
-            _ => "the share of its queries that are expected to find something".to_string(),
+            7 => "the share of its queries that are expected to find something".to_string(),
+            _ => "positions in all its ranges".to_string(),
         }
     }
 
