@@ -13,7 +13,7 @@ use super::grounds::Grounds;
 use super::layouts::{Layouts, layouts};
 use super::leaves::{other_fill, says_fill};
 use super::planned::{Planned, last};
-use super::reorder::{GAIN, cheapest_order, entries, is_open};
+use super::reorder::{GAIN, LITTLE, cheapest_order, entries, is_open};
 use super::repacked::{Repacked, in_one_place, whole};
 use super::request::{Request, names};
 use super::selection::with_others;
@@ -244,7 +244,7 @@ fn is_dear(request: &Request, planned: &Planned) -> Result<bool> {
         return Ok(false);
     }
     let entries: f64 = planned.statements.iter().map(|s| entries(s, sizes)).sum();
-    Ok(planned.price()? > DEAR * entries)
+    Ok(planned.price()? > LITTLE.max(DEAR * entries))
 }
 
 /// Whether an index runs where regions of two operands overlap, for every pair of them.

@@ -29,7 +29,7 @@ const GOOD: f64 = 10.0;
 pub const GAIN: f64 = 0.8;
 
 /// There is nothing to gain where a plan takes so few nanoseconds.
-const LITTLE: f64 = 1_000.0;
+pub(super) const LITTLE: f64 = 1_000.0;
 
 /// Proofs take time: so many other orders are planned in full.
 const MOST_PLANNED: usize = 2;

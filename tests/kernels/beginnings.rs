@@ -32,7 +32,13 @@ fn kernel(expression: &str, layouts: &[(&str, &str)]) -> Kernel {
 fn what_is_written_once_is_set() {
     for (expression, layouts, filled, stored) in [
         ("y[i] = A[i,j] * x[j]", &[("A", "csr")][..], "never", &["="][..]),
-        ("y[i] = A[i,j] * x[j]", &[("A", "csr"), ("x", "sparse")], "never", &["="]),
+        // Rows are visited unless there is nothing to look for.
+        (
+            "y[i] = A[i,j] * x[j]",
+            &[("A", "csr"), ("x", "sparse")],
+            "size_I >= 1 && size_NNZ_x == 0",
+            &["="],
+        ),
         ("y[i] = A[i,j] * x[j]", &[("A", "dense")], "never", &["="]),
         ("y[i] = max(x[i], z[i])", &[], "never", &["="]),
         ("s[] = x[i]", &[], "never", &["="]),

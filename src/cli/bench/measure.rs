@@ -106,17 +106,20 @@ struct Made {
 
 impl Made {
     /// The first row with this code, if it is not that of `row` itself.
-    fn first(&mut self, module: &Module, row: usize) -> Option<usize> {
-        // Plans may differ and their code not: then their modules have other names.
-        let text = match module.cores() {
-            [only] => format!("{}\n{:?}", only.body(), module.signature()),
-            _ => module.text().to_string(),
-        };
-        let known = self.texts.iter().find(|(own, _)| *own == text).map(|(_, first)| *first);
+    fn first(&mut self, text: &str, row: usize) -> Option<usize> {
+        let known = self.texts.iter().find(|(own, _)| own == text).map(|(_, first)| *first);
         if known.is_none() {
-            self.texts.push((text, row));
+            self.texts.push((text.to_string(), row));
         }
         known
+    }
+}
+
+/// What a module does. Plans may differ and their code not: then the texts differ in what they tell of the plans.
+fn code(module: &Module) -> String {
+    match module.cores() {
+        [only] => format!("{}\n{:?}", only.body(), module.signature()),
+        _ => module.text().to_string(),
     }
 }
 
@@ -144,7 +147,7 @@ pub fn measured(
         let at = case.rows.len();
         let own = strategy.apply(kernel);
         let (mut row, module) = prepared(strategy, &own, effort)?;
-        match module.map(|module| made.first(&module, at)) {
+        match module.map(|module| made.first(&code(&module), at)) {
             Some(Some(first)) => row.same_as = Some(case.rows[first].strategy.clone()),
             Some(None) => kernels.push((at, own.compile_with(jit)?)),
             None => {}
