@@ -13,7 +13,7 @@ use super::cost_formula::CostFormula;
 use super::sizes::{ASSUMED_EXTENT, Common, Sizes};
 use super::statistics::Statistic;
 use super::template::QUANTITIES;
-use super::{Find, Plan};
+use super::{Find, Placement, Plan};
 use crate::formula::{Affine, Atom, Constraint, Name, Relop};
 use crate::scan::{Bind, Level, Nest, Range};
 
@@ -260,7 +260,7 @@ impl Sizes {
         let length = trips.get(position).cloned().unwrap_or(1.0.into());
         let visits = self.visits_by(trips, nest);
         let queries = CostFormula::product(find.problem.loops.iter().map(|l| visits[l].clone()));
-        let states = changes(&plan.state, &[], nest, &visits);
+        let states = self.states(plan, nest, &visits);
         let states = states.min(queries.clone().max(1.0.into()));
         let others = match visits.get(position) {
             Some(matches) if plan.many => matches.clone(),
@@ -280,6 +280,27 @@ impl Sizes {
         [queries, length, repeats, states, extents, guards, uneven, hits, total]
     }
 
+    /// How often what is kept between queries begins anew. What an array keeps for each value of an index stays.
+    fn states(
+        &self,
+        plan: &Plan,
+        nest: &Nest,
+        visits: &IndexMap<Name, CostFormula>,
+    ) -> CostFormula {
+        let all = changes(&plan.state, &[], nest, visits);
+        let Some(Placement::Array { indices, .. }) = &plan.placement else { return all };
+        let kept = |name: &Name| indices.iter().any(|index| index.name == *name);
+        let others: Vec<Name> = plan.state.iter().filter(|name| !kept(name)).cloned().collect();
+        let values = indices.iter().map(|index| self.middle(&index.extent, &IndexMap::new()));
+        all.min(changes(&others, &[], nest, visits) * CostFormula::product(values))
+    }
+
+    /// How many values a variable has at most.
+    fn most_values(&self, name: &Name, nest: &Nest) -> CostFormula {
+        let greatest = self.greatest(&Affine::var(name.clone()), nest);
+        greatest.map_or(f64::INFINITY.into(), |most| most + 1.0.into())
+    }
+
     /// How many ranges a level has: one for each choice of the loops on which it depends.
     fn ranges(
         &self,
@@ -292,7 +313,9 @@ impl Sizes {
         };
         let deciding = nest.deciding(level, |name| range.mentions(name), |_| true);
         let loops = deciding.into_iter().filter(|level| level.is_loop());
-        CostFormula::product(loops.map(|level| visits[&level.var].clone()))
+        let all = CostFormula::product(loops.map(|level| visits[&level.var].clone()));
+        let own = nest.levels[..level].iter().filter(|level| range.mentions(&level.var));
+        all.min(CostFormula::product(own.map(|level| self.most_values(&level.var, nest))))
     }
 
     /// How often the range of a level is another than before, and not as long.
