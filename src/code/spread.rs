@@ -241,10 +241,13 @@ impl Body {
         }
     }
 
-    /// What is done where something is there: without a branch, where that adds to a number.
-    fn where_there(&mut self, spread: &Spread, key: &[Expr], mut body: Block, out: &mut Block) {
+    /// What is done where something is there: without a branch, where that adds to a number. What holds of a match does
+    /// not hold then.
+    fn where_there(&mut self, spread: &Spread, key: &[Expr], body: Block, out: &mut Block) {
         let condition = Expr::load(spread.there, key.to_vec());
-        let added = match body.split_last() {
+        let mut always = body.clone();
+        drop_facts(&mut always, &|_| false);
+        let added = match always.split_last() {
             Some((Stmt::Assign { var, op: Assign::Add, .. }, lets)) => {
                 let bound = |s: &Stmt| matches!(s, Stmt::Let { mutable: false, .. });
                 lets.iter().all(bound).then_some(*var)
@@ -252,14 +255,14 @@ impl Body {
             _ => None,
         };
         let number = added.and_then(|var| match self.var(var).ty {
-            Type::Value(ty) if ty != ValueType::Bool && may_be_wasted(ty, &body) => Some(ty),
+            Type::Value(ty) if ty != ValueType::Bool && may_be_wasted(ty, &always) => Some(ty),
             _ => None,
         });
-        match (number, body.last_mut()) {
+        match (number, always.last_mut()) {
             (Some(ty), Some(Stmt::Assign { value, .. })) => {
                 let (then, otherwise) = (Box::new(value.clone()), Box::new(Expr::zero(ty)));
                 *value = Expr::Choose { condition: Box::new(condition), then, otherwise };
-                out.append(&mut body);
+                out.append(&mut always);
             }
             _ => out.push(Stmt::If { condition, then: body, otherwise: Vec::new() }),
         }
@@ -375,20 +378,13 @@ impl Spread {
 
     /// What is done with a match, by its key. Facts about the position are about nothing then.
     fn replace(&self, body: &mut Block, (position, name): (VarId, &Name), key: &[Expr]) {
-        let about_others = |facts: &mut Vec<Constraint>| {
-            facts.retain(|fact| !fact.mentions(name));
-            !facts.is_empty()
-        };
-        let mut inner = Vec::new();
-        for mut stmt in std::mem::take(body) {
+        drop_facts(body, &|fact| !fact.mentions(name));
+        self.by_key(body, position, key);
+    }
+
+    fn by_key(&self, body: &mut Block, position: VarId, key: &[Expr]) {
+        for stmt in body {
             let mut by_key = |e: &mut Expr| {
-                e.visit_mut(&mut |e| {
-                    if let Expr::Given { facts, value } = e
-                        && !about_others(facts)
-                    {
-                        *e = (**value).clone();
-                    }
-                });
                 e.visit_mut(&mut |e| {
                     if let Expr::Load(load) = e
                         && load.array == self.stored
@@ -398,17 +394,38 @@ impl Spread {
                     }
                 });
             };
-            stmt.parts_mut(&mut by_key, &mut |b| self.replace(b, (position, name), key));
-            match stmt {
-                Stmt::Given { mut facts, body } => match about_others(&mut facts) {
-                    true => inner.push(Stmt::Given { facts, body }),
-                    false => inner.extend(body),
-                },
-                stmt => inner.push(stmt),
-            }
+            stmt.parts_mut(&mut by_key, &mut |b| self.by_key(b, position, key));
         }
-        *body = inner;
     }
+}
+
+/// Drops all facts but those that are to stay.
+fn drop_facts(block: &mut Block, stays: &dyn Fn(&Constraint) -> bool) {
+    let kept = |facts: &mut Vec<Constraint>| {
+        facts.retain(|fact| stays(fact));
+        !facts.is_empty()
+    };
+    let mut out = Vec::new();
+    for mut stmt in std::mem::take(block) {
+        let mut of_expr = |e: &mut Expr| {
+            e.visit_mut(&mut |e| {
+                while let Expr::Given { facts, value } = e
+                    && !kept(facts)
+                {
+                    *e = (**value).clone();
+                }
+            });
+        };
+        stmt.parts_mut(&mut of_expr, &mut |inner| drop_facts(inner, stays));
+        match stmt {
+            Stmt::Given { mut facts, body } => match kept(&mut facts) {
+                true => out.push(Stmt::Given { facts, body }),
+                false => out.extend(body),
+            },
+            stmt => out.push(stmt),
+        }
+    }
+    *block = out;
 }
 
 /// Whether values may be computed of which nothing is there: no division of whole numbers fails.
