@@ -4,7 +4,7 @@ use super::core::Core;
 use super::functions::Functions;
 use super::scope::Scope;
 use super::signature::Signature;
-use super::spec::{KernelSpec, Ways};
+use super::spec::{Way, Ways};
 use super::{entry, header, helpers, structs};
 use crate::code::realise;
 use crate::code::{AccessProof, Body, Path, prove_bounds, size_limit};
@@ -46,11 +46,6 @@ impl Module {
 
     /// The part of the text that is compiled to be loaded by this process, which checks tensors itself: the unchecked
     /// function with all that it calls, and its entry.
-    pub fn loaded(&self) -> &str {
-        &self.loaded
-    }
-
-    /// What is compiled to be loaded.
     pub fn source(&self) -> Source<'_> {
         let aligned = self.cores.iter().any(|core| core.flat);
         Source { text: &self.loaded, entry: &self.entry, aligned }
@@ -100,8 +95,7 @@ impl Module {
 pub fn render(ways: &Ways, prover: &mut dyn Prover) -> Result<Module> {
     let mut cores = Vec::new();
     for way in &ways.ways {
-        let (body, accesses, flat) = core(&way.spec, prover)?;
-        cores.push(Core { way: way.clone(), body, accesses, flat });
+        cores.push(core(way, prover)?);
     }
     let Some(first) = cores.first() else { return Err(Diagnostic::defect("a kernel has no code")) };
     let sizes = |core: &Core| -> Vec<Name> {
@@ -136,8 +130,9 @@ pub fn render(ways: &Ways, prover: &mut dyn Prover) -> Result<Module> {
     Ok(Module { text, loaded, accesses, signature, cores, entry, size_limit })
 }
 
-/// The code of one way, its accesses, and whether a loop of it is entered once and holds no other.
-fn core(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<(Body, Vec<AccessProof>, bool)> {
+/// The code of one way.
+fn core(way: &Way, prover: &mut dyn Prover) -> Result<Core> {
+    let spec = &way.spec;
     let spaces: Vec<&Space> = spec.statements.iter().map(|s| &s.space).collect();
     let assembled = spec.assembled.as_deref();
     let mut body = realise::declare(&spaces, spec.index_width, spec.is_parallel(), assembled);
@@ -157,7 +152,7 @@ fn core(spec: &KernelSpec, prover: &mut dyn Prover) -> Result<(Body, Vec<AccessP
     for (result, begin) in spec.begun() {
         body.write_once(&result.value_array, begin);
     }
-    Ok((body, accesses, loops.are_flat()))
+    Ok(Core { way: way.clone(), body, accesses, flat: loops.are_flat() })
 }
 
 /// The body with its accesses proved. It is changed to run faster where no access needs a test for that, and

@@ -185,8 +185,12 @@ impl Sizes {
 
     /// How often loops of `nest` are begun.
     pub fn begun_of(&self, nest: &Nest) -> CostFormula {
-        let loops = self.rounds_of(nest).into_iter().filter(|(level, ..)| !level.is_find());
-        loops.fold(0.0.into(), |all, (_, begun, _)| all + begun)
+        self.begun_by(nest, |level| !level.is_find())
+    }
+
+    fn begun_by(&self, nest: &Nest, counts: impl Fn(&Level) -> bool) -> CostFormula {
+        let begun = self.rounds_of(nest).into_iter().filter(|(level, ..)| counts(level));
+        begun.fold(0.0.into(), |all, (_, begun, _)| all + begun)
     }
 
     /// The share of the times that a range is not as long as the time before: nothing, unless arrays say how long it is.
@@ -210,8 +214,7 @@ impl Sizes {
 
     /// How often a position is searched for in `nest`.
     pub fn queries_of(&self, nest: &Nest) -> CostFormula {
-        let finds = self.rounds_of(nest).into_iter().filter(|(level, ..)| level.is_find());
-        finds.fold(0.0.into(), |all, (_, begun, _)| all + begun)
+        self.begun_by(nest, Level::is_find)
     }
 
     /// How often each loop of `nest` is begun, and how often it goes round in all; of a find, the number of its matches.
@@ -266,16 +269,20 @@ impl Sizes {
             Some(matches) if plan.many => matches.clone(),
             _ => 0.0.into(),
         };
-        let extents = plan.key.iter().map(|part| match self.greatest(&part.outer, nest) {
-            Some(most) => most + 1.0.into(),
-            None => f64::INFINITY.into(),
-        });
+        let extents = plan.key.iter().map(|part| self.most_values(&part.outer, nest));
         let extents = CostFormula::product(extents);
         let inner = nest.levels.iter().skip(find.problem.level + 1).any(Level::is_find);
         let guards = CostFormula::from(f64::from(inner));
-        let uneven = self.uneven_ranges(find.problem.level, nest, &visits);
+        let level = find.problem.level;
+        let range = match nest.levels.get(level).map(|level| &level.bind) {
+            Some(Bind::Loop(range)) => Some(range),
+            _ => None,
+        };
+        let uneven =
+            range.map_or(0.0.into(), |range| self.uneven_ranges(range, level, nest, &visits));
+        let ranges = range.map_or(1.0.into(), |range| self.ranges(range, level, nest, &visits));
         let hits = visits.get(position).cloned().unwrap_or(0.0.into()).min(1.0.into());
-        let total = length.clone() * self.ranges(find.problem.level, nest, &visits);
+        let total = length.clone() * ranges;
         let repeats = CostFormula::from(1.0) + others;
         [queries, length, repeats, states, extents, guards, uneven, hits, total]
     }
@@ -295,39 +302,37 @@ impl Sizes {
         all.min(changes(&others, &[], nest, visits) * CostFormula::product(values))
     }
 
-    /// How many values a variable has at most.
-    fn most_values(&self, name: &Name, nest: &Nest) -> CostFormula {
-        let greatest = self.greatest(&Affine::var(name.clone()), nest);
+    /// How many values a form that is not negative has at most.
+    fn most_values(&self, form: &Affine, nest: &Nest) -> CostFormula {
+        let greatest = self.greatest(form, nest);
         greatest.map_or(f64::INFINITY.into(), |most| most + 1.0.into())
     }
 
     /// How many ranges a level has: one for each choice of the loops on which it depends.
     fn ranges(
         &self,
+        range: &Range,
         level: usize,
         nest: &Nest,
         visits: &IndexMap<Name, CostFormula>,
     ) -> CostFormula {
-        let Some(Bind::Loop(range)) = nest.levels.get(level).map(|level| &level.bind) else {
-            return 1.0.into();
-        };
         let deciding = nest.deciding(level, |name| range.mentions(name), |_| true);
         let loops = deciding.into_iter().filter(|level| level.is_loop());
         let all = CostFormula::product(loops.map(|level| visits[&level.var].clone()));
         let own = nest.levels[..level].iter().filter(|level| range.mentions(&level.var));
-        all.min(CostFormula::product(own.map(|level| self.most_values(&level.var, nest))))
+        all.min(CostFormula::product(
+            own.map(|level| self.most_values(&Affine::var(level.var.clone()), nest)),
+        ))
     }
 
     /// How often the range of a level is another than before, and not as long.
     fn uneven_ranges(
         &self,
+        range: &Range,
         level: usize,
         nest: &Nest,
         visits: &IndexMap<Name, CostFormula>,
     ) -> CostFormula {
-        let Some(Bind::Loop(range)) = nest.levels.get(level).map(|level| &level.bind) else {
-            return 0.0.into();
-        };
         // From the innermost loop on which the range depends, all are begun again and again.
         let deciding = nest.deciding(level, |name| range.mentions(name), |level| !level.is_loop());
         let Some(innermost) = deciding.iter().find(|level| level.is_loop()) else {

@@ -74,13 +74,13 @@ fn what_a_process_loads_is_a_part_of_the_module_with_the_same_code() {
         let kernel = layouts.iter().fold(Kernel::new(statement), |k, (t, l)| k.layout(t, l));
         let module = kernel.plan().unwrap().render().unwrap();
         let mut rest = module.text().lines();
-        for line in module.loaded().lines() {
+        for line in module.source().text.lines() {
             assert!(rest.any(|own| own == line), "`{statement}` loads `{line}`");
         }
         for core in module.cores() {
             let core = format!("unsafe fn {}(", core.name());
-            assert!(module.loaded().contains(&core), "`{statement}`: {core}");
+            assert!(module.source().text.contains(&core), "`{statement}`: {core}");
         }
-        assert!(!module.loaded().contains("validate()"), "`{statement}` checks twice");
+        assert!(!module.source().text.contains("validate()"), "`{statement}` checks twice");
     }
 }
