@@ -23,6 +23,7 @@ use siskin::layout::{Layout, shipped};
 use siskin::module::Signature;
 use siskin::operators::Value;
 use siskin::program::{Program, Types};
+use siskin::prover::Z3Prover;
 use siskin::tensor::ValueType;
 
 #[allow(unused_imports)]
@@ -244,6 +245,8 @@ fn is_not_lowered(e: &Diagnostic) -> bool {
 /// [`kernels`] of one of the parts of a case.
 pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
     let mut out: Vec<Made> = Vec::new();
+    // Kernels of a case have most of their questions in common.
+    let mut prover = Z3Prover::new().with_any_model();
     let mut variants = [
         (ValueType::F64, IndexWidth::U32),
         (ValueType::F32, IndexWidth::U64),
@@ -302,61 +305,66 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
             for (tensor, fill) in &case.fills {
                 kernel = kernel.fill(tensor, Value::F64(*fill));
             }
-            let planned = match kernel.plan() {
+            let planned = match kernel.plan_with(&mut prover) {
                 Err(e) if how == "merge if possible" && e.message.contains("cannot be merged") => {
                     continue;
                 }
                 Err(e) if how == "looplets if possible" && is_not_lowered(&e) => continue,
                 planned => planned.map_err(|e| format!("{label}: {e:#?}"))?,
             };
-            let mut add = |what: &str, planned: Planned| -> Result<(), String> {
-                let (value_type, index_width) = variants.next().expect("endless");
-                // Where another type has something else to visit, or does not exist, it stays `f64`.
-                let typed = planned.clone().with_types(value_type, index_width);
-                let planned = match typed {
-                    _ if case.value_type.is_some() || !case.types.is_empty() => planned,
-                    Ok(Some(typed)) => typed,
-                    _ => planned
-                        .with_types(ValueType::F64, index_width)
-                        .map_err(|e| format!("{label} {what}: {e:#?}"))?
-                        .expect("the same type visits the same"),
+            let mut add =
+                |what: &str, planned: Planned, prover: &mut Z3Prover| -> Result<(), String> {
+                    let (value_type, index_width) = variants.next().expect("endless");
+                    // Where another type has something else to visit, or does not exist, it stays `f64`.
+                    let typed = planned.clone().with_types(value_type, index_width);
+                    let planned = match typed {
+                        _ if case.value_type.is_some() || !case.types.is_empty() => planned,
+                        Ok(Some(typed)) => typed,
+                        _ => planned
+                            .with_types(ValueType::F64, index_width)
+                            .map_err(|e| format!("{label} {what}: {e:#?}"))?
+                            .expect("the same type visits the same"),
+                    };
+                    let module = planned
+                        .render_with(prover)
+                        .map_err(|e| format!("{label} {what}: {e:#?}"))?;
+                    let ty = planned.types().general;
+                    let variant = format!("{ty:?} {:?}", planned.index_width());
+                    let label = format!("{label} {what} {variant}");
+                    if out.iter().all(|m| m.text != module.text()) {
+                        out.push(Made {
+                            label,
+                            text: module.text().to_string(),
+                            entry: module.entry().to_string(),
+                            signature: module.signature().clone(),
+                            body: module.body().clone(),
+                            planned,
+                        });
+                    }
+                    Ok(())
                 };
-                let module = planned.render().map_err(|e| format!("{label} {what}: {e:#?}"))?;
-                let ty = planned.types().general;
-                let variant = format!("{ty:?} {:?}", planned.index_width());
-                let label = format!("{label} {what} {variant}");
-                if out.iter().all(|m| m.text != module.text()) {
-                    out.push(Made {
-                        label,
-                        text: module.text().to_string(),
-                        entry: module.entry().to_string(),
-                        signature: module.signature().clone(),
-                        body: module.body().clone(),
-                        planned,
-                    });
-                }
-                Ok(())
-            };
             for finds in &case.finds {
                 let mut kernel = kernel.clone();
                 for (position, template) in finds {
                     kernel = kernel.find(Some(position), template);
                 }
-                let planned = kernel.plan().map_err(|e| format!("{label} {finds:?}: {e:#?}"))?;
-                add(&format!("{finds:?}"), planned)?;
+                let planned = kernel.plan_with(&mut prover);
+                let planned = planned.map_err(|e| format!("{label} {finds:?}: {e:#?}"))?;
+                add(&format!("{finds:?}"), planned, &mut prover)?;
             }
             // Every template with all others left as they are, and the automatic choice.
-            add("automatic", planned.clone())?;
+            add("automatic", planned.clone(), &mut prover)?;
             for (k, way) in planned.ways().enumerate().skip(1) {
-                add(&format!("way {k}"), way.alone())?;
+                add(&format!("way {k}"), way.alone(), &mut prover)?;
             }
             // Looplets are walked by one thread, and so are several statements.
             let several = !planned.sequence().shared.is_empty();
             if planned.assembled().is_some() && how != "looplets if possible" && !several {
-                let shared = kernel.threads(2).plan().map_err(|e| format!("{label}: {e:#?}"))?;
+                let shared = kernel.threads(2).plan_with(&mut prover);
+                let shared = shared.map_err(|e| format!("{label}: {e:#?}"))?;
                 let threads = shared.assembled().and_then(|a| a.assembling.threads.as_ref());
                 if let Some(Ok(_)) = threads {
-                    add("in parts", shared)?;
+                    add("in parts", shared, &mut prover)?;
                 }
             }
             let statements = match case.templates {
@@ -373,7 +381,7 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
                         let forced = planned.clone().with_template(s, f, &plan.template.name);
                         let forced = forced.expect("the plans of a find are proved");
                         let what = format!("{} by {plan}", find.problem.position);
-                        add(&what, forced)?;
+                        add(&what, forced, &mut prover)?;
                     }
                 }
             }

@@ -15,6 +15,7 @@ use siskin::operators::Value;
 use siskin::packing::{PackOptions, convert};
 use siskin::program::finch::{Locate, Segment, Statements, Tree};
 use siskin::program::{Dense, Program, resolve};
+use siskin::prover::Z3Prover;
 use siskin::tensor::{DenseArray, Tensor, Values};
 
 use super::Inputs;
@@ -39,10 +40,18 @@ impl std::fmt::Display for Case {
 }
 
 /// Kernels, each once.
-#[derive(Default)]
 pub struct Batch {
     made: Vec<Made>,
     known: HashMap<String, Result<usize, Box<Diagnostic>>>,
+    /// Kernels have many of their questions in common.
+    prover: Z3Prover,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        let prover = Z3Prover::new().with_any_model();
+        Batch { made: Vec::new(), known: HashMap::new(), prover }
+    }
 }
 
 /// A case with data, and its kernels.
@@ -224,7 +233,9 @@ impl Batch {
         for (name, ty) in types {
             kernel = kernel.typed(name, ty);
         }
-        let planned = kernel.plan().and_then(|planned| Ok((planned.render()?, planned)));
+        let planned = kernel.plan_with(&mut self.prover);
+        let planned =
+            planned.and_then(|planned| Ok((planned.render_with(&mut self.prover)?, planned)));
         let number = planned.map(|(module, planned)| {
             self.made.push(Made {
                 label: label.clone(),
