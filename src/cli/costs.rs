@@ -23,7 +23,7 @@ pub fn text(planned: &Planned) -> Result<String> {
     for statement in planned.statements() {
         out.push_str(&format!("sizes\n{}", sizes::text(statement, grounds)));
         out.push_str(&loops(statement, planned, &mut used)?);
-        for choice in choice::choices(statement, grounds) {
+        for choice in choice::choices(statement, planned) {
             out.push_str(&choice.text(machine, &mut used));
         }
         out.push('\n');
@@ -61,7 +61,7 @@ fn loops(statement: &Statement, planned: &Planned, used: &mut Used) -> Result<St
     if statement.nest().is_nothing() {
         return Ok("it visits nothing\n".to_string());
     }
-    let sizes = &planned.grounds().sizes;
+    let sizes = &planned.sizes_of(statement);
     let values = statement.amounts(sizes);
     let named: Vec<(&str, f64)> = LOOPS.into_iter().zip(values).collect();
     let formula = loops_cost()?;
@@ -74,8 +74,16 @@ fn loops(statement: &Statement, planned: &Planned, used: &mut Used) -> Result<St
         0.0 => String::new(),
         uneven => format!(", {} uneven", number(uneven)),
     };
+    let private = match values[5] {
+        0.0 => String::new(),
+        private => format!(", {} elements of private sums", number(private)),
+    };
+    let shared = match sizes.threads {
+        None => String::new(),
+        Some(threads) => format!("of one of {threads} threads that share the outermost loop:\n"),
+    };
     Ok(format!(
-        "loops: {} iterations, {} begun, {} updates{regions}{uneven}\n{}",
+        "{shared}loops: {} iterations, {} begun, {} updates{regions}{uneven}{private}\n{}",
         number(values[0]),
         number(values[4]),
         number(values[1]),
@@ -195,8 +203,9 @@ pub fn json(planned: &Planned) -> Result<Value> {
     let machine = &grounds.sizes.machine;
     let mut statements = Vec::new();
     for statement in planned.statements() {
-        let finds = choice::choices(statement, grounds);
-        let [iterations, updates, regions, uneven, begun] = statement.amounts(&grounds.sizes);
+        let sizes = planned.sizes_of(statement);
+        let finds = choice::choices(statement, planned);
+        let [iterations, updates, regions, uneven, begun, private] = statement.amounts(&sizes);
         statements.push(json!({
             "sizes": sizes::json(statement, grounds),
             "loops": {
@@ -206,7 +215,9 @@ pub fn json(planned: &Planned) -> Result<Value> {
                 "regions": regions,
                 "uneven": uneven,
                 "begun": begun,
-                "nanoseconds": statement.loops_price(&grounds.sizes)?,
+                "private": private,
+                "threads": sizes.threads.unwrap_or(1),
+                "nanoseconds": statement.loops_price(&sizes)?,
             },
             "finds": finds.iter().map(Choice::json).collect::<Vec<_>>(),
         }));

@@ -225,7 +225,7 @@ fn first_width(text: &str) -> usize {
     text.split('\n').next().map_or(0, width)
 }
 
-fn last_width(text: &str) -> usize {
+pub fn last_width(text: &str) -> usize {
     text.rsplit('\n').next().map_or(0, width)
 }
 

@@ -2,7 +2,7 @@
 
 use super::doc::Doc;
 use super::ir::{ArrayId, Body, Parallel, Parts, Stmt, Writes};
-use super::line_breaks::{Shape, closure_parameters};
+use super::line_breaks::{Shape, closure_parameters, last_width};
 use super::print::{Argument, Printer};
 use super::used::Used;
 use super::visit::{Part, visit};
@@ -72,9 +72,17 @@ impl Printer<'_> {
         }
         let line = Shape::line(self.out.indent(), 1);
         let before = "let work =";
-        let here = closure_parameters(&parameters, line.after(before.len() + 1).unwrap_or(line));
-        let below = closure_parameters(&parameters, Shape::line(self.out.indent() + 4, 1));
-        let is_below = here.matches('\n').count() > 1 && !below.contains('\n');
+        let shape = line.after(before.len() + 1).unwrap_or(line);
+        let here = closure_parameters(&parameters, shape);
+        let deeper = Shape::line(self.out.indent() + 4, 1);
+        let below = closure_parameters(&parameters, deeper);
+        // The body begins behind the last parameter, for rustfmt, which counts its column twice.
+        let fits =
+            |text: &str, shape: Shape| !text.contains('\n') || last_width(text) < shape.width;
+        let is_below = match fits(&here, shape) {
+            true => here.matches('\n').count() > 1 && !below.contains('\n'),
+            false => fits(&below, deeper),
+        };
         if is_below {
             self.out.line(before);
             self.out.deeper();

@@ -116,7 +116,7 @@ pub(super) fn sparse_result(
     /// Fewer elements are no waste.
     const MANY: f64 = 65_536.0;
     let operand = statements[0].space.output();
-    let sizes = &request.sizes;
+    let sizes = &request.sizes.on_one_thread();
     let elements: f64 = operand.extents.iter().map(|e| sizes.extent(e)).product();
     let updates = gathered(sizes, statements, &[], std::iter::empty()).updates;
     let asked = request.layouts.contains_key(output) || !sizes.are_known();

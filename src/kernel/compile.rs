@@ -66,21 +66,21 @@ impl Kernel {
                 tracing::debug!("find {}: {name} is {word}", find.problem.position);
             }
         }
-        compiled(planned, start, self.request.threads, jit)
+        compiled(planned, start, jit)
     }
 }
 
 impl Planned {
-    /// Renders, compiles and loads a plan of one thread.
+    /// Renders, compiles and loads a plan.
     ///
     /// # Errors
     /// Those of [`Kernel::compile`].
     pub fn compile_with(self, jit: &Jit) -> Result<CompiledKernel> {
-        compiled(self, Instant::now(), 1, jit)
+        compiled(self, Instant::now(), jit)
     }
 }
 
-fn compiled(planned: Planned, start: Instant, threads: usize, jit: &Jit) -> Result<CompiledKernel> {
+fn compiled(planned: Planned, start: Instant, jit: &Jit) -> Result<CompiledKernel> {
     let rendering = Instant::now();
     let module = planned.render()?;
     let generated = start.elapsed();
@@ -93,5 +93,6 @@ fn compiled(planned: Planned, start: Instant, threads: usize, jit: &Jit) -> Resu
     let built = jit.load(module.source())?;
     let how = if built.cached { "loaded the kernel from the cache" } else { "compiled the kernel" };
     tracing::info!("{how} in {:.1?}", built.time);
+    let threads = planned.grounds().sizes.threads.unwrap_or(1);
     Ok(CompiledKernel { planned, module, generated, built, threads })
 }

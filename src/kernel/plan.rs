@@ -93,6 +93,9 @@ pub fn plan(request: &Request) -> Result<Planned> {
 /// [`plan`] with a prover of the caller's choice.
 pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
     refuse_contradictions(request)?;
+    let mut request = request.clone();
+    request.sizes.threads = (request.threads > 1).then_some(request.threads);
+    let request = &request;
     match request.copies.is_empty() {
         true => plan_copies(request, prover),
         false => cheapest(request, plan_copies, prover),

@@ -148,10 +148,10 @@ pub(super) fn only_nest(planned: &Planned) -> Option<&Statement> {
 fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Orders)>> {
     let Some(statement) = only_nest(planned) else { return Ok(None) };
     let assembled = planned.assembled().is_some();
-    // Without data, what is walked and what is searched look alike. Threads share the outermost loop of the default.
+    // Without data, what is walked and what is searched look alike.
     let searches =
         statement.finds().iter().any(|find| find.plans().any(|p| !p.template.closed_form));
-    let known = request.sizes.are_known() && request.threads == 1;
+    let known = request.sizes.are_known();
     if !assembled && (!known || !searches) {
         return Ok(None);
     }
@@ -159,7 +159,8 @@ fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Order
     if price < LITTLE {
         return Ok(None);
     }
-    let good = GOOD * entries(statement, &request.sizes);
+    let threads = request.sizes.threads.unwrap_or(1) as f64;
+    let good = GOOD * entries(statement, &request.sizes) / threads;
     let all = price > good;
     let first = planned.assembled().and_then(|how| {
         let first = how.appending.order.first()?;
@@ -191,6 +192,7 @@ impl Planned {
 
 /// How many entries a statement reads and writes.
 pub(super) fn entries(statement: &Statement, sizes: &Sizes) -> f64 {
+    let sizes = &sizes.on_one_thread();
     let trips = sizes.trips(statement.nest());
     let stored =
         |positions: &[Name]| positions.iter().filter_map(|p| trips.get(p)).product::<f64>();
@@ -222,7 +224,7 @@ fn visits(request: &Request, space: &Space, schedule: &Schedule) -> Result<f64> 
     let nest = outline(space, schedule)?;
     let sizes = &request.sizes;
     let (uneven, begun) = (sizes.uneven_in(&nest), sizes.begun_in(&nest));
-    let amounts = [sizes.iterations(&nest), 0.0, 0.0, uneven, begun];
+    let amounts = [sizes.iterations(&nest), 0.0, 0.0, uneven, begun, 0.0];
     let loops = loops_price(amounts, &sizes.machine)?;
     Ok(loops + searches_price(sizes.queries(&nest), &sizes.machine)?)
 }

@@ -56,7 +56,7 @@ pub(super) fn with_others(
 /// Nothing is said or known that decides between ways.
 fn is_undecided(request: &Request) -> bool {
     let free = request.forced.is_empty() && request.gallops.is_empty();
-    free && request.threads == 1 && !request.only_way && !request.sizes.are_known()
+    free && !request.only_way && !request.sizes.are_known()
 }
 
 /// The order of the loops in which another tensor drives: of a dense result that one nest computes. Proofs take time, so
@@ -88,6 +88,7 @@ fn are_measurable(planned: &Planned) -> Result<bool> {
         Statistic::Step(array) | Statistic::RunLength(array) | Statistic::Uneven(array) => {
             stored(array)
         }
+        Statistic::Threads => true,
     }))
 }
 
@@ -185,7 +186,7 @@ fn point(known: &Sizes, statistics: &IndexSet<Statistic>, k: usize) -> Sizes {
     let mut sizes = known.clone();
     let mut coordinates: IndexSet<&Name> = IndexSet::new();
     for statistic in statistics {
-        let name = statistic.of();
+        let Some(name) = statistic.of() else { continue };
         let (dimension, _) = coordinates.insert_full(name);
         let between = |least: f64, most: f64| {
             (LN_10 * (least + (most - least) * halton(k + 1, prime(dimension)))).exp()
@@ -204,6 +205,7 @@ fn point(known: &Sizes, statistics: &IndexSet<Statistic>, k: usize) -> Sizes {
             Statistic::Uneven(_) => {
                 sizes.uneven.insert(name.clone(), halton(k + 1, prime(dimension)).sqrt());
             }
+            Statistic::Threads => {}
         }
     }
     sizes

@@ -1,15 +1,27 @@
 //! What a plan is expected to cost, term by term.
 
+use std::borrow::Cow;
+
 use super::grounds::Grounds;
 use super::planned::Planned;
 use crate::diagnostic::Result;
 use crate::formula::Name;
-use crate::loops::Gather;
+use crate::loops::{Gather, Statement};
 use crate::synth::{
     CostFormula, Gathered, LOOPS, QUANTITIES, Sizes, Term, loops_cost, workspace_named,
 };
 
 impl Planned {
+    /// What is known of sizes, and which threads share the loops of a statement.
+    pub fn sizes_of(&self, statement: &Statement) -> Cow<'_, Sizes> {
+        let in_parts = self.assembled().and_then(|how| how.assembling.threads.as_ref());
+        let is_shared = statement.parallel().is_some() || in_parts.is_some_and(Result::is_ok);
+        match is_shared {
+            true => Cow::Borrowed(&self.grounds.sizes),
+            false => Cow::Owned(self.grounds.sizes.on_one_thread()),
+        }
+    }
+
     /// What its choices stand on.
     pub fn grounds(&self) -> &Grounds {
         &self.grounds
@@ -59,9 +71,9 @@ impl Planned {
     /// # Errors
     /// If what ships is malformed.
     pub(super) fn open_terms(&self) -> Result<Vec<Term<CostFormula>>> {
-        let sizes = &self.grounds.sizes;
         let mut out = Vec::new();
         for statement in &self.statements {
+            let sizes = &self.sizes_of(statement);
             out.push(Term {
                 label: "loops".to_string(),
                 formula: loops_cost()?.clone(),

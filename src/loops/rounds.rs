@@ -25,6 +25,8 @@ pub struct Rounds {
     pub uneven: CostFormula,
     /// Loops that are begun.
     pub begun: CostFormula,
+    /// Elements of the results in which threads sum by themselves.
+    pub private: CostFormula,
 }
 
 impl Rounds {
@@ -37,6 +39,7 @@ impl Rounds {
             updates: none(),
             uneven: none(),
             begun: none(),
+            private: none(),
         };
         let mut walk = Walk { sizes, trips: IndexMap::new(), out: &mut out };
         walk.block(block, &1.0.into());
@@ -51,12 +54,13 @@ impl Rounds {
             updates,
             uneven: sizes.uneven_of(nest),
             begun: sizes.begun_of(nest),
+            private: 0.0.into(),
         }
     }
 
     /// In the order of [`LOOPS`](crate::synth::LOOPS).
     pub fn amounts(self) -> [CostFormula; LOOPS.len()] {
-        [self.iterations, self.updates, self.regions, self.uneven, self.begun]
+        [self.iterations, self.updates, self.regions, self.uneven, self.begun, self.private]
     }
 }
 

@@ -15,7 +15,7 @@ use crate::operators::Region;
 use crate::prover::Prover;
 use crate::scan::{Nest, scan, scan_within};
 use crate::schedule::Schedule;
-use crate::synth::{self, CostFormula, Plan, Proved, Sizes, Template, TileGuard};
+use crate::synth::{self, CostFormula, Plan, Proved, Sizes, Statistic, Template, TileGuard};
 use crate::synth::{cheapest, cheapest_together, synthesize, tile_guards};
 
 /// A scanned space with a proved plan for each of its finds.
@@ -215,8 +215,22 @@ impl Statement {
                 let outer = Nest { levels, ..self.nest.clone() };
                 Rounds { regions: updates.clone(), ..Rounds::of_nest(&outer, updates, sizes) }
             }
-            None => Rounds::of_nest(&self.nest, updates, sizes),
+            None => {
+                let private = self.private_elements();
+                Rounds { private, ..Rounds::of_nest(&self.nest, updates, sizes) }
+            }
         }
+    }
+
+    /// How many elements the results have in which threads sum by themselves: all but one of them clear theirs, which
+    /// is then added.
+    fn private_elements(&self) -> CostFormula {
+        if !self.parallel.is_some_and(|parallel| parallel.private) {
+            return 0.0.into();
+        }
+        let extents = self.space.output().extents.iter();
+        let elements = CostFormula::product(extents.map(|e| Statistic::Size(e.clone()).into()));
+        elements * (CostFormula::from(Statistic::Threads) - 1.0.into())
     }
 
     /// How much there is of each of [`LOOPS`](synth::LOOPS).
@@ -314,10 +328,7 @@ impl Statement {
     /// # Errors
     /// `S0303` if the prover gives up.
     pub fn parallelise(&mut self, prover: &mut dyn Prover) -> Result<()> {
-        let Some(level) = self.nest.levels.iter().position(|l| l.is_loop()) else { return Ok(()) };
-        if self.nest.levels[level].is_find() {
-            return Ok(());
-        }
+        let Some(level) = self.nest.shared() else { return Ok(()) };
         if self.merged.as_ref().is_some_and(|merged| level >= merged.depth) {
             let var = &self.nest.levels[level].var;
             return Err(Diagnostic::new(

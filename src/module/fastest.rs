@@ -35,12 +35,14 @@ struct Given {
     steps: Vec<Name>,
     runs: Vec<Name>,
     uneven: Vec<Name>,
+    /// The number of threads.
+    threads: bool,
 }
 
 impl Given {
     fn of(cores: &[Core]) -> Given {
         let (sizes, steps, runs, uneven) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut given = Given { sizes, steps, runs, uneven };
+        let mut given = Given { sizes, steps, runs, uneven, threads: false };
         let used = cores.iter().flat_map(|core| &core.way.costs).flat_map(Term::used);
         for name in used.flat_map(|(_, formula)| formula.names()) {
             let Some(statistic) = Statistic::named(name) else { continue };
@@ -49,10 +51,12 @@ impl Given {
                 Statistic::Step(_) => &mut given.steps,
                 Statistic::RunLength(_) => &mut given.runs,
                 Statistic::Uneven(_) => &mut given.uneven,
+                Statistic::Threads => {
+                    given.threads = true;
+                    continue;
+                }
             };
-            if !place.contains(statistic.of()) {
-                place.push(statistic.of().clone());
-            }
+            place.extend(statistic.of().filter(|name| !place.contains(name)).cloned());
         }
         given
     }
@@ -82,7 +86,8 @@ impl Functions<'_> {
         let sizes = self.compared_sizes().into_iter().map(|v| Doc::text(self.local(v)));
         let given = Given::of(self.cores);
         let arrays = given.arrays().into_iter().map(|array| self.field(array).1);
-        sizes.chain(arrays).collect()
+        let threads = given.threads.then(|| Doc::text("threads"));
+        sizes.chain(arrays).chain(threads).collect()
     }
 
     /// The function that chooses.
@@ -133,6 +138,15 @@ impl Functions<'_> {
                 lets.push((uneven.clone(), share));
                 names.insert(Statistic::Uneven(array.clone()).to_string(), uneven);
             }
+        }
+        if given.threads {
+            // No other name is this.
+            let local = "threads".to_string();
+            parameters.push(format!("{local}: usize"));
+            // None is one.
+            let number = Doc::text(local.clone()).method("max", vec![Doc::text("1")]).cast("f64");
+            lets.push((local.clone(), number));
+            names.insert(Statistic::Threads.to_string(), local);
         }
         out.line("/// Which core is expected to take the least time: the first is 0. What each takes, in");
         out.line("/// nanoseconds, is estimated from sizes and from index arrays.");

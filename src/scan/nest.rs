@@ -160,6 +160,12 @@ impl Nest {
         depth
     }
 
+    /// The loop that threads may share: the outermost one, unless it is a search.
+    pub fn shared(&self) -> Option<usize> {
+        let outermost = self.levels.iter().position(|level| level.is_loop())?;
+        (!self.levels[outermost].is_find()).then_some(outermost)
+    }
+
     pub fn level_of(&self, var: &str) -> Option<usize> {
         self.levels.iter().position(|l| &*l.var == var)
     }

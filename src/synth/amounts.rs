@@ -143,6 +143,10 @@ impl Sizes {
             };
             trips.insert(level.var.clone(), matches);
         }
+        if let (Some(_), Some(shared)) = (self.threads, nest.shared()) {
+            let share = trips[&nest.levels[shared].var].clone() / Statistic::Threads.into();
+            trips.insert(nest.levels[shared].var.clone(), share.max(1.0.into()));
+        }
         trips
     }
 

@@ -59,7 +59,7 @@ struct Declared {
 }
 
 /// What loops are priced by.
-pub const LOOPS: [&str; 5] = ["iterations", "updates", "regions", "uneven", "begun"];
+pub const LOOPS: [&str; 6] = ["iterations", "updates", "regions", "uneven", "begun", "private"];
 /// What is known of searches before they are planned.
 const QUERIES: &str = "queries";
 

@@ -33,6 +33,8 @@ pub struct Sizes {
     /// Tensors of which nothing else is known have entries at the same places, as far as they have as many: what is
     /// searched for is there. Else where one has entries says nothing of where another has them.
     pub overlap: bool,
+    /// The threads that share the outermost loop, if it is shared: what is priced is what one of them does.
+    pub threads: Option<usize>,
     /// The constants of the machine.
     pub machine: Machine,
 }
@@ -59,6 +61,12 @@ impl Sizes {
     /// What takes more bytes is the last choice.
     pub fn most_memory(&self) -> f64 {
         self.workspace_limit.unwrap_or(MOST_MEMORY)
+    }
+
+    /// The same where nothing is shared.
+    #[must_use]
+    pub fn on_one_thread(&self) -> Sizes {
+        Sizes { threads: None, ..self.clone() }
     }
 
     /// Whether data say something.
@@ -104,6 +112,7 @@ impl Sizes {
                 self.run_lengths.get(array).copied().unwrap_or(ASSUMED_SEGMENT)
             }
             Statistic::Uneven(array) => self.uneven.get(array).copied().unwrap_or(ASSUMED_UNEVEN),
+            Statistic::Threads => self.threads.unwrap_or(1) as f64,
         }
     }
 

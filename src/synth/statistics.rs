@@ -19,17 +19,23 @@ pub enum Statistic {
     /// Of the consecutive differences of an index array, the share that is not as large as the one before: segments
     /// whose end is not foreseen.
     Uneven(Name),
+    /// The number of threads.
+    Threads,
 }
 
+/// The word of [`Statistic::Threads`].
+const THREADS: &str = "threads";
+
 impl Statistic {
-    /// The parameter or the array.
-    pub fn of(&self) -> &Name {
+    /// The parameter or the array, if it is about one.
+    pub fn of(&self) -> Option<&Name> {
         match self {
             Statistic::Size(name)
             | Statistic::Bound(name)
             | Statistic::Step(name)
             | Statistic::RunLength(name)
-            | Statistic::Uneven(name) => name,
+            | Statistic::Uneven(name) => Some(name),
+            Statistic::Threads => None,
         }
     }
 
@@ -40,11 +46,15 @@ impl Statistic {
             Statistic::Step(_) => "step",
             Statistic::RunLength(_) => "run",
             Statistic::Uneven(_) => "uneven",
+            Statistic::Threads => THREADS,
         }
     }
 
     /// The statistic that a formula names so.
     pub fn named(text: &str) -> Option<Statistic> {
+        if text == THREADS {
+            return Some(Statistic::Threads);
+        }
         let (word, name) = text.split_once(' ')?;
         let name = Name::from(name);
         Some(match word {
@@ -61,7 +71,10 @@ impl Statistic {
 /// As a formula names it.
 impl fmt::Display for Statistic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.word(), self.of())
+        match self.of() {
+            Some(name) => write!(f, "{} {name}", self.word()),
+            None => f.write_str(self.word()),
+        }
     }
 }
 
@@ -78,6 +91,7 @@ mod tests {
             Statistic::Step(name()),
             Statistic::RunLength(name()),
             Statistic::Uneven(name()),
+            Statistic::Threads,
         ] {
             assert_eq!(Statistic::named(&statistic.to_string()), Some(statistic));
         }

@@ -7,7 +7,7 @@ use siskin::diagnostic::{Code, Diagnostic};
 use siskin::synth::{CostFormula, Machine, Template, constants, loops_cost, templates, workspaces};
 
 /// What a formula may use that is no constant.
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "queries",
     "length",
     "repeats",
@@ -23,6 +23,7 @@ const NAMES: [&str; 15] = [
     "hits",
     "total",
     "begun",
+    "private",
 ];
 
 /// The value of a name, in one of several settings: sizes are small, large, or none.

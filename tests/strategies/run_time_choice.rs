@@ -54,8 +54,8 @@ fn inputs(
 fn every_way_computes_the_same() {
     let mut random = Random(11);
     let jit = Jit::new().unwrap();
-    for statement in STATEMENTS {
-        let planned = kernel(statement).plan().unwrap();
+    for (statement, threads) in STATEMENTS.into_iter().zip([1, 2, 1, 1, 3, 1, 2, 1]) {
+        let planned = kernel(statement).threads(threads).plan().unwrap();
         assert!(planned.ways().count() > 1, "{statement:?} has one way");
         let mut ways: Vec<_> =
             planned.ways().map(|way| way.alone().compile_with(&jit).unwrap()).collect();
@@ -92,6 +92,12 @@ fn call(parameters: &[(String, String)], sizes: &mut Sizes, random: &mut Random)
     let mut arguments = Vec::new();
     for (name, ty) in parameters {
         let scale = *random.pick(&[0, 1, 30, 1000, 100_000, 10_000_000]);
+        if name == "threads" {
+            let threads = random.below(5);
+            sizes.threads = Some(threads.max(1));
+            arguments.push(threads.to_string());
+            continue;
+        }
         match name.strip_prefix("size_").filter(|_| ty == "usize") {
             Some(size) => {
                 let value = scale + random.below(scale.max(2));
@@ -141,7 +147,7 @@ fn the_choice_is_the_one_of_the_formulas_and_no_way_is_there_for_nothing() {
     let mut random = Random(5);
     let folder = tempfile::tempdir().unwrap();
     for (at, statement) in STATEMENTS.into_iter().enumerate() {
-        let planned = kernel(statement).plan().unwrap();
+        let planned = kernel(statement).threads(1 + at % 2).plan().unwrap();
         let module = planned.render().unwrap();
         let mut program = module.text().replace("#[unsafe(no_mangle)]", "");
         program.push_str("\nfn main() {\n");
@@ -220,4 +226,35 @@ fn names_of_tensors_do_not_meet_those_of_the_choice() {
         let x = stored(&mut random, "sparse", &[5], 50, small);
         made.run([(tensor, &a), (vector, &x)]).unwrap();
     }
+}
+
+/// Threads share what is walked, but not what is made before: with more of them, the latter counts more. Elements that
+/// each of them sums by itself cost something, too.
+#[test]
+fn what_one_of_several_threads_does_is_priced() {
+    let known = |names: &[(&str, f64)]| -> IndexMap<Name, f64> {
+        names.iter().map(|(name, value)| (Name::from(*name), *value)).collect()
+    };
+    let sizes = Sizes {
+        params: known(&[("I", 1e6), ("J", 1e6), ("NNZ_x", 1e3), ("NNZ_A", 1e7)]),
+        steps: known(&[("pos_A", 10.0)]),
+        ..Sizes::default()
+    };
+    let kernel = |threads, layout| {
+        let kernel = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", layout);
+        let kernel = kernel.layout("x", "sparse").sizes(sizes.clone()).in_default_order();
+        kernel.threads(threads).plan().unwrap()
+    };
+    let loops = |planned: &Planned| {
+        let statement = &planned.statements()[0];
+        statement.amounts(&planned.sizes_of(statement))
+    };
+    let (alone, shared) = (kernel(1, "csr"), kernel(4, "csr"));
+    assert_eq!(loops(&alone)[0] / 4.0, loops(&shared)[0]);
+    assert!(shared.price().unwrap() < alone.price().unwrap());
+    assert!(shared.price().unwrap() > alone.price().unwrap() / 4.0);
+    let columns = kernel(4, "csc");
+    assert!(columns.statements()[0].parallel().unwrap().private);
+    assert_eq!(loops(&columns)[5], 3e6);
+    assert_eq!(loops(&kernel(1, "csc"))[5], 0.0);
 }

@@ -1,7 +1,7 @@
 //! The plans of a find with their costs, and why one of them is taken.
 
 use serde_json::{Value, json};
-use siskin::kernel::Grounds;
+use siskin::kernel::{Grounds, Planned};
 use siskin::loops::Statement;
 use siskin::synth::{Estimate, Find, Machine, Plan, QUANTITIES, estimate};
 
@@ -16,15 +16,16 @@ pub struct Choice<'a> {
 }
 
 /// The finds of a statement; what is known without a search is no choice.
-pub fn choices<'a>(statement: &'a Statement, grounds: &Grounds) -> Vec<Choice<'a>> {
+pub fn choices<'a>(statement: &'a Statement, planned: &Planned) -> Vec<Choice<'a>> {
+    let sizes = planned.sizes_of(statement);
     let finds = statement.finds().iter().zip(statement.chosen()).enumerate();
     let searched = finds.filter(|(_, (_, chosen))| !chosen.template.closed_form);
     let choice = |k: usize, find: &'a Find, chosen: &'a Plan| {
         let nest = statement.nest_of(k);
         let plans = find.plans().map(|plan| &**plan);
         let rows: Vec<(&Plan, Estimate)> =
-            plans.map(|plan| (plan, estimate(plan, find, nest, &grounds.sizes))).collect();
-        let why = why(find, chosen, &rows, statement, grounds);
+            plans.map(|plan| (plan, estimate(plan, find, nest, &sizes))).collect();
+        let why = why(find, chosen, &rows, statement, planned.grounds());
         Choice { find, chosen, rows, why }
     };
     searched.map(|(k, (find, chosen))| choice(k, find, chosen)).collect()
