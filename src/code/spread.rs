@@ -29,8 +29,8 @@
 //! Gustavson 1978, §2 (the switch array).
 
 use super::ir::{
-    Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Origin, Spreads, Stmt, Sum,
-    Type, VarId,
+    Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, LabelId, Load, Origin, Spreads,
+    Stmt, Sum, Type, VarId,
 };
 use super::visit::{Part, visit};
 use crate::formula::{Atom, Constraint, Name};
@@ -43,8 +43,10 @@ struct Spread {
     stored: ArrayId,
     there: ArrayId,
     value: ArrayId,
-    /// Where nothing is there, a zero takes part in sums.
+    /// Where nothing is there, a zero may take part in sums.
     expands: bool,
+    /// It does in one.
+    takes_part: bool,
 }
 
 impl Body {
@@ -115,12 +117,13 @@ impl Body {
             })
         };
         let (there, value) = (array("there", ValueType::Bool), array("value", ty));
-        let spread = Spread { table, stored, there, value, expands: how == Spreads::Alone };
+        let expands = how == Spreads::Alone;
+        let mut spread = Spread { table, stored, there, value, expands, takes_part: false };
         let mut entered = block.clone();
         entered.retain(|stmt| spread.enters(stmt));
         let rest = block.split_off(at);
         for stmt in rest.into_iter().skip(1) {
-            self.read(stmt, &spread, block);
+            self.read(stmt, &mut spread, block);
         }
         let masked = reads(block, there);
         if !masked {
@@ -134,7 +137,7 @@ impl Body {
         match around {
             Around::Loop => {
                 before.extend(allocated);
-                let zero = spread.expands.then(|| Expr::zero(ty));
+                let zero = spread.takes_part.then(|| Expr::zero(ty));
                 spread.clear(&mut entered, masked, zero.as_ref());
                 block.extend(entered);
             }
@@ -210,7 +213,7 @@ impl Body {
     }
 
     /// A statement with the arrays in place of the table.
-    fn read(&mut self, mut stmt: Stmt, spread: &Spread, out: &mut Block) {
+    fn read(&mut self, mut stmt: Stmt, spread: &mut Spread, out: &mut Block) {
         match stmt {
             Stmt::Insert { table, key: Expr::Key(key), position } if table == spread.table => {
                 let truth = Expr::Number(Value::Bool(true));
@@ -269,7 +272,7 @@ impl Body {
     }
 
     /// A loop that adds to a number, as one sum in several chains.
-    fn sum(&mut self, stmt: &Stmt, spread: &Spread) -> Option<Block> {
+    fn sum(&mut self, stmt: &Stmt, spread: &mut Spread) -> Option<Block> {
         let Stmt::For { var, lo, hi, body } = stmt else { return None };
         let (Stmt::Assign { var: sum, op: Assign::Add, value }, before) = body.split_last()? else {
             return None;
@@ -302,6 +305,7 @@ impl Body {
         if !spread.expands || !spread.is_factor(then, &lets) {
             return Some(vec![add(sum_of(value))]);
         }
+        spread.takes_part = true;
         if !matches!(ty, ValueType::F64 | ValueType::F32) {
             return Some(vec![add(sum_of(then))]);
         }
@@ -456,9 +460,25 @@ fn drop_stores(block: &mut Block, array: ArrayId) {
     }
 }
 
-/// Whether something is left before its end.
+/// Whether a block may be left before its end: by a break that is not of a loop, or a labelled block, within it.
 fn leaves(block: &Block) -> bool {
-    let mut found = false;
-    visit(block, &mut |part| found |= matches!(part, Part::Stmt(Stmt::Break(_))));
-    found
+    fn within(block: &Block, in_loop: bool, labels: &[LabelId]) -> bool {
+        block.iter().any(|stmt| {
+            let mut labels = labels.to_vec();
+            let in_loop = match stmt {
+                Stmt::Break(None) => return !in_loop,
+                Stmt::Break(Some(label)) => return !labels.contains(label),
+                Stmt::Labelled { label, .. } => {
+                    labels.push(*label);
+                    in_loop
+                }
+                Stmt::For { .. } | Stmt::While { .. } | Stmt::Drain(_) => true,
+                _ => in_loop,
+            };
+            let mut found = false;
+            stmt.parts(&mut |_| {}, &mut |inner| found |= within(inner, in_loop, &labels));
+            found
+        })
+    }
+    within(block, false, &[])
 }

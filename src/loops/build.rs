@@ -15,7 +15,7 @@ use super::tree::{
 };
 use crate::formula::{Affine, Atom, Constraint, Formula, Name};
 use crate::scan::{Bind, Level, Nest};
-use crate::synth::{self, Placement, Plan};
+use crate::synth::{Placement, Plan};
 
 /// The tree of all statements, one after the other; pieces of one that run over the same positions share
 /// their loops. A result of unknown structure is assembled where it was decided.
@@ -120,7 +120,9 @@ impl<'a> Builder<'a> {
         for (k, (find, plan)) in s.finds.iter().zip(&s.chosen).enumerate() {
             self.loops.finds.push(Find {
                 // What misses is as much wanted as what is found.
-                leave: own.contains(&k) && s.lookups.is_empty() && may_leave(&s.nest, find, plan),
+                leave: own.contains(&k)
+                    && s.lookups.is_empty()
+                    && plan.may_leave(find.problem.level, &s.nest),
                 find: Rc::new(find.clone()),
                 plan: plan.clone(),
                 params: self.params.clone(),
@@ -376,23 +378,4 @@ fn anything_stored(s: &Statement) -> Vec<Constraint> {
     }
     tests.dedup();
     tests
-}
-
-/// True if the innermost loop around the find does nothing but query it, and all its queries share
-/// one state: when that state has no position left, the rest of the loop finds nothing.
-fn may_leave(nest: &Nest, find: &synth::Find, plan: &Plan) -> bool {
-    let around = (0..find.problem.level).rev().find(|&d| nest.levels[d].is_loop());
-    // The body of another find is no loop of its own.
-    let Some(around) = around.filter(|&d| !nest.levels[d].is_find()) else { return false };
-    let outside = |n: &Name| nest.level_of(n).is_some_and(|level| level < around);
-    match &plan.placement {
-        None => false,
-        Some(Placement::Prefix { before }) => *before <= around,
-        Some(Placement::Reset { before, indices }) => {
-            *before <= around && indices.iter().all(outside)
-        }
-        Some(Placement::Array { before, indices }) => {
-            *before <= around && indices.iter().all(|index| outside(&index.name))
-        }
-    }
 }

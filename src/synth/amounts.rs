@@ -288,6 +288,14 @@ impl Sizes {
         let hits = visits.get(position).cloned().unwrap_or(0.0.into()).min(1.0.into());
         let total = length.clone() * ranges;
         let repeats = CostFormula::from(1.0) + others;
+        let queries = match plan.direction.is_some() && plan.may_leave(level, nest) {
+            // Keys and positions lie evenly: what comes behind the last position is not asked for.
+            true => {
+                let before = length.clone() / (length.clone() + 1.0.into());
+                queries * before.max(hits.clone())
+            }
+            false => queries,
+        };
         [queries, length, repeats, states, extents, guards, uneven, hits, total]
     }
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::Template;
 use crate::formula::{Affine, Formula, Name};
+use crate::scan::Nest;
 
 /// Which way a sequential walk moves over the positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +64,25 @@ impl Plan {
     /// Whether no query changes its state: then threads may share it.
     pub fn is_shared(&self) -> bool {
         self.template.shared && matches!(self.placement, Some(Placement::Prefix { .. }))
+    }
+
+    /// Whether the innermost loop around a find, which is a level of a nest, does nothing but ask it, and all its queries
+    /// share one state: when that has no position left, the rest of the loop finds nothing.
+    pub fn may_leave(&self, find: usize, nest: &Nest) -> bool {
+        let around = (0..find).rev().find(|&d| nest.levels[d].is_loop());
+        // The body of another find is no loop of its own.
+        let Some(around) = around.filter(|&d| !nest.levels[d].is_find()) else { return false };
+        let outside = |n: &Name| nest.level_of(n).is_some_and(|level| level < around);
+        match &self.placement {
+            None => false,
+            Some(Placement::Prefix { before }) => *before <= around,
+            Some(Placement::Reset { before, indices }) => {
+                *before <= around && indices.iter().all(outside)
+            }
+            Some(Placement::Array { before, indices }) => {
+                *before <= around && indices.iter().all(|index| outside(&index.name))
+            }
+        }
     }
 
     /// The arguments in words: `up, while crd_x(px) < j, resume after a match, state {pA0}`.

@@ -5,10 +5,11 @@ use crate::study::study;
 use crate::study::tensors::stored;
 use indexmap::IndexMap;
 use insta::assert_snapshot;
-use siskin::Kernel;
+use siskin::exec::Jit;
 use siskin::formula::{Formula, Name};
 use siskin::prover::{Answer, Prover};
 use siskin::synth::{Find, Plan, Sizes, Verdict, cheapest, cost, synthesize, templates};
+use siskin::{Kernel, Tensor};
 
 #[test]
 fn what_is_to_gallop_does_where_that_is_proved() {
@@ -98,6 +99,48 @@ fn values_are_spread_however_more_is_searched_within() {
         }
     }
     assert!(seen > 20, "{seen}");
+}
+
+/// Rows of `D` are spread anew for each row of `A`, and cleared behind its loop: also where that ends early, since `B` has
+/// no more entries in the row. Entries of a result are appended where something is there.
+#[test]
+fn values_are_spread_within_loops_that_end_early() {
+    let layouts = [("A", "csr"), ("B", "csr"), ("D", "csr"), ("C", "csr")];
+    let statement = "C[i,j] = A[i,j] * B[i,j] * D[i,j]";
+    let kernel = layouts
+        .iter()
+        .fold(Kernel::new(statement).only_way(), |kernel, (name, layout)| {
+            kernel.layout(name, layout)
+        })
+        .in_default_order();
+    let mut random = Random(5);
+    let jit = Jit::new().unwrap();
+    let dims = [20, 12];
+    let tensors: Vec<(&str, Tensor)> = ["A", "B", "D"]
+        .map(|name| (name, stored(&mut random, "csr", &dims, 40, |r| r.below(9) as f64 - 4.0)))
+        .into();
+    let run = |kernel: &Kernel| {
+        let kernel = kernel.compile_with(&jit).unwrap();
+        let result = kernel.run(tensors.iter().map(|(name, tensor)| (*name, tensor))).unwrap();
+        (kernel.module().text().to_string(), result)
+    };
+    let (_, expected) = run(&kernel.clone().find(None, "scan"));
+    let mut left = 0;
+    for spread in ["expand", "masked"] {
+        for walk in ["seq", "gallop", "vector", "bsearch", "hash", "scan"] {
+            for (one, other) in [("pD1", "pB1"), ("pB1", "pD1")] {
+                let kernel = kernel.clone().find(Some(one), spread).find(Some(other), walk);
+                let (text, result) = run(&kernel);
+                let name = format!("{one} by {spread}, {other} by {walk}");
+                assert!(text.contains(&format!("{one}_value")), "{name}: {text}");
+                left += usize::from(text.contains("break;"));
+                let same =
+                    |a: &Tensor, b: &Tensor| a.values() == b.values() && a.arrays() == b.arrays();
+                assert!(same(&expected, &result), "{name}: {text}");
+            }
+        }
+    }
+    assert!(left > 5, "{left}");
 }
 
 #[test]
