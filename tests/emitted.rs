@@ -10,11 +10,14 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use indexmap::IndexMap;
 use siskin::Kernel;
 use siskin::code::IndexWidth;
+use siskin::formula::Name;
 use siskin::iterspace::Union;
 use siskin::kernel::Planned;
 use siskin::layout::{Layout, shipped};
+use siskin::synth::Sizes;
 use siskin::tensor::ValueType;
 
 /// A module, and what it is made from.
@@ -205,6 +208,7 @@ impl Modules {
             mixed("p[i] *= min(A[i,j], B[i,j]) - 1", "i32", "i32").typed("p", ValueType::I32),
             mixed("m[] min= A[i,j] + B[i,j]", "f64", "f32"),
             of("y[i] += A[i,j] * x[j]; z[j] = A[i,j] * w[i]", &[("A", "csr"), ("x", "sparse")]),
+            of("y[i] += A[i,j] * x[j]", &[("A", "csr"), ("x", "sparse")]).sizes(short_rows()),
             mixed("r[i] = A[i,j]; m[] max= A[i,j]; C[i,j] = A[i,j] * B[i,j]", "f32", "i32")
                 .layout("C", "csr"),
         ];
@@ -375,4 +379,10 @@ fn clippy_has_nothing_to_say() {
     );
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}", explained(&said, &modules));
+}
+
+/// A matrix that is known to have short rows.
+fn short_rows() -> Sizes {
+    let known = |name: &str, value: f64| IndexMap::from([(Name::from(name), value)]);
+    Sizes { params: known("I", 1e4), steps: known("pos_A", 4.0), ..Sizes::default() }
 }

@@ -10,6 +10,7 @@ use crate::tensor::ValueType;
 use rustc_hash::FxHashMap;
 
 use super::bounds::BoundsProof;
+pub use super::chains::Chains;
 pub use super::ids::{ArrayId, LabelId, TableId, VarId, WorkspaceId};
 pub use super::operation::BinaryOp;
 pub use super::parts::{PartLevel, Parts, Writes};
@@ -469,6 +470,7 @@ pub struct Sum {
     pub lets: Vec<(VarId, Expr)>,
     pub term: Expr,
     pub ty: ValueType,
+    pub chains: Chains,
 }
 
 impl Body {

@@ -19,6 +19,7 @@
 pub mod bounds;
 mod branches;
 mod build;
+mod chains;
 mod conditional_pushes;
 mod copies;
 mod doc;
@@ -54,6 +55,7 @@ mod running_sums;
 mod segment_ends;
 mod spread;
 mod spreads;
+mod sums;
 pub mod template;
 mod types;
 mod unused;

@@ -76,11 +76,12 @@ const TAKEN: [&str; 60] = [
 ];
 
 /// The values and functions that a module defines itself.
-const ITEMS: [&str; 36] = [
+const ITEMS: [&str; 37] = [
     "at",
     "element",
     "at_mut",
     "sum_of",
+    "sum_of_few",
     "prefetch",
     "chunks",
     "work",

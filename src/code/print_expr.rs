@@ -138,7 +138,7 @@ impl Printer<'_> {
                 }
                 self.forget(sum.var);
                 let closure = Doc::Closure { parameters, lets, result: Box::new(term) };
-                call("sum_of", vec![lo, hi, closure])
+                call(sum.chains.function(), vec![lo, hi, closure])
             }
             Expr::Given { value, .. } => self.spell(value),
             Expr::Hole(hole) => {

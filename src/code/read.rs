@@ -5,7 +5,7 @@
 //! | `A: &[f64; (I, J)]`, `crd: &[signed32; NNZ]` | an array and its shape; a signed index array |
 //! | `A[(i, j)]`, `crd[p] as usize` | an element; whether it needs a test is not shown |
 //! | `vec![usize::MAX; (I, J)]` | an array of the body |
-//! | `sum_of(lo, hi, \|p\| { let j = …; term })` | a sum in several chains |
+//! | `sum_of(lo, hi, \|p\| { let j = …; term })`, `sum_of_few` | a sum in four chains, or two |
 //! | `2.0_f64`, `cast!(f64, e)`, `operators::abs_f64(e)` | a number of a type, a conversion, an operator |
 //! | `[i as _, j as _]`, `fits(Table, e)` | a key, and whether a part fits keys |
 //! | `'threads: { setup… for (start, end) in private(y, lo..hi) { … } }` | a parallel loop; `shared` where no two threads write one element |
@@ -16,8 +16,8 @@ use proc_macro2::Span;
 use syn::spanned::Spanned;
 
 use super::ir::{
-    Access, Array, ArrayId, Assign, BinaryOp, Body, Element, Expr, IndexWidth, Load, Origin, Stmt,
-    Sum, Type,
+    Access, Array, ArrayId, Assign, BinaryOp, Body, Chains, Element, Expr, IndexWidth, Load,
+    Origin, Stmt, Sum, Type,
 };
 use super::parse::{Parser, Whole, spelled};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -301,7 +301,12 @@ impl Parser<'_> {
             return Ok(Some(Expr::Operator { op: op.clone(), generic, args }));
         }
         Ok(Some(match (names.as_slice(), args.as_slice()) {
-            (["sum_of"], [lo, hi, syn::Expr::Closure(closure)]) => self.sum(lo, hi, closure)?,
+            (["sum_of"], [lo, hi, syn::Expr::Closure(closure)]) => {
+                self.sum((lo, hi), closure, Chains::Four)?
+            }
+            (["sum_of_few"], [lo, hi, syn::Expr::Closure(closure)]) => {
+                self.sum((lo, hi), closure, Chains::Two)?
+            }
             (["fits"], [syn::Expr::Path(table), value]) => {
                 let table = table.path.get_ident().map(ToString::to_string).unwrap_or_default();
                 let table = self.body.table(&table);
@@ -328,7 +333,12 @@ impl Parser<'_> {
         }))
     }
 
-    fn sum(&mut self, lo: &syn::Expr, hi: &syn::Expr, term: &syn::ExprClosure) -> Result<Expr> {
+    fn sum(
+        &mut self,
+        (lo, hi): (&syn::Expr, &syn::Expr),
+        term: &syn::ExprClosure,
+        chains: Chains,
+    ) -> Result<Expr> {
         let (lo, hi) = (self.expr(lo)?, self.expr(hi)?);
         let before = self.scope.len();
         let name = match term.inputs.first() {
@@ -362,11 +372,11 @@ impl Parser<'_> {
         let ty = value.as_ref().and_then(|term| self.body.type_of(term).ok());
         match (value, ty) {
             (Some(term), Some(Type::Value(ty))) => {
-                Ok(Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty })))
+                Ok(Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty, chains })))
             }
             (Some(Expr::Bool(truth)), _) => {
                 let (term, ty) = (Expr::Number(Value::Bool(truth)), ValueType::Bool);
-                Ok(Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty })))
+                Ok(Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty, chains })))
             }
             _ => Err(self.wrong(term.span(), "a sum has a term of a value type")),
         }

@@ -29,8 +29,8 @@
 //! Gustavson 1978, §2 (the switch array).
 
 use super::ir::{
-    Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, LabelId, Load, Origin, Spreads,
-    Stmt, Sum, Type, VarId,
+    Array, ArrayId, Assign, BinaryOp, Block, Body, Chains, Element, Expr, LabelId, Load, Origin,
+    Spreads, Stmt, Sum, Type, VarId,
 };
 use super::visit::{Part, visit};
 use crate::formula::{Atom, Constraint, Name};
@@ -83,9 +83,15 @@ impl Body {
         let is_set_up = |stmt: &Stmt| matches!(stmt, Stmt::Let { var, .. } if *var == table);
         let Some(at) = block.iter().position(is_set_up) else {
             return block.iter_mut().any(|stmt| {
+                if let Stmt::Parallel(parallel) = stmt {
+                    // Each thread has arrays of its own, for all its chunks.
+                    let mut own = Vec::new();
+                    let within = &mut parallel.body;
+                    let found = self.spread_table((table, how), within, &mut own, Around::Loop);
+                    parallel.setup.extend(own);
+                    return found;
+                }
                 let inner = match stmt {
-                    Stmt::Parallel(_) => Around::Threads,
-                    _ if around == Around::Threads => Around::Threads,
                     Stmt::For { .. } | Stmt::While { .. } | Stmt::Drain(_) => Around::Loop,
                     _ => around,
                 };
@@ -99,7 +105,7 @@ impl Body {
         };
         let rest = block[at + 1..].to_vec();
         // What is left early is not cleared.
-        if around == Around::Threads || around == Around::Loop && leaves(&rest) {
+        if around == Around::Loop && leaves(&rest) {
             return false;
         }
         let Some((stored, extent)) = self.spreads(table, &rest) else { return false };
@@ -299,7 +305,7 @@ impl Body {
         let (var, lo, hi) = (*var, lo.clone(), hi.clone());
         let sum_of = |term: &Expr| {
             let (lo, hi, lets, term) = (lo.clone(), hi.clone(), lets.clone(), term.clone());
-            Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty }))
+            Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty, chains: Chains::Four }))
         };
         let add = |value: Expr| Stmt::Assign { var: *sum, op: Assign::Add, value };
         if !spread.expands || !spread.is_factor(then, &lets) {
@@ -329,7 +335,6 @@ impl Body {
 enum Around {
     Nothing,
     Loop,
-    Threads,
 }
 
 impl Spread {

@@ -337,6 +337,7 @@ impl Planned {
             index_width: self.index_width,
             sequence: self.sequence.clone(),
             assembled: self.assembled.clone(),
+            short: self.statements.iter().all(|s| self.grounds.sizes.are_short_in(s.nest())),
         }
     }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::core::Core;
 use super::{grown, parts, probing, validate};
 use crate::code::{
-    Access, Assign, Block, Body, Element, Expr, Load, Part, Stmt, Workspace, Writes, template,
-    visit,
+    Access, Assign, Block, Body, Chains, Element, Expr, Load, Part, Stmt, Workspace, Writes,
+    template, visit,
 };
 use crate::diagnostic::Result;
 use crate::operators::rust;
@@ -21,6 +21,7 @@ struct Calls {
     inside: bool,
     inside_or_end: bool,
     sum: bool,
+    sum_of_few: bool,
     home: bool,
     shared: bool,
     private: bool,
@@ -42,7 +43,10 @@ impl Calls {
             }
             Part::Stmt(Stmt::Prefetch { .. }) => self.prefetch = true,
             Part::Expr(Expr::Load(load)) => self.place(body, load, false, together),
-            Part::Expr(Expr::Sum(_)) => self.sum = true,
+            Part::Expr(Expr::Sum(sum)) => match sum.chains {
+                Chains::Two => self.sum_of_few = true,
+                Chains::Four => self.sum = true,
+            },
             Part::Expr(Expr::HomeSlot { .. }) => self.home = true,
             _ => {}
         });
@@ -112,6 +116,9 @@ pub(super) fn items(cores: &[Core], validation: validate::Used) -> Result<String
     }
     if calls.sum {
         out.push_str(&sum(spec.output().value_type));
+    }
+    if calls.sum_of_few {
+        out.push_str(&sum_of_few(spec.output().value_type));
     }
     if spec.assembled.is_some() {
         out.push_str(grown::ITEMS);
@@ -299,6 +306,38 @@ fn sum_of(lo: usize, hi: usize, term: impl Fn(usize) -> {ty}) -> {ty} {{
         add(t, "s0", "term(p)"),
         add(t, "s1", "term(p + 1)"),
         add(t, "s2", "term(p)"),
+    )
+}
+
+fn sum_of_few(t: ValueType) -> String {
+    let ty = t.rust_name();
+    let both = match t {
+        ValueType::F64 | ValueType::F32 => "s0 + s1",
+        ValueType::I64 | ValueType::I32 | ValueType::U8 => "s0.wrapping_add(s1)",
+        ValueType::Bool => "s0 | s1",
+    };
+    format!(
+        "
+/// Sums `term` over a range, which is short, in two independent chains.
+#[inline(always)]
+fn sum_of_few(lo: usize, hi: usize, term: impl Fn(usize) -> {ty}) -> {ty} {{
+    let [mut s0, mut s1]: [{ty}; 2] = [{}; 2];
+    let mut p = lo;
+    while p + 2 <= hi {{
+        {}
+        {}
+        p += 2;
+    }}
+    if p < hi {{
+        {}
+    }}
+    {both}
+}}
+",
+        zero(t),
+        add(t, "s0", "term(p)"),
+        add(t, "s1", "term(p + 1)"),
+        add(t, "s0", "term(p)"),
     )
 }
 

@@ -152,6 +152,9 @@ fn core(way: &Way, prover: &mut dyn Prover) -> Result<Core> {
     for (result, begin) in spec.begun() {
         body.write_once(&result.value_array, begin);
     }
+    if spec.short {
+        body.sum_short_ranges();
+    }
     Ok(Core { way: way.clone(), body, accesses, flat: loops.are_flat() })
 }
 

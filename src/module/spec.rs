@@ -50,6 +50,8 @@ pub struct KernelSpec {
     pub sequence: Rc<Sequence>,
     /// How the result is made, if its structure is not known before.
     pub assembled: Option<Rc<Assembled>>,
+    /// The innermost loops are expected to be short.
+    pub short: bool,
 }
 
 impl KernelSpec {

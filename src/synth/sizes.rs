@@ -8,7 +8,7 @@ use super::statistics::Statistic;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::layout::Piecewise;
-use crate::scan::Nest;
+use crate::scan::{Bind, Nest};
 
 /// Known or assumed sizes.
 #[derive(Clone, Debug, Default)]
@@ -146,6 +146,22 @@ impl Sizes {
     /// How many iterations the loops of `nest` are expected to have, those of finds aside.
     pub fn iterations(&self, nest: &Nest) -> f64 {
         self.value(&self.iterations_of(nest))
+    }
+
+    /// Whether the innermost loop of `nest` is known to be short: so short that a branch that is not foreseen at its end
+    /// takes longer than what is done in it.
+    pub fn are_short_in(&self, nest: &Nest) -> bool {
+        /// So many iterations of a loop that has the same number of them each time.
+        const EVEN: f64 = 6.0;
+        /// Of one that has another number each time.
+        const UNEVEN: f64 = 10.5;
+        let innermost = nest.levels.iter().rev().find(|level| level.is_loop() && !level.is_find());
+        let Some((level, Bind::Loop(range))) = innermost.map(|level| (level, &level.bind)) else {
+            return false;
+        };
+        let uneven = self.value(&self.unevenness(range)) > 0.5;
+        let most = if uneven { UNEVEN } else { EVEN };
+        self.are_known() && self.trips(nest)[&level.var] <= most
     }
 
     /// How many loops of `nest` are expected to be begun that do not go round as often as the time before.

@@ -170,6 +170,7 @@ const NASTY: &[&str] = &[
     "sum",
     "sum_2",
     "sum_of",
+    "sum_of_few",
     "super",
     "t",
     "table",

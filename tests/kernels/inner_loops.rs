@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use siskin::packing::{PackOptions, pack};
-use siskin::tensor::{Entries, IndexData, Values};
+use siskin::tensor::{Entries, IndexData, ValueType, Values};
 use siskin::{Kernel, Layout, Tensor};
 
 use crate::study::random::Random;
@@ -91,15 +92,19 @@ fn product(layout: &str, entries: &Entries, strict: bool) -> Vec<f64> {
 fn multiplied(layout: &str, entries: &Entries, how: impl Fn(Kernel) -> Kernel) -> Vec<f64> {
     let layout = Arc::new(Layout::named_for_rank(layout, 2).unwrap());
     let a = pack(&layout, entries, &PackOptions::default()).unwrap();
-    let places: Vec<[usize; 1]> = (0..entries.dims()[1]).map(|j| [j]).collect();
-    let x: Vec<(&[usize], f64)> =
-        places.iter().map(|p| (&p[..], 1.0 + (p[0] % 7) as f64)).collect();
-    let x = Entries::from_points(&[entries.dims()[1]], &x).unwrap();
-    let dense = Arc::new(Layout::named_for_rank("dense", 1).unwrap());
-    let x: Tensor = pack(&dense, &x, &PackOptions::default()).unwrap();
+    let x = vector(entries.dims()[1]);
     let kernel = how(Kernel::new(SPMV).declared("A", &layout));
     let result = kernel.compile().unwrap().run([("A", &a), ("x", &x)]).unwrap();
     result.values().as_slice::<f64>().unwrap().to_vec()
+}
+
+fn vector(extent: usize) -> Tensor {
+    let places: Vec<[usize; 1]> = (0..extent).map(|j| [j]).collect();
+    let x: Vec<(&[usize], f64)> =
+        places.iter().map(|p| (&p[..], 1.0 + (p[0] % 7) as f64)).collect();
+    let x = Entries::from_points(&[extent], &x).unwrap();
+    let dense = Arc::new(Layout::named_for_rank("dense", 1).unwrap());
+    pack(&dense, &x, &PackOptions::default()).unwrap()
 }
 
 /// Beyond one block of rows, with rows of none, of few and of many entries, and with and without a diagonal.
@@ -155,5 +160,40 @@ fn a_symmetric_matrix_is_its_lower_half_with_and_without_a_diagonal() {
         for strict in [false, true] {
             assert_eq!(product("symmetric-csr", &whole, strict), expected, "{extent}, {strict}");
         }
+    }
+}
+
+/// Rows that are known to have few entries are summed in two chains, of which the second may be one term shorter: of all
+/// types, from empty rows to such as are longer than expected.
+#[test]
+fn short_rows_are_summed_in_two_chains() {
+    let mut random = Random(8);
+    let places = (0..60).flat_map(|i| (0..(i * 7) % 12).map(move |j| (i, (i + 5 * j) % 60)));
+    let short = matrix(60, places.collect::<Vec<_>>().into_iter(), &mut random);
+    let long = matrix(60, (0..60).flat_map(|i| (0..60).map(move |j| (i, j))), &mut random);
+    let csr = Arc::new(Layout::named_for_rank("csr", 2).unwrap());
+    let x = vector(60);
+    for (entries, few) in [(&short, true), (&long, false)] {
+        let a = pack(&csr, entries, &PackOptions::default()).unwrap();
+        let given = [("A", &a), ("x", &x)];
+        let known = |kernel: Kernel| kernel.measured(given, &IndexMap::new()).unwrap();
+        let planned = known(Kernel::new(SPMV).layout("A", "csr")).plan().unwrap();
+        let text = planned.render().unwrap().text().to_string();
+        assert_eq!(text.contains("sum_of_few("), few, "{text}");
+        assert_eq!(text.contains("sum_of("), !few, "{text}");
+        assert_eq!(multiplied("csr", entries, known), product("csr", entries, true));
+    }
+    for ty in ["f32", "i64", "i32", "u8", "bool"] {
+        let ty: ValueType = ty.parse().unwrap();
+        let ones = Values::F64(vec![1.0; short.len()]);
+        let ones = Entries::new(short.dims().to_vec(), short.coords().to_vec(), ones).unwrap();
+        let a = pack(&csr, &ones.into_type(ty).unwrap(), &PackOptions::default()).unwrap();
+        let kernel = Kernel::new("s[i] += A[i,j]").layout("A", "csr").values(ty);
+        let strict = kernel.clone().only_way();
+        let kernel = kernel.measured([("A", &a)], &IndexMap::new()).unwrap();
+        let text = kernel.plan().unwrap().render().unwrap().text().to_string();
+        assert!(text.contains("sum_of_few("), "{ty}: {text}");
+        let run = |kernel: Kernel| kernel.compile().unwrap().run([("A", &a)]).unwrap();
+        assert_eq!(run(kernel).values(), run(strict).values(), "{ty}");
     }
 }

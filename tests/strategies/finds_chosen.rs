@@ -128,10 +128,12 @@ fn values_are_spread_within_loops_that_end_early() {
     let mut left = 0;
     for spread in ["expand", "masked"] {
         for walk in ["seq", "gallop", "vector", "bsearch", "hash", "scan"] {
-            for (one, other) in [("pD1", "pB1"), ("pB1", "pD1")] {
+            for (one, other, threads) in [("pD1", "pB1", 1), ("pB1", "pD1", 1), ("pD1", "pB1", 2)] {
                 let kernel = kernel.clone().find(Some(one), spread).find(Some(other), walk);
-                let (text, result) = run(&kernel);
-                let name = format!("{one} by {spread}, {other} by {walk}");
+                // Each thread has arrays of its own.
+                let (text, result) = run(&kernel.threads(threads));
+                let name = format!("{one} by {spread}, {other} by {walk}, {threads} threads");
+                assert_eq!(text.contains("on_threads_in_order"), threads > 1, "{name}: {text}");
                 assert!(text.contains(&format!("{one}_value")), "{name}: {text}");
                 left += usize::from(text.contains("break;"));
                 let same =

@@ -4,7 +4,7 @@ use super::fault::Reason;
 use super::machine::{Machine, ill_formed};
 use super::storage::{self, Table, fits_key};
 use super::value::{Number, Value, arithmetic};
-use crate::code::ir::{Access, ArrayId, BinaryOp, Element, Expr, Load, Sum, Type, VarId};
+use crate::code::ir::{Access, ArrayId, BinaryOp, Chains, Element, Expr, Load, Sum, Type, VarId};
 use crate::formula::Constraint;
 use crate::layout::probing::home_slot;
 
@@ -228,24 +228,29 @@ impl<'b> Machine<'b, '_> {
         made.ok_or_else(|| ill_formed(format!("{op:?} in `{}`", text())))
     }
 
-    /// In four chains, as the helper of modules adds them.
+    /// In chains, as the helpers of modules add them.
     fn chains(&mut self, sum: &'b Sum) -> Result<Value> {
         let (lo, hi) = (self.unsigned(&sum.lo)?, self.unsigned(&sum.hi)?);
         let mut chains = [Number::zero(sum.ty); 4];
         let mut p = lo;
-        let fours = |p: usize| p.checked_add(4).is_some_and(|end| end <= hi);
-        while fours(p) {
-            for (k, chain) in chains.iter_mut().enumerate() {
+        let together = match sum.chains {
+            Chains::Two => 2,
+            Chains::Four => 4,
+        };
+        let fits = |p: usize| p.checked_add(together).is_some_and(|end| end <= hi);
+        while fits(p) {
+            for (k, chain) in chains.iter_mut().take(together).enumerate() {
                 let term = self.term(sum, p + k)?;
                 *chain = added(*chain, term)?;
             }
-            p += 4;
+            p += together;
         }
         // Two of what is left, then one.
-        let rest: &[usize] = match hi.saturating_sub(p) {
-            0 => &[],
-            1 => &[2],
-            2 => &[0, 1],
+        let rest: &[usize] = match (hi.saturating_sub(p), sum.chains) {
+            (0, _) => &[],
+            (1, Chains::Two) => &[0],
+            (1, Chains::Four) => &[2],
+            (2, _) => &[0, 1],
             _ => &[0, 1, 2],
         };
         for (k, chain) in rest.iter().enumerate() {
@@ -253,7 +258,11 @@ impl<'b> Machine<'b, '_> {
             chains[*chain] = added(chains[*chain], term)?;
         }
         let [a, b, c, d] = chains;
-        Ok(Value::Number(added(added(a, b)?, added(c, d)?)?))
+        let first = added(a, b)?;
+        Ok(Value::Number(match sum.chains {
+            Chains::Two => first,
+            Chains::Four => added(first, added(c, d)?)?,
+        }))
     }
 
     fn term(&mut self, sum: &'b Sum, p: usize) -> Result<Number> {

@@ -168,24 +168,29 @@ fn invariants_and_facts_are_tested() {
 }
 
 #[test]
-fn a_sum_adds_in_four_chains() {
-    let mut s = sample(ValueType::F64, false);
-    let sum = Sum {
-        var: s.p,
-        lo: Expr::int(0),
-        hi: Expr::Var(s.n),
-        lets: Vec::new(),
-        term: Expr::load(s.x, vec![Expr::Var(s.p)]),
-        ty: ValueType::F64,
-    };
-    s.body.block = vec![s.add(Expr::Sum(Box::new(sum)))];
-    s.body.verify().unwrap();
+fn a_sum_adds_in_two_chains_or_four() {
     let x: Vec<f64> = vec![1e17, 1.0, -1e17, 1.0, 3.0, 1.0, 5.0];
-    let got = s.run(7, vec![0_u32; 7].into(), x.clone().into()).unwrap();
     // `(s0 + s1) + (s2 + s3)`, two of the rest on s0 and s1, the last on s2.
-    let expected = ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + x[3]);
-    assert_eq!(got, vec![0.0 + expected].into());
-    assert_ne!(expected, x.iter().sum::<f64>());
+    let four = ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + x[3]);
+    let two = (((x[0] + x[2]) + x[4]) + x[6]) + ((x[1] + x[3]) + x[5]);
+    for (chains, expected) in [(Chains::Four, four), (Chains::Two, two)] {
+        let mut s = sample(ValueType::F64, false);
+        let sum = Sum {
+            var: s.p,
+            lo: Expr::int(0),
+            hi: Expr::Var(s.n),
+            lets: Vec::new(),
+            term: Expr::load(s.x, vec![Expr::Var(s.p)]),
+            ty: ValueType::F64,
+            chains,
+        };
+        s.body.block = vec![s.add(Expr::Sum(Box::new(sum)))];
+        s.body.verify().unwrap();
+        let got = s.run(7, vec![0_u32; 7].into(), x.clone().into()).unwrap();
+        assert_eq!(got, vec![0.0 + expected].into());
+    }
+    assert_ne!(four, x.iter().sum::<f64>());
+    assert_ne!(four, two);
 }
 
 #[test]

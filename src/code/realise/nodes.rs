@@ -1,7 +1,7 @@
 //! The nodes of the tree, from the outside in.
 
 use super::super::ir::{
-    Assign, BinaryOp, Block, Expr, Load, Parallel, Stmt, Sum, Type, VarId, Writes,
+    Assign, BinaryOp, Block, Chains, Expr, Load, Parallel, Stmt, Sum, Type, VarId, Writes,
 };
 use super::super::meaning::Meaning;
 use super::{Realiser, guarded};
@@ -489,7 +489,7 @@ impl Realiser<'_, '_> {
         self.loaded.truncate(loaded);
         self.env = env;
         let ty = self.element_type(target);
-        let sum = Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty }));
+        let sum = Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty, chains: Chains::Four }));
         let total = self.body.variable("sum", Type::Value(ty));
         let mut out = vec![Stmt::Let { var: total, mutable: false, value: sum }];
         match (self.assembles(target), self.single(target)) {

@@ -1,0 +1,19 @@
+//! In how many independent chains of additions a sum is made.
+
+/// How many chains of additions a sum has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chains {
+    /// For ranges that are short.
+    Two,
+    Four,
+}
+
+impl Chains {
+    /// The function of a module that sums so.
+    pub fn function(self) -> &'static str {
+        match self {
+            Chains::Two => "sum_of_few",
+            Chains::Four => "sum_of",
+        }
+    }
+}
