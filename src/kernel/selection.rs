@@ -46,6 +46,7 @@ pub(super) fn with_others(
     if let Some(order) = order(request, &first)
         && let Ok(other) = plan(&Request { order, ..request.clone() }, prover)
         && are_measurable(&other)?
+        && are_shared(&other) == are_shared(&first)
     {
         all.extend(combined(&other));
     }
@@ -65,6 +66,11 @@ fn order(request: &Request, planned: &Planned) -> Option<Vec<Name>> {
     let statement = only_nest(planned)?;
     let open = is_open(request) && planned.assembled().is_none();
     open.then(|| other_drivers(statement.nest()).pop())?
+}
+
+/// Which statements threads share: ways are given the same.
+fn are_shared(planned: &Planned) -> Vec<bool> {
+    planned.statements().iter().map(|s| s.parallel().is_some()).collect()
 }
 
 /// Whether what the costs depend on can be told from what the kernel is given.
