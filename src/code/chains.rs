@@ -9,6 +9,13 @@ pub enum Chains {
 }
 
 impl Chains {
+    pub fn count(self) -> usize {
+        match self {
+            Chains::Two => 2,
+            Chains::Four => 4,
+        }
+    }
+
     /// The function of a module that sums so.
     pub fn function(self) -> &'static str {
         match self {

@@ -32,8 +32,8 @@ impl Copies {
             out.layouts.insert(tensor.clone(), layout.name.clone());
             out.declared.insert(tensor.clone(), layout.clone());
         }
-        let Sizes { workspace_limit, machine, threads, .. } = out.sizes;
-        out.sizes = Sizes { workspace_limit, machine, threads, ..self.sizes.clone()? };
+        let Sizes { workspace_limit, machine, .. } = out.sizes;
+        out.sizes = Sizes { workspace_limit, machine, ..self.sizes.clone()? };
         Ok(out)
     }
 }

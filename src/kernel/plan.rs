@@ -93,9 +93,6 @@ pub fn plan(request: &Request) -> Result<Planned> {
 /// [`plan`] with a prover of the caller's choice.
 pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
     refuse_contradictions(request)?;
-    let mut request = request.clone();
-    request.sizes.threads = (request.threads > 1).then_some(request.threads);
-    let request = &request;
     match request.copies.is_empty() {
         true => plan_copies(request, prover),
         false => cheapest(request, plan_copies, prover),
@@ -104,6 +101,9 @@ pub fn plan_with(request: &Request, prover: &mut dyn Prover) -> Result<Planned> 
 
 /// [`plan_with`] for one copy of each tensor.
 fn plan_copies(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
+    let mut request = request.clone();
+    request.sizes.threads = (request.threads > 1).then_some(request.threads);
+    let request = &request;
     if let Some((along, repacked)) = in_one_place(request)? {
         let mut planned = plan_united(&along, prover)?;
         if !says_fill(&repacked.layout, planned.result_fill()) {

@@ -18,7 +18,7 @@ impl Planned {
         let is_shared = statement.parallel().is_some() || in_parts.is_some_and(Result::is_ok);
         match is_shared {
             true => Cow::Borrowed(&self.grounds.sizes),
-            false => Cow::Owned(self.grounds.sizes.on_one_thread()),
+            false => self.grounds.sizes.on_one_thread(),
         }
     }
 

@@ -20,8 +20,7 @@ struct Calls {
     at_mut: bool,
     inside: bool,
     inside_or_end: bool,
-    sum: bool,
-    sum_of_few: bool,
+    sums: Vec<Chains>,
     home: bool,
     shared: bool,
     private: bool,
@@ -43,10 +42,9 @@ impl Calls {
             }
             Part::Stmt(Stmt::Prefetch { .. }) => self.prefetch = true,
             Part::Expr(Expr::Load(load)) => self.place(body, load, false, together),
-            Part::Expr(Expr::Sum(sum)) => match sum.chains {
-                Chains::Two => self.sum_of_few = true,
-                Chains::Four => self.sum = true,
-            },
+            Part::Expr(Expr::Sum(sum)) if !self.sums.contains(&sum.chains) => {
+                self.sums.push(sum.chains);
+            }
             Part::Expr(Expr::HomeSlot { .. }) => self.home = true,
             _ => {}
         });
@@ -114,11 +112,8 @@ pub(super) fn items(cores: &[Core], validation: validate::Used) -> Result<String
     if calls.inside_or_end {
         out.push_str(INSIDE_OR_END);
     }
-    if calls.sum {
-        out.push_str(&sum(spec.output().value_type));
-    }
-    if calls.sum_of_few {
-        out.push_str(&sum_of_few(spec.output().value_type));
+    for chains in calls.sums {
+        out.push_str(&sum(spec.output().value_type, chains));
     }
     if spec.assembled.is_some() {
         out.push_str(grown::ITEMS);
@@ -263,81 +258,54 @@ fn zero(t: ValueType) -> &'static str {
     }
 }
 
-fn sum(t: ValueType) -> String {
-    let ty = t.rust_name();
-    let pairs = match t {
-        ValueType::F64 | ValueType::F32 => "(s0 + s1) + (s2 + s3)",
-        ValueType::I64 | ValueType::I32 | ValueType::U8 => {
+fn sum(t: ValueType, chains: Chains) -> String {
+    let (ty, function, count) = (t.rust_name(), chains.function(), chains.count());
+    let names: Vec<String> = (0..count).map(|k| format!("mut s{k}")).collect();
+    let terms = |n: usize| -> String {
+        let next = |k: usize| match k {
+            0 => "term(p)".to_string(),
+            k => format!("term(p + {k})"),
+        };
+        (0..n).map(|k| format!("        {}\n", add(t, &format!("s{k}"), &next(k)))).collect()
+    };
+    let (what, left, last) = match chains {
+        Chains::Two => ("a range, which is short, in two", String::new(), "s0"),
+        // What is left of the fours is no loop: rows are short, and one would be vectorized for long ones.
+        Chains::Four => {
+            let left = format!("    if p + 2 <= hi {{\n{}        p += 2;\n    }}\n", terms(2));
+            ("a range in four", left, "s2")
+        }
+    };
+    let total = match (t, chains) {
+        (ValueType::F64 | ValueType::F32, Chains::Two) => "s0 + s1",
+        (ValueType::F64 | ValueType::F32, Chains::Four) => "(s0 + s1) + (s2 + s3)",
+        (ValueType::I64 | ValueType::I32 | ValueType::U8, Chains::Two) => "s0.wrapping_add(s1)",
+        (ValueType::I64 | ValueType::I32 | ValueType::U8, Chains::Four) => {
             "s0.wrapping_add(s1).wrapping_add(s2.wrapping_add(s3))"
         }
-        ValueType::Bool => "s0 | s1 | s2 | s3",
-    };
-    // What is left of the fours is no loop: rows are short, and one would be vectorized for long ones.
-    format!(
-        "
-/// Sums `term` over a range in four independent chains.
-#[inline(always)]
-fn sum_of(lo: usize, hi: usize, term: impl Fn(usize) -> {ty}) -> {ty} {{
-    let [mut s0, mut s1, mut s2, mut s3]: [{ty}; 4] = [{}; 4];
-    let mut p = lo;
-    while p + 4 <= hi {{
-        {}
-        {}
-        {}
-        {}
-        p += 4;
-    }}
-    if p + 2 <= hi {{
-        {}
-        {}
-        p += 2;
-    }}
-    if p < hi {{
-        {}
-    }}
-    {pairs}
-}}
-",
-        zero(t),
-        add(t, "s0", "term(p)"),
-        add(t, "s1", "term(p + 1)"),
-        add(t, "s2", "term(p + 2)"),
-        add(t, "s3", "term(p + 3)"),
-        add(t, "s0", "term(p)"),
-        add(t, "s1", "term(p + 1)"),
-        add(t, "s2", "term(p)"),
-    )
-}
-
-fn sum_of_few(t: ValueType) -> String {
-    let ty = t.rust_name();
-    let both = match t {
-        ValueType::F64 | ValueType::F32 => "s0 + s1",
-        ValueType::I64 | ValueType::I32 | ValueType::U8 => "s0.wrapping_add(s1)",
-        ValueType::Bool => "s0 | s1",
+        (ValueType::Bool, Chains::Two) => "s0 | s1",
+        (ValueType::Bool, Chains::Four) => "s0 | s1 | s2 | s3",
     };
     format!(
         "
-/// Sums `term` over a range, which is short, in two independent chains.
+/// Sums `term` over {what} independent chains.
 #[inline(always)]
-fn sum_of_few(lo: usize, hi: usize, term: impl Fn(usize) -> {ty}) -> {ty} {{
-    let [mut s0, mut s1]: [{ty}; 2] = [{}; 2];
+fn {function}(lo: usize, hi: usize, term: impl Fn(usize) -> {ty}) -> {ty} {{
+    let [{}]: [{ty}; {count}] = [{}; {count}];
     let mut p = lo;
-    while p + 2 <= hi {{
-        {}
-        {}
-        p += 2;
+    while p + {count} <= hi {{
+{}        p += {count};
     }}
-    if p < hi {{
+{left}    if p < hi {{
         {}
     }}
-    {both}
+    {total}
 }}
 ",
+        names.join(", "),
         zero(t),
-        add(t, "s0", "term(p)"),
-        add(t, "s1", "term(p + 1)"),
-        add(t, "s0", "term(p)"),
+        terms(count),
+        add(t, last, "term(p)"),
     )
 }
 

@@ -275,9 +275,9 @@ impl Sizes {
         };
         let extents = plan.key.iter().map(|part| self.most_values(&part.outer, nest));
         let extents = CostFormula::product(extents);
-        let inner = nest.levels.iter().skip(find.problem.level + 1).any(Level::is_find);
-        let guards = CostFormula::from(f64::from(inner));
         let level = find.problem.level;
+        let inner = nest.levels.iter().skip(level + 1).any(Level::is_find);
+        let guards = CostFormula::from(f64::from(inner));
         let range = match nest.levels.get(level).map(|level| &level.bind) {
             Some(Bind::Loop(range)) => Some(range),
             _ => None,

@@ -1,5 +1,7 @@
 //! What is known of data for the cost model, and what is assumed where nothing is.
 
+use std::borrow::Cow;
+
 use indexmap::IndexMap;
 
 use super::cost_formula::CostFormula;
@@ -64,9 +66,11 @@ impl Sizes {
     }
 
     /// The same where nothing is shared.
-    #[must_use]
-    pub fn on_one_thread(&self) -> Sizes {
-        Sizes { threads: None, ..self.clone() }
+    pub fn on_one_thread(&self) -> Cow<'_, Sizes> {
+        match self.threads {
+            None => Cow::Borrowed(self),
+            Some(_) => Cow::Owned(Sizes { threads: None, ..self.clone() }),
+        }
     }
 
     /// Whether data say something.
@@ -155,13 +159,16 @@ impl Sizes {
         const EVEN: f64 = 6.0;
         /// Of one that has another number each time.
         const UNEVEN: f64 = 10.5;
+        if !self.are_known() {
+            return false;
+        }
         let innermost = nest.levels.iter().rev().find(|level| level.is_loop() && !level.is_find());
         let Some((level, Bind::Loop(range))) = innermost.map(|level| (level, &level.bind)) else {
             return false;
         };
         let uneven = self.value(&self.unevenness(range)) > 0.5;
         let most = if uneven { UNEVEN } else { EVEN };
-        self.are_known() && self.trips(nest)[&level.var] <= most
+        self.trips(nest)[&level.var] <= most
     }
 
     /// How many loops of `nest` are expected to be begun that do not go round as often as the time before.

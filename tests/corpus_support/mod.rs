@@ -20,7 +20,7 @@ use siskin::formula::Name;
 use siskin::iterspace::Union;
 use siskin::kernel::{Coiterate, Planned};
 use siskin::layout::{Layout, shipped};
-use siskin::module::Signature;
+use siskin::module::{Module, Signature};
 use siskin::operators::Value;
 use siskin::program::{Program, Types};
 use siskin::prover::Z3Prover;
@@ -123,6 +123,19 @@ pub struct Made {
     /// The core.
     pub body: Body,
     pub planned: Planned,
+}
+
+impl Made {
+    pub fn of(label: String, module: &Module, planned: Planned) -> Made {
+        Made {
+            label,
+            text: module.text().to_string(),
+            entry: module.entry().to_string(),
+            signature: module.signature().clone(),
+            body: module.body().clone(),
+            planned,
+        }
+    }
 }
 
 impl Case {
@@ -332,14 +345,7 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
                     let variant = format!("{ty:?} {:?}", planned.index_width());
                     let label = format!("{label} {what} {variant}");
                     if out.iter().all(|m| m.text != module.text()) {
-                        out.push(Made {
-                            label,
-                            text: module.text().to_string(),
-                            entry: module.entry().to_string(),
-                            signature: module.signature().clone(),
-                            body: module.body().clone(),
-                            planned,
-                        });
+                        out.push(Made::of(label, &module, planned));
                     }
                     Ok(())
                 };

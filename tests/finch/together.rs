@@ -237,14 +237,7 @@ impl Batch {
         let planned =
             planned.and_then(|planned| Ok((planned.render_with(&mut self.prover)?, planned)));
         let number = planned.map(|(module, planned)| {
-            self.made.push(Made {
-                label: label.clone(),
-                text: module.text().to_string(),
-                entry: module.entry().to_string(),
-                signature: module.signature().clone(),
-                body: module.body().clone(),
-                planned,
-            });
+            self.made.push(Made::of(label.clone(), &module, planned));
             self.made.len() - 1
         });
         self.known.insert(label, number.clone());

@@ -255,14 +255,7 @@ fn multiply(
             return Ok(());
         }
     };
-    let made = Made {
-        label: expression.to_string(),
-        text: module.text().to_string(),
-        entry: module.entry().to_string(),
-        signature: module.signature().clone(),
-        body: module.body().clone(),
-        planned,
-    };
+    let made = Made::of(expression.to_string(), &module, planned);
     let layout = Arc::new(Layout::named_for_rank(layout, 1).map_err(|e| format!("{e:#?}"))?);
     for (data, tensor) in tensors {
         let extent = data.dims[vectors[0]];

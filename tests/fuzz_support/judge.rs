@@ -285,14 +285,7 @@ fn go(
         Code::Internal => Stop::Failed(format!("{label}\n{e:#?}")),
         _ => Stop::from(e),
     })?;
-    let made = Made {
-        label,
-        text: module.text().to_string(),
-        entry: module.entry().to_string(),
-        signature: module.signature().clone(),
-        body: module.body().clone(),
-        planned,
-    };
+    let made = Made::of(label, &module, planned);
     reads_back(&made).map_err(Stop::Failed)?;
     on_data(case, made, threads, dropped)
 }

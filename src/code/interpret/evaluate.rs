@@ -233,10 +233,7 @@ impl<'b> Machine<'b, '_> {
         let (lo, hi) = (self.unsigned(&sum.lo)?, self.unsigned(&sum.hi)?);
         let mut chains = [Number::zero(sum.ty); 4];
         let mut p = lo;
-        let together = match sum.chains {
-            Chains::Two => 2,
-            Chains::Four => 4,
-        };
+        let together = sum.chains.count();
         let fits = |p: usize| p.checked_add(together).is_some_and(|end| end <= hi);
         while fits(p) {
             for (k, chain) in chains.iter_mut().take(together).enumerate() {
