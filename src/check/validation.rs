@@ -9,6 +9,7 @@
 //!             | formula                                fails at 0
 //!             | 'no' p 'of' span 'with' wrong          fails at the first such p
 //!             | 'for all' step* ':' formula            fails at the first variable's value
+//!             | 'each value is' literal                fails at the first other one
 //!             | 'never'                                fails at 0
 //! span       := a | 'each segment' s 'of' a            segment u is a[s[u]], …, a[s[u + 1] - 1]
 //! wrong      := 'outside' [int] '..=' [int]
@@ -38,7 +39,7 @@
 use crate::formula::{Affine, Arith, Constraint, Formula, Name, Relop};
 use crate::layout::checks::Check;
 use crate::layout::visit::Step;
-use crate::layout::{Layout, SizeSource};
+use crate::layout::{Layout, Literal, SizeSource};
 
 /// The passes over a tensor of a layout.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +76,8 @@ pub enum Pass {
     None { span: Span, wrong: Wrong },
     /// The formula holds at all points that the steps visit.
     ForAll { formula: Formula, steps: Vec<Step>, conclusion: Formula },
+    /// All values of the array are this one.
+    Constant { values: Name, constant: Literal },
     /// The formula cannot be looked at: nothing bounds a variable.
     Never { formula: Formula, variable: Name },
 }
@@ -145,6 +148,15 @@ impl Validation {
         let mut tests = Vec::new();
         for check in super::data_checks(layout) {
             lower(layout, check, &mut tests);
+        }
+        if let Some(constant) = layout.value.constant {
+            let values = &layout.value.name;
+            tests.push(Test {
+                property: format!("every element of {values} is {constant}"),
+                broken: format!("an element of {values} is not {constant}"),
+                help: "store what has this value alone, or choose a layout with values",
+                pass: Pass::Constant { values: values.clone(), constant },
+            });
         }
         let sizes = sizes(layout, &tests);
         Validation { sizes, tests }
@@ -405,7 +417,7 @@ impl Pass {
                 least.iter().chain(most).for_each(f);
             }
             Pass::None { wrong: Wrong::Misplaced { slots }, .. } => f(slots),
-            Pass::None { .. } | Pass::Never { .. } => {}
+            Pass::None { .. } | Pass::Constant { .. } | Pass::Never { .. } => {}
             Pass::ForAll { steps, conclusion, .. } => {
                 steps.iter().for_each(|step| step.visit_affine(&mut affine));
                 conclusion.visit_affine(&mut affine);

@@ -2,7 +2,8 @@
 //!
 //! In: a value, and the points of a case. Out: the value there. A missing operand has its fill, and decides
 //! what the algebra of an operator says it decides, though arithmetic may not grant that: nothing times
-//! infinity is nothing. Where the case leaves open whether the operand is stored, the value asks.
+//! infinity is nothing. Where the case leaves open whether the operand is stored, the value asks. What has one
+//! value only where it is stored has that value.
 //!
 //! ```text
 //! (a * d + b) * c    →  b * c                              without a
@@ -14,7 +15,7 @@ use super::region::{Leaves, Value, by_presence};
 use super::source::{Source, operands};
 use crate::diagnostic::Result;
 use crate::operators::algebra::{Derived, applied, constants};
-use crate::operators::{Apply, Given, If, Operator, Region, Simplified, Tree, simplify};
+use crate::operators::{self, Apply, Given, If, Operator, Region, Simplified, Tree, simplify};
 use crate::tensor::ValueType;
 
 /// The value with a question at every use of an operator that a missing operand decides, where arithmetic
@@ -80,7 +81,15 @@ fn question(
 pub(super) fn in_case(value: &Value, case: &Case, leaves: Leaves<'_>) -> Result<Value> {
     let stored = case.stored.iter().map(|k| Region::Stored(Source::Operand(*k)));
     let known: Vec<Region<Source>> = stored.chain(parts(&of_operands(&case.rest))).collect();
-    Here { missed: &case.missed, leaves }.value(value, &known)
+    Here { missed: &case.missed, stored: &[], leaves }.value(value, &known)
+}
+
+/// The value where `stored` are stored, without reading those that have only one value.
+///
+/// # Errors
+/// As [`asking`].
+pub(super) fn with_constants(value: &Value, stored: &[usize], leaves: Leaves<'_>) -> Result<Value> {
+    Here { missed: &[], stored, leaves }.value(value, &[])
 }
 
 fn of_operands(region: &Region) -> Region<Source> {
@@ -117,20 +126,27 @@ fn left_open(region: &Region<Source>, known: &[Region<Source>]) -> Region<Source
 #[derive(Clone, Copy)]
 struct Here<'a> {
     missed: &'a [usize],
+    /// Of these, those with one value only need not be read.
+    stored: &'a [usize],
     leaves: Leaves<'a>,
 }
 
 impl Here<'_> {
-    fn is_missed(&self, k: usize) -> bool {
-        self.missed.contains(&k)
+    /// What an operand is, if that is known.
+    fn known(&self, k: usize) -> Option<operators::Value> {
+        let operand = &self.leaves.operands[k];
+        match self.missed.contains(&k) {
+            true => Some(operand.fill),
+            false => operand.constant().filter(|_| self.stored.contains(&k)),
+        }
     }
 
     /// The value where all of `known` holds.
     fn value(self, value: &Value, known: &[Region<Source>]) -> Result<Value> {
         let leaves = self.leaves;
         let Apply { op, args } = match value {
-            Tree::Leaf(Source::Operand(k)) if self.is_missed(*k) => {
-                return Ok(Tree::Number(leaves.operands[*k].fill));
+            Tree::Leaf(Source::Operand(k)) => {
+                return Ok(self.known(*k).map_or_else(|| value.clone(), Tree::Number));
             }
             Tree::Leaf(_) | Tree::Number(_) => return Ok(value.clone()),
             Tree::Cast(ty, inner) => {
@@ -140,10 +156,10 @@ impl Here<'_> {
             Tree::If(choice) => return self.choice(choice, known),
             Tree::Apply(apply) => apply,
         };
-        let changes = operands(value).into_iter().any(|k| self.is_missed(k));
+        let changes = operands(value).into_iter().any(|k| self.known(k).is_some());
         let args: Vec<Value> =
             args.iter().map(|arg| self.value(arg, known)).collect::<Result<_>>()?;
-        // As it is written, where nothing is missing.
+        // As it is written, where nothing is known.
         if !changes {
             return Ok(Tree::apply(op, args));
         }

@@ -321,6 +321,15 @@ impl Operand {
         self.role == Role::Input && stores_every_coordinate(&self.layout)
     }
 
+    /// What each of its stored elements is, if its layout says so; of what is given to be read.
+    pub fn constant(&self) -> Option<Value> {
+        let constant = Value::from(self.layout.value.constant?);
+        let is_read = self.role == Role::Input && self.value_type == constant.value_type();
+        // Two zeros of floats count as the same, and all that is no number.
+        let several = constant.is_nan() || constant.same(Value::zero(self.value_type));
+        (is_read && (!several || constant == Value::Bool(false))).then_some(constant)
+    }
+
     /// The same operand, its positions by other names.
     #[must_use]
     pub fn with_positions(&self, name: &mut dyn FnMut(&Name) -> Name) -> Operand {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::Operand;
 use super::cases::{Case, cases};
-use super::missing::{asking, in_case};
+use super::missing::{asking, in_case, with_constants};
 use super::region::{Leaves, Value, region};
 use super::source::{Source, asked, operands};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -108,6 +108,7 @@ pub(super) fn passes(
         for case in cases {
             let value = in_case(&asking, &case, leaves)?;
             refuse_repeated(program, op, leaves, &case.stored, &value)?;
+            let value = with_constants(&value, &case.stored, leaves)?;
             let missed = case.missed.iter().map(|k| Region::Stored(*k).complement());
             let rest = Region::all_of(std::iter::once(case.rest).chain(missed));
             out.push(Pass { stored: case.stored, rest, value, merges });

@@ -54,7 +54,7 @@ pub use self::library::Operators;
 pub use self::operator::{
     Argument, CaseKind, Operator, Points, Property, ResultRule, Signature, Special, SpecialResult,
 };
-pub use self::print::rust;
+pub use self::print::{rust, rust_literal};
 pub use self::read::read;
 pub use self::region::{Presence, Region};
 pub use self::simplify::{Given, Simplified, simplify};

@@ -21,7 +21,7 @@ impl Printer<'_> {
         match expr {
             OpExpr::Argument(k, _) => self.arguments.get(*k).copied().unwrap_or("_").to_string(),
             OpExpr::Local(k, _) => format!("t{k}"),
-            OpExpr::Literal(value) => literal(*value),
+            OpExpr::Literal(value) => rust_literal(*value),
             OpExpr::Neg(x) => format!("-{}", self.operand(x)),
             OpExpr::Not(x) => format!("!{}", self.operand(x)),
             OpExpr::Binary(op, a, b) => {
@@ -112,7 +112,7 @@ impl Printer<'_> {
 }
 
 /// With its type, so that it stands anywhere: `2.0_f64`, `i64::MIN`, `f32::NAN`.
-fn literal(value: Value) -> String {
+pub fn rust_literal(value: Value) -> String {
     let t = value.value_type();
     match value {
         Value::Bool(x) => x.to_string(),

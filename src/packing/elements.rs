@@ -56,8 +56,7 @@ pub(super) fn pack_elements(
     let tensor =
         Tensor::new(layout.clone(), dims.to_vec(), &IndexMap::new(), IndexMap::new(), values)?;
     agree::sizes(&tensor)?;
-    stated::refuse_others(&tensor)?;
-    Ok(tensor)
+    stated::constant(tensor)
 }
 
 #[cfg(test)]

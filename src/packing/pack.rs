@@ -135,8 +135,8 @@ impl Plan {
             let summed = summed.as_ref().unwrap_or(entries);
             let tensor = staged.pack(layout, summed, options)?;
             agree::sizes(&tensor)?;
+            let tensor = stated::constant(tensor)?;
             agree::check(&tensor, entries, options.fill)?;
-            stated::refuse_others(&tensor)?;
             return Ok(tensor);
         }
         let covered = self.parts.iter().find_map(|part| part.covered.as_ref());
@@ -170,6 +170,7 @@ impl Plan {
         drop(places);
         let tensor = Tensor::new(layout.clone(), entries.dims().to_vec(), &counts, arrays, values)?;
         agree::sizes(&tensor)?;
+        let tensor = stated::constant(tensor)?;
         if let Some((array, element)) = &ranged
             && let Err(broken) = tensor.check_properties()
         {
@@ -178,7 +179,6 @@ impl Plan {
         if self.verify {
             agree::check(&tensor, entries, options.fill)?;
         }
-        stated::refuse_others(&tensor)?;
         Ok(tensor)
     }
 

@@ -77,17 +77,25 @@ pub(super) fn kept(layout: &Layout, entries: &Entries, fill: Option<Value>) -> O
     (kept.len() < entries.len()).then(|| entries.gather(&kept))
 }
 
-/// Refuses values other than the one that the layout has.
+/// The tensor with the one value that the layout has wherever there is place for a value, also where nothing is
+/// stored.
 ///
 /// # Errors
-/// [`Code::NotPackable`] with the coordinates.
-pub(super) fn refuse_others(tensor: &Tensor) -> Result<()> {
-    let layout = tensor.layout();
-    let Some(constant) = layout.value.constant.map(Value::from) else { return Ok(()) };
+/// [`Code::NotPackable`] with the coordinates of what is stored with another value.
+pub(super) fn constant(mut tensor: Tensor) -> Result<Tensor> {
+    let Some(constant) = tensor.layout().value.constant.map(Value::from) else {
+        return Ok(tensor);
+    };
     let values = tensor.values();
-    if (0..values.len()).all(|k| Value::element(values, k).same(constant)) {
-        return Ok(());
+    if (0..values.len()).any(|k| !Value::element(values, k).same(constant)) {
+        refuse_others(&tensor, constant)?;
+        constant.fill(tensor.values_mut());
     }
+    Ok(tensor)
+}
+
+fn refuse_others(tensor: &Tensor, constant: Value) -> Result<()> {
+    let layout = tensor.layout();
     let stored = tensor.entries()?;
     let other = |k: &usize| !Value::element(stored.values(), *k).same(constant);
     let first = (0..stored.len()).find(other).map(|k| {

@@ -28,7 +28,7 @@ impl Tensor {
     pub fn entries(&self) -> Result<Entries> {
         // Broken segments could name more positions than there is time for.
         if !self.is_validated() {
-            self.check_properties()?;
+            self.check_positions()?;
         }
         // Loops over the other extents would find nothing, one by one.
         if self.dims().contains(&0) {

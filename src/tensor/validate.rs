@@ -10,6 +10,7 @@ use std::ops::{ControlFlow, Range};
 
 use super::disorder;
 use super::index_data::{IndexData, with_index};
+use super::number::Value;
 use super::owners;
 use super::points::{Points, Scope, Stop};
 use super::tensor::{Tensor, shape};
@@ -63,6 +64,18 @@ impl Tensor {
     pub fn check_properties(&self) -> Result<()> {
         let scope = self.scope()?;
         Validation::of(self.layout()).tests.iter().try_for_each(|test| self.check(&scope, test))
+    }
+
+    /// Only what positions depend on: of the values, how many there are.
+    ///
+    /// # Errors
+    /// As [`Tensor::validate`].
+    pub(crate) fn check_positions(&self) -> Result<()> {
+        let scope = self.scope()?;
+        let validation = Validation::of(self.layout());
+        let mut tests =
+            validation.tests.iter().filter(|t| !matches!(t.pass, Pass::Constant { .. }));
+        tests.try_for_each(|test| self.check(&scope, test))
     }
 
     /// Only the conditions on sizes and single elements, e.g. that a matrix is square.
@@ -127,6 +140,11 @@ impl Tensor {
             },
             Pass::None { span, wrong } => self.first_wrong(scope, span, wrong)?,
             Pass::ForAll { steps, conclusion, .. } => self.for_all(scope, steps, conclusion)?,
+            Pass::Constant { constant, .. } => {
+                let (values, constant) = (self.values(), Value::from(*constant));
+                let other = |k: &usize| !Value::element(values, *k).same(constant);
+                (0..values.len()).find(other).and_then(at)
+            }
             Pass::Never { .. } => at(0),
         })
     }
@@ -294,6 +312,13 @@ impl Tensor {
                 };
                 return error(format!(
                     "{what} `{array}` has {at} elements, but its layout needs {wanted}"
+                ));
+            }
+            Pass::Constant { values, .. } => {
+                return error(format!(
+                    "{}: {values}[{at}] is {}",
+                    test.broken,
+                    Value::element(self.values(), at)
                 ));
             }
             Pass::Never { .. } => return error(test.broken.clone()),

@@ -5,6 +5,7 @@ mod study;
 
 mod access_proofs;
 mod beginnings;
+mod constants;
 mod empty_spaces;
 mod fast_math;
 mod generation;

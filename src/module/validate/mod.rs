@@ -31,6 +31,7 @@ use crate::code::{Doc, Element, IndexWidth, Lines};
 use crate::formula::{Arith, Formula, Name};
 use crate::layout::checks::admits_negative;
 use crate::layout::{Layout, SizeSource};
+use crate::operators::{Value, rust_literal};
 
 /// What the printed body calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,6 +99,19 @@ impl Printer<'_> {
             Pass::Holds(formula) => self.holds(test, formula),
             Pass::None { span, wrong } => self.none(test, span, wrong),
             Pass::ForAll { steps, conclusion, .. } => self.for_all(test, steps, conclusion),
+            Pass::Constant { values, constant } => {
+                let constant = Value::from(*constant);
+                let other = match constant {
+                    Value::Bool(true) => Doc::text("!x"),
+                    Value::Bool(false) => Doc::text("x"),
+                    number => Doc::text("x").binary("!=", Doc::text(rust_literal(number))),
+                };
+                let parameter = format!("x: {}", constant.value_type().rust_name());
+                self.out.line("{");
+                self.out.deeper();
+                self.first_outside(test, values, &closure(&parameter, other));
+                self.out.close("");
+            }
             // Nothing says where to look.
             Pass::Never { .. } => self.refuse_if(&Doc::text("true"), test, Doc::text("0")),
         }
