@@ -165,6 +165,8 @@ pub struct Body {
     pub(super) tables: Vec<Name>,
     /// Those that may give way to the values of what they find.
     pub(super) spread_tables: FxHashMap<Name, Spreads>,
+    /// Value arrays whose elements are all the same.
+    pub(super) constants: FxHashMap<ArrayId, Value>,
     /// Index arrays by which positions are sorted, the first of them first: equal elements of it are neighbours.
     pub(super) sorted_by: Vec<Vec<ArrayId>>,
     /// Functions that no array stores.

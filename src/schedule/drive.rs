@@ -162,7 +162,9 @@ impl<'a> Placement<'a> {
             let reaches = |p: &Name| connected(self.space, p).contains(i);
             let started = o.positions.iter().any(|p| self.is_placed(p) && reaches(p));
             let later = o.positions.iter().any(|p| !self.is_placed(p) && reaches(p));
-            if !ready || !(reaches(next) || (started && later)) {
+            // What is known already takes no loop.
+            let known = || is_decided(self.space, next, |n| self.is_placed(n));
+            if !ready || !(reaches(next) || later && (started || known())) {
                 continue;
             }
             let rank = |n: &Name| self.wanted.dims.iter().position(|w| w == n);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use siskin::kernel::{Coiterate, CompiledKernel};
 use siskin::packing::{PackOptions, pack};
 use siskin::tensor::{Entries, Values};
 use siskin::{Kernel, Layout, Tensor};
@@ -45,22 +46,24 @@ fn core_of(module: &str) -> &str {
 fn what_has_one_value_is_not_read() {
     let dims = [7, 9];
     for format in FORMATS {
-        for (statement, x) in [
-            ("y[i] += A[i,j] * x[j]", "dense"),
-            ("y[i] += A[i,j] * x[j]", "sparse"),
-            ("y[i] max= A[i,j] * x[j]", "dense"),
-            ("y[j] += A[i,j] * (A[i,j] + 2) * x[j]", "dense"),
-            ("y[i] += A[i,j] * x[j] - A[i,j]", "dense"),
+        for (statement, x, scheme) in [
+            ("y[i] += A[i,j] * x[j]", "dense", Coiterate::Auto),
+            ("y[i] += A[i,j] * x[j]", "sparse", Coiterate::Find),
+            ("y[i] += A[i,j] * x[j]", "sparse", Coiterate::Looplets),
+            ("y[i] max= A[i,j] * x[j]", "dense", Coiterate::Auto),
+            ("y[j] += A[i,j] * (A[i,j] + 2) * x[j]", "dense", Coiterate::Auto),
+            ("y[i] += A[i,j] * x[j] - A[i,j]", "dense", Coiterate::Auto),
         ] {
             let kernel = |leaf: &str| {
-                let a = format.replace("LEAF", leaf);
-                Kernel::new(statement).layout("A", &a).layout("x", x).compile().unwrap()
+                let kernel = Kernel::new(statement).coiterate(scheme);
+                let kernel = kernel.layout("A", &format.replace("LEAF", leaf)).layout("x", x);
+                kernel.compile().unwrap()
             };
             let (truths, ones) = (kernel("Pattern()"), kernel("Element(0.0)"));
             let text = truths.planned().render().unwrap().text().to_string();
-            assert!(!core_of(&text).contains("val_A"), "{statement}, {format}: {text}");
+            assert!(!core_of(&text).contains("val_A"), "{statement}, {scheme:?}, {format}: {text}");
             for seed in 0..4 {
-                let run = |compiled: &siskin::kernel::CompiledKernel, leaf: &str| {
+                let run = |compiled: &CompiledKernel, leaf: &str| {
                     let mut random = Random(seed);
                     let a = runs(&mut random, format, leaf, dims);
                     let some = |r: &mut Random| 1.0 + r.below(5) as f64;
@@ -69,7 +72,7 @@ fn what_has_one_value_is_not_read() {
                     result.dense().unwrap().values().as_slice::<f64>().unwrap().to_vec()
                 };
                 let (found, expected) = (run(&truths, "Pattern()"), run(&ones, "Element(0.0)"));
-                assert_eq!(found, expected, "{statement}, {format}, {seed}");
+                assert_eq!(found, expected, "{statement}, {scheme:?}, {format}, {seed}");
             }
         }
     }

@@ -115,7 +115,7 @@ fn declare_operand(body: &mut Body, o: &Operand, width: IndexWidth) {
         }
     }
     let shape = o.value_shape.iter().map(|s| size(body, s)).collect();
-    body.array(Array {
+    let values = body.array(Array {
         name: o.value_array.clone(),
         element: Element::Value(o.value_type),
         origin: if o.role == Role::Output { Origin::Output } else { Origin::Input },
@@ -124,6 +124,7 @@ fn declare_operand(body: &mut Body, o: &Operand, width: IndexWidth) {
         domain: Vec::new(),
         range: Vec::new(),
     });
+    body.constants.extend(o.constant().map(|constant| (values, constant)));
 }
 
 /// The code of every find, read and proved.

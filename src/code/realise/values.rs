@@ -7,7 +7,7 @@ use super::{Found, Realiser};
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Name};
 use crate::loops::{Lookup, Place, Take, Term};
-use crate::operators::{Apply, Given, OpExpr, Operator, Region, Simplified, Tree, simplify};
+use crate::operators::{Apply, Given, OpExpr, Operator, Region, Simplified, Tree, Value, simplify};
 use crate::tensor::ValueType;
 
 impl Realiser<'_, '_> {
@@ -182,13 +182,21 @@ impl Realiser<'_, '_> {
 
     pub(super) fn take(&mut self, take: &Take, out: &mut Block) {
         if let Some(var) = self.lookups[&take.name].value {
-            let value = Expr::Load(self.place(&take.place));
+            let value = match self.constant(&take.place.array) {
+                Some(constant) => Expr::Number(constant),
+                None => Expr::Load(self.place(&take.place)),
+            };
             let op = if take.sums { Assign::Add } else { Assign::Set };
             out.push(Stmt::Assign { var, op, value });
         }
         if let Expr::Var(var) = self.lookups[&take.name].is_there {
             out.push(Stmt::Assign { var, op: Assign::Set, value: Expr::Bool(true) });
         }
+    }
+
+    /// What each element of an array is, if they are all the same.
+    fn constant(&self, array: &Name) -> Option<Value> {
+        self.body.constants.get(&self.body.array_named(array)?).copied()
     }
 
     /// Whether lookups have found what the region asks for; `lookup` is the one for an operand.
