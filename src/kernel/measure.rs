@@ -95,6 +95,7 @@ impl Kernel {
                 }
                 for (renamed, data) in o.arrays.keys().zip(tensor.arrays().values()) {
                     sizes.steps.insert(renamed.clone(), mean_step(data));
+                    sizes.typical_steps.insert(renamed.clone(), data.typical_step());
                     sizes.run_lengths.insert(renamed.clone(), run_length(data));
                     sizes.uneven.insert(renamed.clone(), data.unevenness());
                 }

@@ -91,9 +91,10 @@ fn are_measurable(planned: &Planned) -> Result<bool> {
     let terms = planned.open_terms()?;
     Ok(statistics(&terms).iter().all(|statistic| match statistic {
         Statistic::Size(name) | Statistic::Bound(name) => sized(name),
-        Statistic::Step(array) | Statistic::RunLength(array) | Statistic::Uneven(array) => {
-            stored(array)
-        }
+        Statistic::Step(array)
+        | Statistic::TypicalStep(array)
+        | Statistic::RunLength(array)
+        | Statistic::Uneven(array) => stored(array),
         Statistic::Threads => true,
     }))
 }
@@ -203,6 +204,12 @@ fn point(known: &Sizes, statistics: &IndexSet<Statistic>, k: usize) -> Sizes {
             }
             Statistic::Step(_) => {
                 sizes.steps.insert(name.clone(), between(-1.0, 4.0));
+            }
+            // As long as the mean, or there are a few long ones.
+            Statistic::TypicalStep(_) => {
+                let share = (2.0 * halton(k + 1, prime(dimension + 5))).min(1.0);
+                let typical = between(-1.0, 4.0) * share;
+                sizes.typical_steps.insert(name.clone(), typical);
             }
             Statistic::RunLength(_) => {
                 sizes.run_lengths.insert(name.clone(), between(0.0, 3.0));

@@ -33,6 +33,7 @@ struct Given {
     sizes: Vec<Name>,
     /// Arrays, and what is asked of them.
     steps: Vec<Name>,
+    typical: Vec<Name>,
     runs: Vec<Name>,
     uneven: Vec<Name>,
     /// The number of threads.
@@ -41,14 +42,16 @@ struct Given {
 
 impl Given {
     fn of(cores: &[Core]) -> Given {
-        let (sizes, steps, runs, uneven) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut given = Given { sizes, steps, runs, uneven, threads: false };
+        let (sizes, steps, typical) = (Vec::new(), Vec::new(), Vec::new());
+        let (runs, uneven) = (Vec::new(), Vec::new());
+        let mut given = Given { sizes, steps, typical, runs, uneven, threads: false };
         let used = cores.iter().flat_map(|core| &core.way.costs).flat_map(Term::used);
         for name in used.flat_map(|(_, formula)| formula.names()) {
             let Some(statistic) = Statistic::named(name) else { continue };
             let place = match &statistic {
                 Statistic::Size(_) | Statistic::Bound(_) => &mut given.sizes,
                 Statistic::Step(_) => &mut given.steps,
+                Statistic::TypicalStep(_) => &mut given.typical,
                 Statistic::RunLength(_) => &mut given.runs,
                 Statistic::Uneven(_) => &mut given.uneven,
                 Statistic::Threads => {
@@ -64,7 +67,7 @@ impl Given {
     /// The arrays, once each.
     fn arrays(&self) -> Vec<&Name> {
         let mut out: Vec<&Name> = Vec::new();
-        for array in self.steps.iter().chain(&self.runs).chain(&self.uneven) {
+        for array in self.steps.iter().chain(&self.typical).chain(&self.runs).chain(&self.uneven) {
             if !out.contains(&array) {
                 out.push(array);
             }
@@ -95,7 +98,7 @@ impl Functions<'_> {
         let given = Given::of(self.cores);
         let mut naming = Naming::new();
         // What every choice has, and what formulas speak of.
-        let functions = ["mean_step", "mean_run", "unevenness"];
+        let functions = ["mean_step", "typical_step", "mean_run", "unevenness"];
         for name in functions.into_iter().chain(["times", "fastest", "k", "time", "MOST_BYTES"]) {
             naming.reserve(name);
         }
@@ -126,6 +129,12 @@ impl Functions<'_> {
                 let mean = Doc::call("mean_step", vec![Doc::text(local.clone()), number.clone()]);
                 lets.push((step.clone(), mean));
                 names.insert(Statistic::Step(array.clone()).to_string(), step);
+            }
+            if given.typical.contains(array) {
+                let step = naming.fresh(&format!("typical_{array}"));
+                let arguments = vec![Doc::text(local.clone()), number.clone()];
+                lets.push((step.clone(), Doc::call("typical_step", arguments)));
+                names.insert(Statistic::TypicalStep(array.clone()).to_string(), step);
             }
             if given.runs.contains(array) {
                 let run = naming.fresh(&format!("run_{array}"));
@@ -182,6 +191,9 @@ impl Functions<'_> {
         out.close("");
         if !given.steps.is_empty() {
             out.raw(MEAN_STEP);
+        }
+        if !given.typical.is_empty() {
+            out.raw(TYPICAL_STEP);
         }
         if !given.runs.is_empty() {
             out.raw(MEAN_RUN);
@@ -295,6 +307,18 @@ fn mean_step<T: Copy>(array: &[T], number: fn(T) -> f64) -> f64 {
         [first, .., last] => (number(*last) - number(*first)) / (array.len() - 1) as f64,
         _ => 0.0,
     }
+}
+";
+
+const TYPICAL_STEP: &str = "
+/// The length of a segment where a few are long: `n` for which `1 / (n + 1)` is its mean, of a sample of the array.
+fn typical_step<T: Copy>(array: &[T], number: fn(T) -> f64) -> f64 {
+    let (mut pairs, mut rest) = (0.0, 0.0);
+    for pair in array.windows(2).step_by(array.len() / 1024 + 1) {
+        pairs += 1.0;
+        rest += 1.0 / ((number(pair[1]) - number(pair[0])).max(0.0) + 1.0);
+    }
+    if pairs > 0.0 { pairs / rest - 1.0 } else { 0.0 }
 }
 ";
 

@@ -287,16 +287,17 @@ impl Sizes {
         let ranges = range.map_or(1.0.into(), |range| self.ranges(range, level, nest, &visits));
         let hits = visits.get(position).cloned().unwrap_or(0.0.into()).min(1.0.into());
         let total = length.clone() * ranges;
+        let typical = typical(&length).min(length.clone());
         let repeats = CostFormula::from(1.0) + others;
         let queries = match plan.direction.is_some() && plan.may_leave(level, nest) {
             // Keys and positions lie evenly: what comes behind the last position is not asked for.
             true => {
-                let before = length.clone() / (length.clone() + 1.0.into());
+                let before = typical.clone() / (typical.clone() + 1.0.into());
                 queries * before.max(hits.clone())
             }
             false => queries,
         };
-        [queries, length, repeats, states, extents, guards, uneven, hits, total]
+        [queries, length, repeats, states, extents, guards, uneven, hits, total, typical]
     }
 
     /// How often what is kept between queries begins anew. What an array keeps for each value of an index stays.
@@ -345,14 +346,25 @@ impl Sizes {
         nest: &Nest,
         visits: &IndexMap<Name, CostFormula>,
     ) -> CostFormula {
-        // From the innermost loop on which the range depends, all are begun again and again.
-        let deciding = nest.deciding(level, |name| range.mentions(name), |level| !level.is_loop());
-        let Some(innermost) = deciding.iter().find(|level| level.is_loop()) else {
-            return 0.0.into();
-        };
-        let around = nest.level_of(&innermost.var).map_or(0, |at| at + 1);
-        let loops = nest.levels[..around].iter().rev().filter(|level| level.is_loop());
-        loops.fold(self.unevenness(range), |share, level| share * visits[&level.var].clone())
+        // Those that it mentions, and in place of those that are computed, what they are computed from.
+        let mut own: Vec<Name> = Vec::new();
+        for level in nest.levels[..level].iter().rev() {
+            if !range.mentions(&level.var) && !own.contains(&level.var) {
+                continue;
+            }
+            own.retain(|name| *name != level.var);
+            match &level.bind {
+                Bind::Let(value) if !value.has_calls() => {
+                    value.visit_vars(&mut |name| own.push(name.clone()));
+                }
+                _ => own.push(level.var.clone()),
+            }
+        }
+        own.retain(|name| nest.level_of(name).is_some());
+        match own.is_empty() {
+            true => 0.0.into(),
+            false => self.unevenness(range) * changes(&own, &[], nest, visits),
+        }
     }
 }
 
@@ -404,6 +416,14 @@ fn changes(
         true => rounds * (CostFormula::product(others.map(|n| visits(n))) / run).max(1.0.into()),
         false => rounds,
     }
+}
+
+/// The length of a range, by segments of which a few may be long, as it is without these.
+fn typical(length: &CostFormula) -> CostFormula {
+    length.renamed(&|name| match Statistic::named(name) {
+        Some(Statistic::Step(array)) => Some(Statistic::TypicalStep(array).to_string()),
+        _ => None,
+    })
 }
 
 /// How many equal elements follow each other in the arrays that are read; 1 if there is none.

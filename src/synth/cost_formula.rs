@@ -168,6 +168,26 @@ impl CostFormula {
         }
     }
 
+    /// The same with other names for some.
+    #[must_use]
+    pub fn renamed(&self, other: &dyn Fn(&str) -> Option<String>) -> CostFormula {
+        let again = |formula: &CostFormula| Box::new(formula.renamed(other));
+        match self {
+            CostFormula::Number(n) => CostFormula::Number(*n),
+            CostFormula::Named(name) => {
+                CostFormula::Named(other(name).map_or_else(|| name.clone(), String::into_boxed_str))
+            }
+            CostFormula::Negated(inner) => CostFormula::Negated(again(inner)),
+            CostFormula::Binary(operation, a, b) => {
+                CostFormula::Binary(*operation, again(a), again(b))
+            }
+            CostFormula::Call(function, arguments) => {
+                let arguments = arguments.iter().map(|a| a.renamed(other));
+                CostFormula::Call(*function, arguments.collect())
+            }
+        }
+    }
+
     /// An expression of Rust over `f64`, in which `name_of` says what stands for each name: a variable, or a
     /// literal. It needs no parentheses as a whole where a sum may stand.
     pub fn to_rust(&self, name_of: impl Fn(&str) -> String) -> String {

@@ -21,6 +21,8 @@ pub struct Sizes {
     pub indices: IndexMap<Name, Name>,
     /// Mean difference of consecutive elements of an index array: the length of a segment.
     pub steps: IndexMap<Name, f64>,
+    /// The same where a few segments are long, as [`Statistic::TypicalStep`] has it.
+    pub typical_steps: IndexMap<Name, f64>,
     /// Mean number of consecutive elements of an index array that are equal: how long a state that belongs to its
     /// value lasts.
     pub run_lengths: IndexMap<Name, f64>,
@@ -112,6 +114,9 @@ impl Sizes {
             Statistic::Size(name) => self.extent(name),
             Statistic::Bound(name) => self.params.get(name).copied().unwrap_or(f64::INFINITY),
             Statistic::Step(array) => self.segment(array),
+            Statistic::TypicalStep(array) => {
+                self.typical_steps.get(array).copied().unwrap_or_else(|| self.segment(array))
+            }
             Statistic::RunLength(array) => {
                 self.run_lengths.get(array).copied().unwrap_or(ASSUMED_SEGMENT)
             }

@@ -14,6 +14,8 @@ pub enum Statistic {
     Bound(Name),
     /// Mean difference of consecutive elements of an index array: the length of a segment.
     Step(Name),
+    /// The same where a few are long: what a mean of `n / (n + 1)` over all segments is that of.
+    TypicalStep(Name),
     /// Mean number of consecutive elements of an index array that are equal.
     RunLength(Name),
     /// Of the consecutive differences of an index array, the share that is not as large as the one before: segments
@@ -33,6 +35,7 @@ impl Statistic {
             Statistic::Size(name)
             | Statistic::Bound(name)
             | Statistic::Step(name)
+            | Statistic::TypicalStep(name)
             | Statistic::RunLength(name)
             | Statistic::Uneven(name) => Some(name),
             Statistic::Threads => None,
@@ -44,6 +47,7 @@ impl Statistic {
             Statistic::Size(_) => "size",
             Statistic::Bound(_) => "bound",
             Statistic::Step(_) => "step",
+            Statistic::TypicalStep(_) => "typical",
             Statistic::RunLength(_) => "run",
             Statistic::Uneven(_) => "uneven",
             Statistic::Threads => THREADS,
@@ -61,6 +65,7 @@ impl Statistic {
             "size" => Statistic::Size(name),
             "bound" => Statistic::Bound(name),
             "step" => Statistic::Step(name),
+            "typical" => Statistic::TypicalStep(name),
             "run" => Statistic::RunLength(name),
             "uneven" => Statistic::Uneven(name),
             _ => return None,
@@ -89,6 +94,7 @@ mod tests {
             Statistic::Size(name()),
             Statistic::Bound(name()),
             Statistic::Step(name()),
+            Statistic::TypicalStep(name()),
             Statistic::RunLength(name()),
             Statistic::Uneven(name()),
             Statistic::Threads,

@@ -15,8 +15,10 @@ use crate::formula::{Formula, parse};
 use crate::layout::PropertyKind;
 
 /// What formulas of find templates are over, beside constants of the machine.
-pub const QUANTITIES: [&str; 9] =
-    ["queries", "length", "repeats", "states", "extent", "guards", "uneven", "hits", "total"];
+pub const QUANTITIES: [&str; 10] = [
+    "queries", "length", "repeats", "states", "extent", "guards", "uneven", "hits", "total",
+    "typical",
+];
 
 /// A find algorithm as declared by its folder.
 #[derive(Clone, Debug)]

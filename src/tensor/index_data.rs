@@ -194,6 +194,20 @@ impl IndexData {
         })
     }
 
+    /// The length of a segment where a few are long: with `share`, the mean of `n / (n + 1)` over a sample of the
+    /// differences of consecutive numbers, `share / (1 - share)`.
+    pub(crate) fn typical_step(&self) -> f64 {
+        with_index!(self, v => {
+            let (mut pairs, mut rest) = (0.0, 0.0);
+            for pair in v.windows(2).step_by(v.len() / 1024 + 1) {
+                let step = pair[1] as f64 - pair[0] as f64;
+                pairs += 1.0;
+                rest += 1.0 / (step.max(0.0) + 1.0);
+            }
+            if pairs > 0.0 { pairs / rest - 1.0 } else { 0.0 }
+        })
+    }
+
     /// The numbers in the given type.
     ///
     /// # Errors
@@ -325,6 +339,17 @@ mod tests {
             assert_eq!(data.iter_i64().collect::<Vec<_>>(), [0, t.max()]);
         }
         assert_eq!("u16".parse::<IndexType>().unwrap_err().code, Code::Usage);
+    }
+
+    #[test]
+    fn a_few_long_segments_are_not_typical() {
+        let typical =
+            |ends: Vec<i64>| IndexData::from_i64(IndexType::U32, ends).unwrap().typical_step();
+        assert_eq!(typical(vec![0, 3, 6, 9]), 3.0, "all alike");
+        // 1 / (n + 1) is 1, 1 and 1 / 10: a mean of 0.7.
+        assert!((typical(vec![0, 0, 0, 9]) - 3.0 / 7.0).abs() < 1e-9);
+        assert_eq!(typical(vec![4]), 0.0);
+        assert_eq!(typical(vec![9, 0]), 0.0, "what falls has no length");
     }
 
     #[test]

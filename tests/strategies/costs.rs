@@ -7,7 +7,7 @@ use siskin::diagnostic::{Code, Diagnostic};
 use siskin::synth::{CostFormula, Machine, Template, constants, loops_cost, templates, workspaces};
 
 /// What a formula may use that is no constant.
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 17] = [
     "queries",
     "length",
     "repeats",
@@ -24,6 +24,7 @@ const NAMES: [&str; 16] = [
     "total",
     "begun",
     "private",
+    "typical",
 ];
 
 /// The value of a name, in one of several settings: sizes are small, large, or none.

@@ -224,6 +224,44 @@ fn a_workspace_is_emptied_as_often_as_there_are_rows() {
     assert_eq!(drains("coo", "P0_A"), [1e3], "runs of equal rows");
 }
 
+/// Quantities of the find `pB1` by a template, for a product of two matrices by elements.
+fn quantities(a: &str, template: &str, steps: [(&str, f64); 2]) -> Vec<(&'static str, f64)> {
+    let kernel = Kernel::new("C[i,j] = A[i,j] * B[i,j]").layout("A", a).layout("B", "csr");
+    let extents = [("I", 1e3), ("J", 1e3), ("NNZ_A", 2e4), ("P0_A", 2e4), ("NNZ_B", 8e3)];
+    let sizes = Sizes {
+        params: extents.map(|(name, n)| (Name::from(name), n)).into_iter().collect(),
+        steps: [("pos_A", 20.0), steps[0]].map(|(name, n)| (Name::from(name), n)).into(),
+        typical_steps: [steps[1]].map(|(name, n)| (Name::from(name), n)).into(),
+        run_lengths: [(Name::from("crd0_A"), 20.0)].into_iter().collect(),
+        uneven: [(Name::from("pos_B"), 0.5)].into_iter().collect(),
+        ..Sizes::default()
+    };
+    let kernel = kernel.order(if a == "coo" { &["pA"] } else { &["pA0", "pA1"] });
+    let planned = kernel.find(None, template).sizes(sizes.clone()).plan().unwrap();
+    let terms = planned.terms(&sizes).unwrap();
+    let finds = terms.into_iter().map(|term| term.quantities);
+    finds.filter(|own| own.iter().any(|(name, _)| *name == "length")).last().unwrap()
+}
+
+#[test]
+fn ranges_change_with_the_rows_of_a_list_of_entries() {
+    let uneven = |a: &str| {
+        let own = quantities(a, "bsearch", [("pos_B", 8.0), ("pos_B", 8.0)]);
+        own.into_iter().find(|(name, _)| *name == "uneven").unwrap().1
+    };
+    assert_eq!((uneven("csr"), uneven("coo")), (500.0, 500.0));
+}
+
+#[test]
+fn walks_end_earlier_where_a_few_rows_are_long() {
+    let asked = |typical: f64| {
+        let own = quantities("csr", "seq", [("pos_B", 8.0), ("pos_B", typical)]);
+        own.into_iter().find(|(name, _)| *name == "queries").unwrap().1
+    };
+    assert!((asked(8.0) - 2e4 * 8.0 / 9.0).abs() < 1.0, "{}", asked(8.0));
+    assert!((asked(0.5) - 2e4 / 3.0).abs() < 1.0, "{}", asked(0.5));
+}
+
 #[test]
 fn rows_are_found_last_where_they_are_short_and_little_of_them_is_there() {
     let kernel = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", "csr").layout("x", "sparse");

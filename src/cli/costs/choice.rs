@@ -120,7 +120,8 @@ impl Choice<'_> {
             5 => "1 if what it finds decides whether more is searched, else 0".to_string(),
             6 => "how often its range is another, and not as long as the one before".to_string(),
             7 => "the share of its queries that are expected to find something".to_string(),
-            _ => "positions in all its ranges".to_string(),
+            8 => "positions in all its ranges".to_string(),
+            _ => "positions in its range where a few are long".to_string(),
         }
     }
 
