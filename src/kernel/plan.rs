@@ -14,7 +14,7 @@ use super::layouts::{Layouts, layouts};
 use super::leaves::{other_fill, says_fill};
 use super::planned::{Planned, last};
 use super::reorder::{GAIN, LITTLE, cheapest_order, entries, is_open};
-use super::repacked::{Repacked, in_one_place, whole};
+use super::repacked::{Made, Repacked, in_one_place, whole};
 use super::request::{Request, names};
 use super::selection::with_others;
 use super::sequence::{refuse_sequence, refuse_unbegun, refuse_waste, sequence};
@@ -25,9 +25,9 @@ use crate::formula::Name;
 use crate::iterspace::{Operand, Space, Union, Wanted, compose_by};
 use crate::layout::Layout;
 use crate::loops::{Statement, orders_of_walks};
-use crate::operators::Value;
+use crate::operators::{CaseKind, SpecialResult, Value};
 use crate::packing::Appending;
-use crate::program::{AssignOp, Program};
+use crate::program::{AssignOp, Expr, Program, number};
 use crate::prover::{Prover, Z3Prover};
 use crate::scan::{Bind, Range};
 use crate::schedule::schedule;
@@ -132,12 +132,38 @@ fn plan_whole(
     let ty = sparse.types().of(output);
     let op = last(&sparse.statements).first().map(|s| &s.space.op);
     let begins = op.and_then(|op| op.beginning(ty).ok()).unwrap_or(Value::zero(ty));
-    if !says_fill(&layout, begins) && !sets_all(&request.program()?, output)? {
-        return Err(other_fill(output, &layout, sparse.result_fill()));
-    }
+    let program = request.program()?;
+    let fill = layout.fill.map(|fill| Value::from(fill).cast(ty));
+    let made = match sets_all(&program, output)? {
+        true if fill.is_some_and(|fill| may_be_left(&program, output, fill)) => Made::Begun,
+        true => Made::Whole,
+        false if says_fill(&layout, begins) => Made::Begun,
+        false => return Err(other_fill(output, &layout, sparse.result_fill())),
+    };
     let mut planned = plan_united(&whole(request, output)?, prover)?;
-    planned.repacked = Some(Repacked { layout, place: None });
+    planned.repacked = Some(Repacked { layout, made });
     Ok(planned)
+}
+
+/// Whether what is assigned to a result is, in some case, what its format says of elements that are not stored:
+/// `select(hit[i], new[i], 1)`.
+fn may_be_left(program: &Program, output: &Name, fill: Value) -> bool {
+    let Ok(all) = program.assignments() else { return false };
+    let ty = fill.value_type();
+    let leaves = |value: &Expr| {
+        let Expr::Apply(apply) = value else { return false };
+        let is_fill = |arg: &Expr| match arg {
+            Expr::Literal(literal) => number(literal, ty).is_some_and(|n| n.identical(fill)),
+            _ => false,
+        };
+        apply.op.specials(ty).iter().any(|special| match special.result {
+            SpecialResult::Argument(k) => {
+                special.kind == CaseKind::Fill && apply.args.get(k).is_some_and(is_fill)
+            }
+            SpecialResult::Value(_) => false,
+        })
+    };
+    all.iter().any(|assignment| assignment.output.tensor == *output && leaves(assignment.value))
 }
 
 /// Whether the program sets every element of a result.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::grounds::Grounds;
-use super::repacked::Repacked;
+use super::repacked::{Made, Repacked};
 use crate::code::IndexWidth;
 use crate::code::naming::Naming;
 use crate::diagnostic::Result;
@@ -146,7 +146,10 @@ impl Planned {
 
     /// The index, of extent 1, along which the kernel makes a scalar that may be stored or not.
     pub fn place(&self) -> Option<&Name> {
-        self.repacked.as_ref().and_then(|repacked| repacked.place.as_ref())
+        match &self.repacked.as_ref()?.made {
+            Made::Scalar { place } => Some(place),
+            Made::Whole | Made::Begun => None,
+        }
     }
 
     /// The layout that the result is packed into when the kernel has run, if it is another than the kernel's.

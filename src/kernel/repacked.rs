@@ -3,6 +3,7 @@
 //! ```text
 //! s[] += x[i] * y[i], s being stored or not   ⟼   s[place] += x[i] * y[i], one place or none
 //! y[i] = x[i] + 1, where a format says that 0 is not stored   ⟼   all elements, which are stored
+//! y[i] = x[i] if i > 2, which begins as 1                     ⟼   all elements, of which those other than 1 are stored
 //! ```
 
 use std::sync::Arc;
@@ -20,8 +21,18 @@ use crate::tensor::{Entries, IndexData, Tensor, Value};
 pub(super) struct Repacked {
     /// The layout that is wanted.
     pub layout: Arc<Layout>,
-    /// The index of extent 1 along which a scalar is made; without it, all elements are made.
-    pub place: Option<Name>,
+    /// What is made.
+    pub made: Made,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Made {
+    /// A scalar, along this index of extent 1.
+    Scalar { place: Name },
+    /// All elements, all of which are set.
+    Whole,
+    /// All elements, of which some may be as they began: those are not stored.
+    Begun,
 }
 
 impl Repacked {
@@ -35,12 +46,17 @@ impl Repacked {
     /// # Errors
     /// Those of packing.
     pub fn packed(&self, made: &Tensor, fill: Value) -> Result<Tensor> {
-        let entries = match &self.place {
-            Some(_) => {
+        let entries = match &self.made {
+            Made::Scalar { .. } => {
                 let entries = made.entries()?;
                 Entries::new(Vec::new(), Vec::new(), entries.values().clone())?
             }
-            None => all(made, fill)?,
+            Made::Whole => all(made, fill)?,
+            Made::Begun => {
+                let all = all(made, fill)?;
+                let is_set = |k: &usize| !Value::element(all.values(), *k).identical(fill);
+                all.gather(&(0..all.len()).filter(is_set).collect::<Vec<usize>>())
+            }
         };
         let options = PackOptions { fill: Some(fill), ..PackOptions::default() };
         pack(&self.layout, &entries, &options)
@@ -92,7 +108,7 @@ pub(super) fn in_one_place(request: &Request) -> Result<Option<(Request, Repacke
     along.expression = indexed(&program.to_string(), &output, &place);
     along.declared.shift_remove(&output);
     along.layouts.insert(output, DefaultFor::Entries.layout()?);
-    Ok(Some((along, Repacked { layout, place: Some(place) })))
+    Ok(Some((along, Repacked { layout, made: Made::Scalar { place } })))
 }
 
 /// A program with an index in the brackets of a scalar.

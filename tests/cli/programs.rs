@@ -376,6 +376,9 @@ fn a_part_of_a_result_is_assigned_where_the_rest_is_not_zero() {
         let said = sandbox.json(&[&arguments[..], &["--json"]].concat());
         let expected = serde_json::json!([[1.0, 1.0], [0.0, 1.0], [5.0, 1.0]]);
         assert_eq!(said["outputs"][0]["values"], expected, "{format}");
+        if !format.contains("RunList") {
+            assert_eq!(said["outputs"][0]["stored"], 2, "{format}: what is as it began is not");
+        }
         let text = sandbox.done(&arguments);
         assert!(text.contains(&format!("\nC: {format}")), "the name in the program: {text}");
     }
