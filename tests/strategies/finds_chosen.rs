@@ -239,8 +239,8 @@ fn quantities(a: &str, template: &str, steps: [(&str, f64); 2]) -> Vec<(&'static
     let kernel = kernel.order(if a == "coo" { &["pA"] } else { &["pA0", "pA1"] });
     let planned = kernel.find(None, template).sizes(sizes.clone()).plan().unwrap();
     let terms = planned.terms(&sizes).unwrap();
-    let finds = terms.into_iter().map(|term| term.quantities);
-    finds.filter(|own| own.iter().any(|(name, _)| *name == "length")).last().unwrap()
+    let mut finds = terms.into_iter().map(|term| term.quantities);
+    finds.rfind(|own| own.iter().any(|(name, _)| *name == "length")).unwrap()
 }
 
 #[test]
