@@ -3,8 +3,7 @@
 
 # A stiffness matrix times a sparse vector: what was proved, and how fast it ran.
 demo: setup
-	cargo build --release --quiet
-	target/release/siskin run 'y[i] += A[i,j] * x[j]' \
+	cargo run --release --quiet -- run 'y[i] += A[i,j] * x[j]' \
 	    -t A=tests/data/bcsstk13.mtx.gz:csr -t x=tests/data/x2003.mtx:sparse
 
 test: setup
