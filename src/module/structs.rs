@@ -28,7 +28,7 @@ pub(super) fn items(
         out.open(&format!("impl {name}<'_>"));
         out.line("/// Checks lengths and every declared property of the index arrays.");
         out.open("pub fn validate(&self) -> Result<(), Error>");
-        let calls = validate::print(&t.layout, &t.fields, width, &mut out);
+        let calls = validate::print(&t.layout, &t.fields, (width, t.values.element), &mut out);
         used.element |= calls.element;
         used.misplaced |= calls.misplaced;
         out.close("");

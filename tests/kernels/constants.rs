@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use siskin::kernel::{Coiterate, CompiledKernel};
+use siskin::layout::LayoutSpec;
 use siskin::packing::{PackOptions, pack};
-use siskin::tensor::{Entries, Values};
+use siskin::tensor::{Entries, ValueType, Values};
 use siskin::{Kernel, Layout, Tensor};
 
 use crate::study::random::Random;
@@ -96,5 +97,32 @@ fn other_values_than_the_one_are_refused() {
         assert!(compiled.run([("A", &broken)]).is_err(), "{format}");
         let whole = compiled.run([("A", &whole)]).unwrap();
         assert!(whole.values().len() == 7, "{format}");
+    }
+}
+
+#[test]
+fn modules_compare_values_with_a_constant_of_their_type() {
+    let form = "name = \"one\"\ndims = [\"i\"]\nvalue = \"val(p0)\"\n\
+                relation = \"{ [p0] -> [i] : 0 <= p0 < NNZ and i = crd(p0) }\"\n\
+                params = { NNZ = \"count\" }\nconstant = \"CONSTANT\"\n\
+                [index.crd]\ndomain = \"0 <= p0 < NNZ\"\nrange = \"0 <= crd(p0) < I\"\n\
+                [[property]]\nkind = \"monotonic\"\narray = \"crd\"\nstrict = true\n";
+    for (constant, ty, check) in [
+        ("true", ValueType::Bool, "|x: bool| !x;"),
+        ("false", ValueType::Bool, "|x: bool| x;"),
+        ("2.5", ValueType::F64, "|x: f64| x != 2.5_f64;"),
+        ("NaN", ValueType::F64, "|x: f64| !x.is_nan();"),
+        ("-Inf", ValueType::F64, "|x: f64| x != f64::NEG_INFINITY;"),
+        ("Int32(7)", ValueType::I32, "|x: i32| x != 7_i32;"),
+        // There are no such values.
+        ("2.5", ValueType::F32, "|_: f32| true;"),
+        ("true", ValueType::F64, "|_: f64| true;"),
+    ] {
+        let spec = LayoutSpec::from_toml("one", &form.replace("CONSTANT", constant)).unwrap();
+        let layout = spec.instantiate(1).unwrap();
+        let kernel = Kernel::new("r[] += x[i] * y[i]").declared("x", &Arc::new(layout));
+        let kernel = kernel.layout("y", "dense").values(ty);
+        let text = kernel.plan().unwrap().render().unwrap().text().to_string();
+        assert!(text.contains(&format!("let outside = {check}")), "{constant}, {ty}: {text}");
     }
 }

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 
 use crate::check::validation::Test;
 use crate::code::naming::Naming;
-use crate::code::{Doc, IndexWidth, Lines};
+use crate::code::{Doc, Element, IndexWidth, Lines};
 use crate::formula::{Affine, Arith, Constraint, Formula, Name, Relop};
 use crate::layout::Layout;
 use crate::module::signature::Fields;
@@ -28,6 +28,8 @@ pub struct Printer<'a> {
     pub layout: &'a Layout,
     pub fields: &'a Fields,
     pub width: IndexWidth,
+    /// The type of the values.
+    pub values: Element,
     /// Sizes and variables in scope, with their Rust names.
     pub names: IndexMap<Name, String>,
     pub out: &'a mut Lines,

@@ -43,10 +43,23 @@ pub struct Used {
 }
 
 /// Prints the body, which ends with `Ok(())`, at the depth of a method.
-pub fn print(layout: &Layout, fields: &Fields, width: IndexWidth, out: &mut Lines) -> Used {
+pub fn print(
+    layout: &Layout,
+    fields: &Fields,
+    (width, values): (IndexWidth, Element),
+    out: &mut Lines,
+) -> Used {
     let validation = Validation::of(layout);
-    let mut printer =
-        Printer { layout, fields, width, names: IndexMap::new(), out, reads: false, probes: false };
+    let mut printer = Printer {
+        layout,
+        fields,
+        width,
+        values,
+        names: IndexMap::new(),
+        out,
+        reads: false,
+        probes: false,
+    };
     for size in &validation.sizes {
         let prefix = match size.source {
             SizeSource::Dimension(_) => "extent",
@@ -100,16 +113,18 @@ impl Printer<'_> {
             Pass::None { span, wrong } => self.none(test, span, wrong),
             Pass::ForAll { steps, conclusion, .. } => self.for_all(test, steps, conclusion),
             Pass::Constant { values, constant } => {
-                let constant = Value::from(*constant);
-                let other = match constant {
-                    Value::Bool(true) => Doc::text("!x"),
-                    Value::Bool(false) => Doc::text("x"),
-                    number => Doc::text("x").binary("!=", Doc::text(rust_literal(number))),
+                let element = self.values.rust_name();
+                let (x, other) = match Value::from(*constant) {
+                    // No value of another type is this one.
+                    other if other.value_type().rust_name() != element => ("_", Doc::text("true")),
+                    Value::Bool(true) => ("x", Doc::text("!x")),
+                    Value::Bool(false) => ("x", Doc::text("x")),
+                    number if number.is_nan() => ("x", Doc::text("!x.is_nan()")),
+                    number => ("x", Doc::text("x").binary("!=", Doc::text(rust_literal(number)))),
                 };
-                let parameter = format!("x: {}", constant.value_type().rust_name());
                 self.out.line("{");
                 self.out.deeper();
-                self.first_outside(test, values, &closure(&parameter, other));
+                self.first_outside(test, values, &closure(&format!("{x}: {element}"), other));
                 self.out.close("");
             }
             // Nothing says where to look.

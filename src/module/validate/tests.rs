@@ -6,15 +6,16 @@ use super::super::helpers::ELEMENT;
 use super::super::probing;
 use super::super::signature::{Fields, counted_fields, index_type};
 use super::super::structs::ERROR;
-use super::{IndexWidth, print};
+use super::{Element, IndexWidth, print};
 use crate::code::Lines;
 use crate::layout::Layout;
+use crate::tensor::ValueType;
 
 /// The method as a module has it.
 fn method(layout: &Layout) -> String {
     let mut out = Lines::at(1);
     out.open("pub fn validate(&self) -> Result<(), Error>");
-    print(layout, &Fields::of(layout), IndexWidth::U32, &mut out);
+    print(layout, &Fields::of(layout), (IndexWidth::U32, Element::Value(ValueType::F64)), &mut out);
     out.close("");
     out.into_text()
 }
