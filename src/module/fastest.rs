@@ -31,35 +31,27 @@ const LONGEST: usize = 84;
 struct Given {
     /// Sizes: the statistic's parameter.
     sizes: Vec<Name>,
-    /// Arrays, and what is asked of them.
-    steps: Vec<Name>,
-    typical: Vec<Name>,
-    runs: Vec<Name>,
-    uneven: Vec<Name>,
+    /// Arrays of which something is asked, by the functions that compute it.
+    arrays: [Vec<Name>; OF_ARRAYS.len()],
     /// The number of threads.
     threads: bool,
 }
 
 impl Given {
     fn of(cores: &[Core]) -> Given {
-        let (sizes, steps, typical) = (Vec::new(), Vec::new(), Vec::new());
-        let (runs, uneven) = (Vec::new(), Vec::new());
-        let mut given = Given { sizes, steps, typical, runs, uneven, threads: false };
+        let mut given = Given { sizes: Vec::new(), arrays: Default::default(), threads: false };
         let used = cores.iter().flat_map(|core| &core.way.costs).flat_map(Term::used);
         for name in used.flat_map(|(_, formula)| formula.names()) {
             let Some(statistic) = Statistic::named(name) else { continue };
-            let place = match &statistic {
-                Statistic::Size(_) | Statistic::Bound(_) => &mut given.sizes,
-                Statistic::Step(_) => &mut given.steps,
-                Statistic::TypicalStep(_) => &mut given.typical,
-                Statistic::RunLength(_) => &mut given.runs,
-                Statistic::Uneven(_) => &mut given.uneven,
-                Statistic::Threads => {
-                    given.threads = true;
-                    continue;
-                }
+            let Some(about) = statistic.of() else {
+                given.threads = true;
+                continue;
             };
-            place.extend(statistic.of().filter(|name| !place.contains(name)).cloned());
+            let function = OF_ARRAYS.iter().position(|f| (f.statistic)(about.clone()) == statistic);
+            let place = function.map_or(&mut given.sizes, |function| &mut given.arrays[function]);
+            if !place.contains(about) {
+                place.push(about.clone());
+            }
         }
         given
     }
@@ -67,12 +59,17 @@ impl Given {
     /// The arrays, once each.
     fn arrays(&self) -> Vec<&Name> {
         let mut out: Vec<&Name> = Vec::new();
-        for array in self.steps.iter().chain(&self.typical).chain(&self.runs).chain(&self.uneven) {
+        for array in self.arrays.iter().flatten() {
             if !out.contains(&array) {
                 out.push(array);
             }
         }
         out
+    }
+
+    /// The functions over arrays that are called, and of which arrays.
+    fn functions(&self) -> impl Iterator<Item = (&OfArray, &Vec<Name>)> {
+        OF_ARRAYS.iter().zip(&self.arrays).filter(|(_, arrays)| !arrays.is_empty())
     }
 }
 
@@ -98,8 +95,13 @@ impl Functions<'_> {
         let given = Given::of(self.cores);
         let mut naming = Naming::new();
         // What every choice has, and what formulas speak of.
-        let functions = ["mean_step", "typical_step", "mean_run", "unevenness"];
-        for name in functions.into_iter().chain(["times", "fastest", "k", "time", "MOST_BYTES"]) {
+        for name in OF_ARRAYS.iter().map(|function| function.name).chain([
+            "times",
+            "fastest",
+            "k",
+            "time",
+            "MOST_BYTES",
+        ]) {
             naming.reserve(name);
         }
         let terms = || self.cores.iter().flat_map(|core| &core.way.costs);
@@ -124,28 +126,13 @@ impl Functions<'_> {
                 "u32" | "i32" => Doc::text("f64::from"),
                 _ => Doc::text("|n| n as f64"),
             };
-            if given.steps.contains(array) {
-                let step = naming.fresh(&format!("step_{array}"));
-                let mean = Doc::call("mean_step", vec![Doc::text(local.clone()), number.clone()]);
-                lets.push((step.clone(), mean));
-                names.insert(Statistic::Step(array.clone()).to_string(), step);
-            }
-            if given.typical.contains(array) {
-                let step = naming.fresh(&format!("typical_{array}"));
-                let arguments = vec![Doc::text(local.clone()), number.clone()];
-                lets.push((step.clone(), Doc::call("typical_step", arguments)));
-                names.insert(Statistic::TypicalStep(array.clone()).to_string(), step);
-            }
-            if given.runs.contains(array) {
-                let run = naming.fresh(&format!("run_{array}"));
-                lets.push((run.clone(), Doc::call("mean_run", vec![Doc::text(local.clone())])));
-                names.insert(Statistic::RunLength(array.clone()).to_string(), run);
-            }
-            if given.uneven.contains(array) {
-                let uneven = naming.fresh(&format!("uneven_{array}"));
-                let share = Doc::call("unevenness", vec![Doc::text(local.clone()), number]);
-                lets.push((uneven.clone(), share));
-                names.insert(Statistic::Uneven(array.clone()).to_string(), uneven);
+            for (function, _) in given.functions().filter(|(_, of)| of.contains(array)) {
+                let statistic = (function.statistic)(array.clone()).to_string();
+                let value = naming.fresh(&statistic.replacen(' ', "_", 1));
+                let mut arguments = vec![Doc::text(local.clone())];
+                arguments.extend(function.converts.then(|| number.clone()));
+                lets.push((value.clone(), Doc::call(function.name, arguments)));
+                names.insert(statistic, value);
             }
         }
         if given.threads {
@@ -189,18 +176,7 @@ impl Functions<'_> {
         out.close("");
         out.line("fastest");
         out.close("");
-        if !given.steps.is_empty() {
-            out.raw(MEAN_STEP);
-        }
-        if !given.typical.is_empty() {
-            out.raw(TYPICAL_STEP);
-        }
-        if !given.runs.is_empty() {
-            out.raw(MEAN_RUN);
-        }
-        if !given.uneven.is_empty() {
-            out.raw(UNEVENNESS);
-        }
+        given.functions().for_each(|(function, _)| out.raw(function.text));
     }
 
     /// `times[k] += …;`, with what it is about.
@@ -299,6 +275,27 @@ impl Parts<'_> {
         })
     }
 }
+
+/// A function of modules that computes a statistic of an index array.
+struct OfArray {
+    statistic: fn(Name) -> Statistic,
+    name: &'static str,
+    /// It is given what makes numbers of elements.
+    converts: bool,
+    text: &'static str,
+}
+
+const OF_ARRAYS: [OfArray; 4] = [
+    OfArray { statistic: Statistic::Step, name: "mean_step", converts: true, text: MEAN_STEP },
+    OfArray {
+        statistic: Statistic::TypicalStep,
+        name: "typical_step",
+        converts: true,
+        text: TYPICAL_STEP,
+    },
+    OfArray { statistic: Statistic::RunLength, name: "mean_run", converts: false, text: MEAN_RUN },
+    OfArray { statistic: Statistic::Uneven, name: "unevenness", converts: true, text: UNEVENNESS },
+];
 
 const MEAN_STEP: &str = "
 /// Mean difference of consecutive elements: the length of a segment.

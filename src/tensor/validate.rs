@@ -62,8 +62,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::validate`].
     pub fn check_properties(&self) -> Result<()> {
-        let scope = self.scope()?;
-        Validation::of(self.layout()).tests.iter().try_for_each(|test| self.check(&scope, test))
+        self.check_those(|_| true)
     }
 
     /// Only what positions depend on: of the values, how many there are.
@@ -71,11 +70,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::validate`].
     pub(crate) fn check_positions(&self) -> Result<()> {
-        let scope = self.scope()?;
-        let validation = Validation::of(self.layout());
-        let mut tests =
-            validation.tests.iter().filter(|t| !matches!(t.pass, Pass::Constant { .. }));
-        tests.try_for_each(|test| self.check(&scope, test))
+        self.check_those(|pass| !matches!(pass, Pass::Constant { .. }))
     }
 
     /// Only the conditions on sizes and single elements, e.g. that a matrix is square.
@@ -83,10 +78,14 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::validate`].
     pub(crate) fn check_ground(&self) -> Result<()> {
+        self.check_those(|pass| matches!(pass, Pass::Holds(_)))
+    }
+
+    fn check_those(&self, which: impl Fn(&Pass) -> bool) -> Result<()> {
         let scope = self.scope()?;
         let validation = Validation::of(self.layout());
-        let mut ground = validation.tests.iter().filter(|t| matches!(t.pass, Pass::Holds(_)));
-        ground.try_for_each(|test| self.check(&scope, test))
+        let mut tests = validation.tests.iter().filter(|test| which(&test.pass));
+        tests.try_for_each(|test| self.check(&scope, test))
     }
 
     /// The first property that does not hold; modules refuse the same arrays in the same words.
