@@ -158,7 +158,7 @@ pub fn applied(op: &Operator, mut arguments: Vec<Derived>, fast_math: bool) -> R
         let region = arguments[k].region.clone().either(arguments[m].region.clone());
         // Whichever it is, it may be the fill.
         let region = match used.one_of(k) {
-            Some(all) if all.iter().all(|m| used.fills[*m].is_some_and(|f| f.same(fill))) => {
+            Some(all) if all.iter().all(|m| used.fills[*m].is_some_and(|f| f.identical(fill))) => {
                 let regions = all.iter().map(|m| arguments[*m].region.clone());
                 region.both(Region::any_of(regions))
             }
@@ -254,7 +254,7 @@ impl<'a> Use<'a> {
         let unknown = (0..self.fills.len()).filter(|k| self.fills[*k].is_none());
         let all = unknown.into_iter().find_map(|k| self.one_of(k))?;
         let fill = self.fills[*all.first()?]?;
-        let same = all.iter().all(|m| self.fills[*m].is_some_and(|f| f.same(fill)));
+        let same = all.iter().all(|m| self.fills[*m].is_some_and(|f| f.identical(fill)));
         let regions = all.iter().map(|m| self.arguments[*m].region.clone());
         same.then(|| (fill, Region::any_of(regions)))
     }

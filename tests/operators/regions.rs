@@ -264,6 +264,11 @@ fn the_four_cases_of_the_paper_give_its_regions() {
     );
     let choice = apply("select", vec![truth(0), b, operand(2, 7.0)]);
     assert_eq!(derived(&choice), "7.0: A or C");
+    // The choice decides the sign of a zero, though both are equal.
+    let signed = vec![truth(0), operand(2, 0.0), Tree::Number(Value::F64(-0.0))];
+    assert_eq!(derived(&apply("select", signed)), "-0.0: A");
+    let unsigned = vec![truth(0), operand(2, 0.0), Tree::Number(Value::F64(0.0))];
+    assert_eq!(derived(&apply("select", unsigned)), "0.0: A and C");
     let free = apply("mul", vec![a, Tree::Leaf(Leaf::Unknown(ValueType::F64))]);
     assert_eq!(derived(&free), "0.0: A");
     assert_eq!(
