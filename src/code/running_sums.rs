@@ -1,20 +1,22 @@
-//! The sum of a row is kept while the row stays the same.
+//! The sum of a row is kept until the row ends.
 //!
 //! Before → after, for a list of entries that is sorted by rows:
 //!
 //! ```text
 //! for p in 0..P {                      if P / 4 >= I {
-//!     let i = row_A[p];                    let mut row = usize::MAX;
-//!     let j = col_A[p];                    let mut sum = 0.0;
-//!     y[i] += val_A[p] * x[j];             for p in 0..P {
-//! }                                            let i = row_A[p];
-//!                                              let j = col_A[p];
-//!                                    →         if i != row {
-//!                                                  sum = y[i];
-//!                                                  row = i;
+//!     let i = row_A[p];                    let mut p = 0;
+//!     let j = col_A[p];                    while p < P {
+//!     y[i] += val_A[p] * x[j];                 let i = row_A[p];
+//! }                                            let mut sum = y[i];
+//!                                              while p < P {
+//!                                                  let j = col_A[p];
+//!                                    →             sum += val_A[p] * x[j];
+//!                                                  p += 1;
+//!                                                  if p >= P || row_A[p] != i {
+//!                                                      break;
+//!                                                  }
 //!                                              }
-//!                                              sum += val_A[p] * x[j];
-//!                                              y[i] = sum;
+//!                                              y[i] = sum  ;
 //!                                          }
 //!                                      } else { … as before }
 //! ```
@@ -59,30 +61,49 @@ impl Body {
     fn running(&mut self, stmt: &Stmt) -> Option<Stmt> {
         let Stmt::For { hi, .. } = stmt else { return None };
         let ty = self.sorted_sum(stmt)?;
-        let hi = hi.clone();
+        let end = hi.clone();
         let mut kept = stmt.clone();
         self.copied(&mut kept, &mut Renamed::default());
-        let Stmt::For { body, .. } = &mut kept else { return None };
-        let Some(Stmt::Store { place, value, .. }) = body.pop() else { return None };
+        let Stmt::For { var: p, mut body, .. } = kept else { return None };
+        let Some(Stmt::Store { mut place, value, .. }) = body.pop() else { return None };
         let sum = self.variable("sum", Type::Value(ty));
-        let mut then = Vec::new();
-        let mut other = Vec::new();
-        let element = Expr::Load(place.clone());
-        let mut changes = vec![Stmt::Assign { var: sum, op: Assign::Set, value: element }];
-        for row_now in &place.subscripts {
-            let row = self.variable("row", Type::Unsigned);
-            then.push(Stmt::Let { var: row, mutable: true, value: Expr::Unset });
-            other.push(Expr::binary(BinaryOp::Ne, row_now.clone(), Expr::var(row)));
-            changes.push(Stmt::Assign { var: row, op: Assign::Set, value: row_now.clone() });
+        let goes_on = Expr::binary(BinaryOp::Lt, Expr::var(p), end.clone());
+        let mut ends = vec![Expr::binary(BinaryOp::Ge, Expr::var(p), end.clone())];
+        let mut of_row = Vec::new();
+        for subscript in &mut place.subscripts {
+            let bound = body.iter().position(
+                |stmt| matches!(stmt, Stmt::Let { var, .. } if *subscript == Expr::Var(*var)),
+            );
+            let known = match (bound.map(|k| body.remove(k)), &subscript) {
+                (Some(known), _) => known,
+                // It is another subscript, too.
+                (None, Expr::Var(_)) => continue,
+                (None, _) => {
+                    let row = self.variable("row", Type::Unsigned);
+                    let value = std::mem::replace(subscript, Expr::var(row));
+                    Stmt::Let { var: row, mutable: false, value }
+                }
+            };
+            if let Stmt::Let { var: row, value, .. } = &known {
+                ends.push(Expr::binary(BinaryOp::Ne, value.clone(), Expr::var(*row)));
+            }
+            of_row.push(known);
         }
-        then.push(Stmt::Let { var: sum, mutable: true, value: Expr::zero(ty) });
-        body.push(Stmt::If { condition: Expr::or(other), then: changes, otherwise: Vec::new() });
-        body.push(Stmt::Assign { var: sum, op: Assign::Add, value });
+        let add = |var, value| Stmt::Assign { var, op: Assign::Add, value };
+        let leave = vec![Stmt::Break(None)];
+        body.push(add(sum, value));
+        body.push(add(p, Expr::int(1)));
+        body.push(Stmt::If { condition: Expr::or(ends), then: leave, otherwise: Vec::new() });
+        let walk = |body| Stmt::While { condition: goes_on.clone(), invariants: Vec::new(), body };
+        let begun = Expr::Load(place.clone());
+        of_row.push(Stmt::Let { var: sum, mutable: true, value: begun });
+        of_row.push(walk(body));
         let elements = self.arr(place.array).shape.iter().cloned().reduce(Expr::mul)?;
-        body.push(Stmt::Store { place, op: Assign::Set, value: Expr::var(sum) });
-        then.push(kept);
-        let each = Expr::binary(BinaryOp::Div, hi, Expr::int(ENTRIES));
+        of_row.push(Stmt::Store { place, op: Assign::Set, value: Expr::var(sum) });
+        let first = Stmt::Let { var: p, mutable: true, value: Expr::int(0) };
+        let each = Expr::binary(BinaryOp::Div, end, Expr::int(ENTRIES));
         let condition = Expr::binary(BinaryOp::Ge, each, elements);
+        let then = vec![first, walk(of_row)];
         Some(Stmt::If { condition, then, otherwise: vec![stmt.clone()] })
     }
 
