@@ -120,6 +120,8 @@ impl Printer<'_> {
                 call("home_slot", vec![coordinate, slots])
             }
             Expr::Sum(sum) => {
+                let along = if self.notation { None } else { sum.along_row(self.body) };
+                let sum = along.as_ref().unwrap_or(sum);
                 let (lo, hi) = (self.expr(&sum.lo), self.expr(&sum.hi));
                 let var = self.local(sum.var);
                 let mut lets = Vec::new();

@@ -166,6 +166,15 @@ fn a_symmetric_matrix_is_its_lower_half_with_and_without_a_diagonal() {
 /// Rows that are known to have few entries are summed in two chains, of which the second may be one term shorter: of all
 /// types, from empty rows to such as are longer than expected.
 #[test]
+fn rows_of_one_width_are_summed_by_place() {
+    let ell = text(SPMV, "ell");
+    assert!(ell.contains("sum_of(pA0 * W_A, pA0 * W_A + at(len_A, pA0) as usize, |pA1|"), "{ell}");
+    assert!(ell.contains("at(val_A, pA1) * at(val_x, j)"), "{ell}");
+    let dense = text(SPMV, "dense");
+    assert!(dense.contains("sum_of(0, J, |j|"), "x is not in a row of A: {dense}");
+}
+
+#[test]
 fn short_rows_are_summed_in_two_chains() {
     let mut random = Random(8);
     let places = (0..60).flat_map(|i| (0..(i * 7) % 12).map(move |j| (i, (i + 5 * j) % 60)));
