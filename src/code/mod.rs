@@ -22,6 +22,7 @@ mod build;
 mod chains;
 mod conditional_pushes;
 mod copies;
+mod decided;
 mod doc;
 mod faster;
 mod guards;

@@ -11,16 +11,21 @@
 //! ```
 //! isl decides both, of the loops and conditions as they are printed: no two iterations write one element, and each
 //! element has an iteration. Sizes at which some have none are told to whoever calls the body
-//! ([`Beginning::Where`]).
+//! ([`Beginning::Where`]). Where elements are looked up in index arrays, Z3 proves first which loops they decide
+//! (`decided`); such a result does begin, but is set.
 
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
+
+use super::decided::{Decided, Level};
 use super::ir::{
     Array, ArrayId, Assign, Beginning, BinaryOp, Block, Body, Expr, LabelId, Load, Origin, Stmt,
     Type, VarId, Variable,
 };
 use super::meaning::Meaning;
 use super::parts::Writes;
+use super::path::Path;
 use super::visit::{Part, visit};
 use crate::formula::{Affine, Atom, Constraint, Formula, Name, Relop};
 use crate::isl::{Frame, Set};
@@ -40,7 +45,9 @@ struct Writing {
     when: Vec<Formula>,
     /// That is all there is to it.
     exact: bool,
+    /// Of what is bound, and of sizes. Instead of those that decide loops, the variables of these.
     subscripts: Vec<Affine>,
+    decided: Option<Decided>,
     /// What it writes depends on what was there.
     updates: bool,
 }
@@ -48,16 +55,23 @@ struct Writing {
 impl Body {
     /// Sets what is written once of the result that an array holds, whose elements begin with `begin`, and notes in
     /// [`Body::beginnings`] whether they still have to.
-    pub fn write_once(&mut self, result: &Name, begin: Value) {
+    pub fn write_once(&mut self, result: &Name, begin: Value, path: &mut Path) {
         let is_it = |a: &Array| a.origin == Origin::Output && a.name == *result;
         let Some((array, _)) = self.arrays().find(|(_, a)| is_it(a)) else { return };
         let Some(writings) = self.writings(array) else { return };
+        let updates = writings.iter().any(|w| w.updates);
+        let decided = writings.first().and_then(|w| w.decided.as_ref());
+        // What decides other loops is not to be compared.
+        let comparable = writings.iter().all(|w| w.decided.as_ref() == decided);
+        if !comparable || (updates && decided.is_some_and(|d| !d.is_proved(path))) {
+            return;
+        }
+        let decided = decided.is_some();
         let Some(images) = images(&self.size_frame(), &writings) else { return };
         let once = || {
             let apart = |k: usize| images[..k].iter().all(|other| images[k].0.disjoint(&other.0));
             (0..images.len()).all(|k| images[k].1 && apart(k))
         };
-        let updates = writings.iter().any(|w| w.updates);
         if updates {
             if !once() {
                 return;
@@ -66,6 +80,10 @@ impl Body {
                 set_instead(block, array, begin);
                 true
             });
+        }
+        if decided {
+            // Elements that no index array names are left.
+            return;
         }
         let exact =
             writings.iter().zip(&images).filter(|(w, _)| w.exact).map(|(_, (image, _))| image);
@@ -83,6 +101,8 @@ impl Body {
             body: self,
             array,
             bound: Vec::new(),
+            levels: Vec::new(),
+            defined: FxHashMap::default(),
             when: Vec::new(),
             exact: true,
             chunk: None,
@@ -212,6 +232,10 @@ struct Walk<'b> {
     body: &'b Body,
     array: ArrayId,
     bound: Vec<Name>,
+    /// The loops around, outermost first.
+    levels: Vec<Level>,
+    /// What variables are that were bound to a linear form, in which index arrays may be read.
+    defined: FxHashMap<Name, Affine>,
     when: Vec<Formula>,
     exact: bool,
     /// The ends of a chunk of a loop on several threads, and those of the loop.
@@ -239,8 +263,11 @@ impl<'b> Walk<'b> {
             }
             Stmt::Let { var, mutable: false, value } => {
                 self.unread(value)?;
+                let name = self.body.var(*var).name.clone();
+                if let Some(value) = self.in_loops(value) {
+                    self.defined.insert(name.clone(), value);
+                }
                 if let Some(value) = self.affine(value) {
-                    let name = self.body.var(*var).name.clone();
                     self.when.push(Formula::eq(Affine::var(name.clone()), value));
                     self.bound.push(name);
                 }
@@ -293,17 +320,74 @@ impl<'b> Walk<'b> {
                 others |= load.subscripts != place.subscripts;
             }
         });
-        let subscripts: Option<Vec<Affine>> =
-            place.subscripts.iter().map(|s| self.affine(s)).collect();
-        let (mut subscripts, shape) = (subscripts?, &self.body.arr(self.array).shape);
-        if shape.is_empty() {
-            // A scalar is the first element of its array.
-            subscripts.retain(|s| s.as_constant() != Some(0));
+        let shape = &self.body.arr(self.array).shape;
+        if others || place.subscripts.len() != shape.len().max(1) {
+            return None;
         }
-        let fits = !others && subscripts.len() == shape.len();
+        // A scalar is the first element of its array.
+        let subscripts = || place.subscripts.iter().filter(|_| !shape.is_empty());
+        let known: Option<Vec<Affine>> = subscripts().map(|s| self.affine(s)).collect();
+        let (subscripts, decided) = match known {
+            Some(known) => (known, None),
+            None => {
+                let read: Option<Vec<Affine>> = subscripts().map(|s| self.in_loops(s)).collect();
+                let (decided, known) = Decided::new(&self.levels, &read?)?;
+                let others = subscripts().zip(known).filter(|(_, known)| !known);
+                let others: Option<Vec<Affine>> = others.map(|(s, _)| self.affine(s)).collect();
+                let variables = decided.variables().cloned().map(Affine::var);
+                (variables.chain(others?).collect(), Some(decided))
+            }
+        };
         let (bound, when) = (self.bound.clone(), self.when.clone());
-        self.found.push(Writing { bound, when, exact: self.exact, subscripts, updates });
-        fits.then_some(())
+        // Which elements that are is not said any more.
+        let exact = self.exact && decided.is_none();
+        self.found.push(Writing { bound, when, exact, subscripts, decided, updates });
+        Some(())
+    }
+
+    /// The linear form of an integer, of sizes and variables of loops, in which index arrays may be read.
+    fn in_loops(&self, e: &Expr) -> Option<Affine> {
+        let e = self.read(e)?;
+        self.is_in_loops(&e).then_some(e)
+    }
+
+    fn read(&self, e: &Expr) -> Option<Affine> {
+        let name = |v: VarId| self.body.var(v).name.clone();
+        let e = Meaning { body: self.body, name: &name }.affine(e)?;
+        Some(e.substitute(&|n| self.defined.get(n).cloned()))
+    }
+
+    fn is_in_loops(&self, e: &Affine) -> bool {
+        let mut known = true;
+        e.visit_vars(&mut |n| {
+            known &= self.levels.iter().any(|level| level.var == *n) || self.is_size(n);
+        });
+        known
+    }
+
+    fn is_size(&self, n: &Name) -> bool {
+        self.body.sizes.iter().any(|v| self.body.var(*v).name == *n)
+    }
+
+    /// What is known of the iterations of a loop, in terms of loops and sizes.
+    fn level(&self, var: VarId, lo: &Expr, hi: &Expr) -> Level {
+        let name = |v: VarId| self.body.var(v).name.clone();
+        let Variable { name: own, ty, .. } = self.body.var(var);
+        let v = Affine::var(own.clone());
+        let range = Meaning { body: self.body, name: &name }.range(&v, lo, hi);
+        let natural = Constraint::le(Affine::zero(), v);
+        let all = range.into_iter().chain((*ty == Type::Unsigned).then_some(natural));
+        let defined = |n: &Name| self.defined.get(n).cloned();
+        let all = all.map(|fact| fact.substitute(&defined));
+        let known = all.filter(|fact| {
+            let mut known = true;
+            fact.affine.visit_vars(&mut |n| {
+                let is_level = self.levels.iter().any(|level| level.var == *n);
+                known &= n == own || is_level || self.is_size(n);
+            });
+            known
+        });
+        Level { var: own.clone(), facts: known.map(Formula::Constraint).collect() }
     }
 
     /// The block, where the condition holds, if that is known.
@@ -338,8 +422,11 @@ impl<'b> Walk<'b> {
         };
         let range = || Some(Formula::and([natural, self.from(&v, lo)?, self.below(&v, hi)?]));
         let range = range();
+        let level = self.level(var, lo, hi);
         self.bound.push(name.clone());
+        self.levels.push(level);
         self.under(range, body)?;
+        self.levels.pop();
         self.bound.pop();
         Some(())
     }
@@ -356,10 +443,7 @@ impl<'b> Walk<'b> {
         let name = |v: VarId| self.body.var(v).name.clone();
         let affine = Meaning { body: self.body, name: &name }.affine(e)?;
         let mut known = !affine.has_calls();
-        affine.visit_vars(&mut |n| {
-            let is_size = || self.body.sizes.iter().any(|v| self.body.var(*v).name == *n);
-            known &= self.bound.contains(n) || is_size();
-        });
+        affine.visit_vars(&mut |n| known &= self.bound.contains(n) || self.is_size(n));
         known.then_some(affine)
     }
 

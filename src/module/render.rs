@@ -150,7 +150,7 @@ fn core(way: &Way, prover: &mut dyn Prover) -> Result<Core> {
     let mut path = Path::new(&spec.space().theory, prover);
     let (mut body, accesses) = proved(body, &mut path)?;
     for (result, begin) in spec.begun() {
-        body.write_once(&result.value_array, begin);
+        body.write_once(&result.value_array, begin, &mut path);
     }
     if spec.short {
         body.sum_short_ranges();
