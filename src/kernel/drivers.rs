@@ -14,6 +14,16 @@
 //! ```text
 //! pA1, find px, find pA0           each entry of A is looked for in x, then its row in A
 //! ```
+//!
+//! What is searched for is often the same in all iterations of a loop around it. Then the search comes before that loop:
+//!
+//! ```text
+//! y[i] += A[i,j] * x[j]            A in blocks of 4 by 4
+//!
+//! pA0, pA1, pA2, pA3, find px      each entry of A is looked for in x: 16 times for a block
+//! pA0, pA1, pA3, find px, pA2      each column of a block: 4 times
+//! pA0, pA1, px, find pA3, pA2      entries of x in the columns of a block: once
+//! ```
 
 use crate::formula::Name;
 use crate::iterspace::Space;
@@ -62,11 +72,15 @@ fn depends(nest: &Nest, find: &Name, position: &Name) -> bool {
 }
 
 /// For each find of `nest`, the order of its loops in which what is searched is walked, right before that loop whose
-/// position says what is looked for.
+/// position says what is looked for, and before loops in which it is always the same.
 pub(super) fn other_drivers(nest: &Nest) -> Vec<Vec<Name>> {
     let mut out = Vec::new();
     for find in nest.levels.iter().filter(|level| level.is_find()) {
         let Some(driver) = driver(nest, &find.var) else { continue };
+        if let Some(order) = sooner(nest, &find.var, Some(&driver)) {
+            out.push(order);
+            continue;
+        }
         let loops = nest.levels.iter().filter(|l| l.is_loop() && l.var != find.var);
         let mut order: Vec<Name> = Vec::new();
         for level in loops {
@@ -78,6 +92,35 @@ pub(super) fn other_drivers(nest: &Nest) -> Vec<Vec<Name>> {
         out.push(order);
     }
     out
+}
+
+/// For each find of `nest` that is the same in all iterations of loops around it, the order in which it comes before
+/// them.
+pub(super) fn earlier_searches(nest: &Nest) -> Vec<Vec<Name>> {
+    let finds = nest.levels.iter().filter(|level| level.is_find());
+    finds.filter_map(|find| sooner(nest, &find.var, None)).collect()
+}
+
+/// The order in which a find, and the `driver` behind it, come before those loops around it that have no part in what is
+/// searched for, and where. Nothing if there are none.
+fn sooner(nest: &Nest, find: &Name, driver: Option<&Name>) -> Option<Vec<Name>> {
+    let at = nest.level_of(find)?;
+    let needed = nest.deciding(at, |name| nest.levels[at].reads(name), |_| true);
+    let moved = |name: &Name| name == find || Some(name) == driver;
+    let loops = |levels: &'_ [Level]| -> Vec<Name> {
+        let loops = levels.iter().filter(|l| l.is_loop() && !moved(&l.var));
+        loops.map(|l| l.var.clone()).collect()
+    };
+    let (mut order, others): (Vec<Name>, Vec<Name>) =
+        loops(&nest.levels[..at]).into_iter().partition(|n| needed.iter().any(|l| l.var == *n));
+    if others.is_empty() {
+        return None;
+    }
+    order.push(find.clone());
+    order.extend(driver.cloned());
+    order.extend(others);
+    order.extend(loops(&nest.levels[at..]));
+    Some(order)
 }
 
 /// The innermost loop around a find on which depends what it looks for.

@@ -7,7 +7,7 @@
 //! the other direction of each search is priced in any case (`drivers.rs`). The cheapest is taken.
 
 use super::coiterate::Coiterate;
-use super::drivers::{by_entries, other_drivers};
+use super::drivers::{by_entries, earlier_searches, other_drivers};
 use super::grounds::PricedOrder;
 use super::layouts::layouts;
 use super::planned::Planned;
@@ -176,7 +176,7 @@ fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Order
 /// The orders of a statement in which something else drives.
 fn drivers(statement: &Statement) -> Vec<Alternative> {
     let nest = statement.nest();
-    let orders = other_drivers(nest).into_iter();
+    let orders = other_drivers(nest).into_iter().chain(earlier_searches(nest));
     let orders = orders.map(|order| Alternative { order, fused: Vec::new() });
     orders.chain(by_entries(nest, statement.space())).collect()
 }

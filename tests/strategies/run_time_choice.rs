@@ -262,3 +262,50 @@ fn what_one_of_several_threads_does_is_priced() {
     assert_eq!(loops(&columns)[5], 3e6);
     assert_eq!(loops(&kernel(1, "csc"))[5], 0.0);
 }
+
+/// One search for all rows of a block, where each row was searched for by itself; in every order the same result.
+#[test]
+fn a_search_comes_before_loops_in_which_it_is_the_same() {
+    let mut random = Random(5);
+    let blocks: Statement = ("y[i] += A[i,j] * x[j]", &[("A", "bcsr(2,3)"), ("x", "sparse")]);
+    let inner: Statement =
+        ("y[i] += A[i,j] * B[i,k] * x[k]", &[("A", "csr"), ("B", "csr"), ("x", "sparse")]);
+    for (statement, search, after) in [
+        (blocks, "px", "pA2"),
+        (inner, "px", "pA1"),
+        (("y[i] += A[i,j] * x[j]", &[("A", "csr"), ("x", "sparse")]), "px", ""),
+    ] {
+        let first = kernel(statement).in_default_order().only_way();
+        let orders = first.plan().unwrap().other_orders();
+        let place = |order: &[Name], name: &str| order.iter().position(|n| **n == *name);
+        let before = orders.iter().filter(|o| {
+            let [search, after] = [search, after].map(|name| place(&o.order, name));
+            search.zip(after).is_some_and(|(search, after)| search < after)
+        });
+        assert_eq!(before.count() > 0, !after.is_empty(), "{statement:?}: {orders:?}");
+        for threads in [1, 2] {
+            let plain = first.clone().threads(threads).compile().unwrap();
+            let others: Vec<_> = orders
+                .iter()
+                .map(|other| {
+                    let order: Vec<&str> = other.order.iter().map(|n| &**n).collect();
+                    let kernel = kernel(statement).only_way().threads(threads).order(&order);
+                    let fused = |k: Kernel, group: &Vec<Name>| {
+                        k.fuse(&group.iter().map(|n| &**n).collect::<Vec<_>>())
+                    };
+                    other.fused.iter().fold(kernel, fused).compile().unwrap()
+                })
+                .collect();
+            for _ in 0..25 {
+                let extents = [random.below(7), random.below(9), random.below(5)];
+                let tensors = inputs(statement, extents, &mut random);
+                let given = || tensors.iter().map(|(name, tensor)| (*name, tensor));
+                let expected = plain.run(given()).unwrap();
+                for (other, order) in others.iter().zip(&orders) {
+                    let got = other.run(given()).unwrap();
+                    assert_eq!(got.values(), expected.values(), "{statement:?} in {order:?}");
+                }
+            }
+        }
+    }
+}
