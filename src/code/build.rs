@@ -1,6 +1,6 @@
 //! Making expressions: constants are folded, neutral operands left out.
 
-use super::ir::{Access, ArrayId, BinaryOp, Expr, Load, Stmt, VarId};
+use super::ir::{Access, ArrayId, BinaryOp, Body, Expr, Load, Stmt, VarId};
 use crate::operators::Value;
 use crate::tensor::ValueType;
 
@@ -103,6 +103,26 @@ fn joined(parts: impl IntoIterator<Item = Expr>, op: BinaryOp, neutral: bool) ->
         }
     }
     out.unwrap_or(Expr::Bool(neutral))
+}
+
+impl Body {
+    /// Where an element is in memory, row-major: `i * J + j`.
+    pub(super) fn place(&self, array: ArrayId, subscripts: &[Expr]) -> Expr {
+        let is_zero = |e: &Expr| matches!(e, Expr::Int { value: 0, .. });
+        let extents = self.arr(array).shape.iter().cloned().chain(std::iter::repeat(Expr::int(1)));
+        let rows = subscripts.iter().cloned().zip(extents);
+        let place = rows.reduce(|(outer, _), (subscript, extent)| {
+            if is_zero(&outer) {
+                return (subscript, extent);
+            }
+            let row = Expr::binary(BinaryOp::Mul, outer, extent.clone());
+            (
+                if is_zero(&subscript) { row } else { Expr::binary(BinaryOp::Add, row, subscript) },
+                extent,
+            )
+        });
+        place.map_or(Expr::int(0), |(place, _)| place)
+    }
 }
 
 impl Stmt {

@@ -397,40 +397,15 @@ impl Printer<'_> {
     /// The row-major place of the subscripts: `i * J + j`. Without a proof that each is within its
     /// extent, the place in bounds might be another element's: then they are tested one by one.
     pub(super) fn index(&mut self, load: &Load) -> Doc {
-        let array = self.body.arr(load.array);
-        let shape = array.shape.clone();
         if load.access == Access::Checked && load.subscripts.len() > 1 {
+            let shape = self.body.arr(load.array).shape.clone();
             let subscripts = load.subscripts.iter().map(|s| self.expr(s)).collect();
             let extents = shape.iter().map(|e| self.expr(e)).collect();
             let helper = if self.body.goes_on(load.array) { "inside_or_end" } else { "inside" };
             return Doc::call(helper, vec![Doc::Array(subscripts), Doc::Array(extents)]);
         }
-        let mut linear: Option<Expr> = None;
-        for (k, subscript) in load.subscripts.iter().enumerate() {
-            let zero = matches!(linear, Some(Expr::Int { value: 0, .. }));
-            linear = Some(match linear {
-                Some(outer) if !zero => {
-                    let extent = shape.get(k).cloned().unwrap_or(Expr::int(1));
-                    let row = Expr::Binary {
-                        op: BinaryOp::Mul,
-                        left: Box::new(outer),
-                        right: Box::new(extent),
-                    };
-                    if matches!(subscript, Expr::Int { value: 0, .. }) {
-                        row
-                    } else {
-                        Expr::Binary {
-                            op: BinaryOp::Add,
-                            left: Box::new(row),
-                            right: Box::new(subscript.clone()),
-                        }
-                    }
-                }
-                _ => subscript.clone(),
-            });
-        }
-        let linear = linear.unwrap_or(Expr::int(0));
-        self.expr(&linear)
+        let place = self.body.place(load.array, &load.subscripts);
+        self.expr(&place)
     }
 
     /// Whether a number is one that the keys of the table can be.

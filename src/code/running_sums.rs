@@ -16,7 +16,7 @@
 //!                                                      break;
 //!                                                  }
 //!                                              }
-//!                                              y[i] = sum  ;
+//!                                              y[i] = sum;
 //!                                          }
 //!                                      } else { … as before }
 //! ```

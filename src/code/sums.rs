@@ -86,14 +86,9 @@ impl Body {
     /// Where the row of an access begins that is proved, in an array of several dimensions.
     fn row(&self, load: &Load) -> Option<Expr> {
         let [outer @ .., _] = load.subscripts.as_slice() else { return None };
-        let [_, widths @ ..] = self.arr(load.array).shape.as_slice() else { return None };
         let proved = !matches!(load.access, Access::Checked);
-        (proved && outer.len() == widths.len()).then_some(())?;
-        let rows = outer.iter().zip(widths);
-        rows.fold(None, |row: Option<Expr>, (subscript, width)| {
-            let place = row.map_or(subscript.clone(), |row| row.add(subscript.clone()));
-            Some(place.mul(width.clone()))
-        })
+        (proved && !outer.is_empty()).then_some(())?;
+        Some(self.place(load.array, &[outer, &[Expr::int(0)]].concat()))
     }
 }
 

@@ -63,7 +63,8 @@ impl Body {
         let decided = writings.first().and_then(|w| w.decided.as_ref());
         // What decides other loops is not to be compared.
         let comparable = writings.iter().all(|w| w.decided.as_ref() == decided);
-        if !comparable || (updates && decided.is_some_and(|d| !d.is_proved(path))) {
+        // Elements that no index array names are left: nothing is to be found out but whether to set the others.
+        if !comparable || decided.is_some_and(|d| !updates || !d.is_proved(path)) {
             return;
         }
         let decided = decided.is_some();
@@ -82,7 +83,6 @@ impl Body {
             });
         }
         if decided {
-            // Elements that no index array names are left.
             return;
         }
         let exact =
@@ -347,22 +347,25 @@ impl<'b> Walk<'b> {
 
     /// The linear form of an integer, of sizes and variables of loops, in which index arrays may be read.
     fn in_loops(&self, e: &Expr) -> Option<Affine> {
-        let e = self.read(e)?;
-        self.is_in_loops(&e).then_some(e)
+        let e = self.linear(e)?.substitute(&|n| self.defined.get(n).cloned());
+        self.is_of(&e, |n| self.is_loop(n)).then_some(e)
     }
 
-    fn read(&self, e: &Expr) -> Option<Affine> {
+    /// The linear form of an integer.
+    fn linear(&self, e: &Expr) -> Option<Affine> {
         let name = |v: VarId| self.body.var(v).name.clone();
-        let e = Meaning { body: self.body, name: &name }.affine(e)?;
-        Some(e.substitute(&|n| self.defined.get(n).cloned()))
+        Meaning { body: self.body, name: &name }.affine(e)
     }
 
-    fn is_in_loops(&self, e: &Affine) -> bool {
+    /// Whether all that a form mentions is `bound`, or a size.
+    fn is_of(&self, e: &Affine, bound: impl Fn(&Name) -> bool) -> bool {
         let mut known = true;
-        e.visit_vars(&mut |n| {
-            known &= self.levels.iter().any(|level| level.var == *n) || self.is_size(n);
-        });
+        e.visit_vars(&mut |n| known &= bound(n) || self.is_size(n));
         known
+    }
+
+    fn is_loop(&self, n: &Name) -> bool {
+        self.levels.iter().any(|level| level.var == *n)
     }
 
     fn is_size(&self, n: &Name) -> bool {
@@ -379,14 +382,7 @@ impl<'b> Walk<'b> {
         let all = range.into_iter().chain((*ty == Type::Unsigned).then_some(natural));
         let defined = |n: &Name| self.defined.get(n).cloned();
         let all = all.map(|fact| fact.substitute(&defined));
-        let known = all.filter(|fact| {
-            let mut known = true;
-            fact.affine.visit_vars(&mut |n| {
-                let is_level = self.levels.iter().any(|level| level.var == *n);
-                known &= n == own || is_level || self.is_size(n);
-            });
-            known
-        });
+        let known = all.filter(|fact| self.is_of(&fact.affine, |n| n == own || self.is_loop(n)));
         Level { var: own.clone(), facts: known.map(Formula::Constraint).collect() }
     }
 
@@ -440,11 +436,8 @@ impl<'b> Walk<'b> {
 
     /// The linear form of an integer, of sizes and what is bound.
     fn affine(&self, e: &Expr) -> Option<Affine> {
-        let name = |v: VarId| self.body.var(v).name.clone();
-        let affine = Meaning { body: self.body, name: &name }.affine(e)?;
-        let mut known = !affine.has_calls();
-        affine.visit_vars(&mut |n| known &= self.bound.contains(n) || self.is_size(n));
-        known.then_some(affine)
+        let known = |e: &Affine| !e.has_calls() && self.is_of(e, |n| self.bound.contains(n));
+        self.linear(e).filter(known)
     }
 
     /// When a condition has the value `truth`.

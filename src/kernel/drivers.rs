@@ -113,7 +113,12 @@ fn sooner(nest: &Nest, find: &Name, driver: Option<&Name>) -> Option<Vec<Name>> 
     };
     let (mut order, others): (Vec<Name>, Vec<Name>) =
         loops(&nest.levels[..at]).into_iter().partition(|n| needed.iter().any(|l| l.var == *n));
-    if others.is_empty() {
+    // What begins with the driver cannot come before it.
+    let begins_with = |name: &Name, driver: &Name| {
+        let at = nest.level_of(name);
+        at.is_some_and(|at| nest.levels[at].reads(driver))
+    };
+    if others.is_empty() || driver.is_some_and(|d| order.iter().any(|n| begins_with(n, d))) {
         return None;
     }
     order.push(find.clone());
