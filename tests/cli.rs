@@ -19,6 +19,8 @@ mod costs;
 mod header;
 #[path = "cli/help.rs"]
 mod help;
+#[path = "cli/kept.rs"]
+mod kept;
 #[path = "cli/malformed.rs"]
 mod malformed;
 #[path = "cli/memory.rs"]

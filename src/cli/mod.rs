@@ -52,6 +52,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use output::{command_line, print};
+use siskin::exec::Cache;
+use siskin::prover::kept;
 
 /// A compiler for sparse and structured tensor kernels whose formats are declared, not coded
 #[derive(Parser)]
@@ -100,8 +102,8 @@ pub fn main() -> ExitCode {
     log::start(cli.verbose);
     signals::handle();
     let result = match &cli.command {
-        Command::Run(c) => c.execute(),
-        Command::Emit(c) => c.execute(),
+        Command::Run(c) => remembering(|| c.execute()),
+        Command::Emit(c) => remembering(|| c.execute()),
         Command::Explain(c) => c.execute(),
         Command::Bench(c) => c.execute(),
         Command::Layouts(c) => c.execute(),
@@ -125,4 +127,16 @@ pub fn main() -> ExitCode {
             }
         }
     }
+}
+
+/// What was proved in earlier runs is not proved again, beside the kernels that were compiled.
+fn remembering<T>(command: impl FnOnce() -> T) -> T {
+    if let Some(folder) = Cache::of_user().folder() {
+        kept::keep_in(folder);
+    }
+    let result = command();
+    if let Err(e) = kept::save() {
+        tracing::debug!("what was proved is not kept: {e}");
+    }
+    result
 }

@@ -6,7 +6,7 @@
 
 use super::Space;
 use crate::formula::{Affine, Formula, Name};
-use crate::prover::{Answer, Prover};
+use crate::prover::Prover;
 use crate::theory::Known;
 
 /// The points of a space, with the coordinates that tell its elements apart.
@@ -25,7 +25,7 @@ pub struct Keyed<'a> {
 pub fn in_order(earlier: &Keyed<'_>, later: &Keyed<'_>, prover: &mut dyn Prover) -> bool {
     let pair = Pair::new(earlier, later);
     let mut known = Known::new(&earlier.space.theory, prover);
-    let mut none = |facts: Vec<Formula>| matches!(known.ask(&facts), Answer::Unsat);
+    let mut none = |facts: Vec<Formula>| known.excludes(&facts);
     (0..earlier.loops.len()).all(|d| none(pair.out_of_order(d))) && none(pair.different_keys())
 }
 
@@ -37,7 +37,7 @@ pub fn in_one_iteration(a: &Keyed<'_>, b: &Keyed<'_>, prover: &mut dyn Prover) -
     facts.extend(equal(&pair.keys.0, &pair.keys.1, pair.keys.0.len()));
     let loops = pair.loops.0.iter().zip(&pair.loops.1);
     facts.push(Formula::or(loops.map(|(x, y)| Formula::eq(x.clone(), y.clone()).not())));
-    matches!(known.ask(&facts), Answer::Unsat)
+    known.excludes(&facts)
 }
 
 /// A visit of each space; all dimensions of the second have names of their own.

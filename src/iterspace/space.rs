@@ -196,6 +196,35 @@ impl Space {
         }
     }
 
+    /// The same points, where a lookup tells what `operands` store that are stored at every point: their positions are no
+    /// dimensions.
+    pub fn looking_up(&self, operands: &[usize]) -> Space {
+        let mut out = self.clone();
+        let stored = operands.iter().copied().filter(|k| self.stored.contains(k));
+        for k in stored {
+            let own = self.operands[k].pieces[self.pieces[k]].clone();
+            let theirs = |c: &Constraint| own.contains(c) && self.is_of(k, c);
+            out.constraints.retain(|c| !theirs(c));
+            out.demanded.retain(|c| !theirs(c));
+            out.stored.retain(|&other| other != k);
+            out.lookups.push(k);
+            out.rest = Region::all_of([out.rest, Region::Stored(k)]);
+            out.operands[k].pieces = vec![own];
+        }
+        out
+    }
+
+    /// Whether a constraint is about positions or index arrays of an operand.
+    fn is_of(&self, k: usize, c: &Constraint) -> bool {
+        let o = &self.operands[k];
+        let mut calls = false;
+        c.affine.visit_calls(&mut |call| {
+            calls |= o.arrays.contains_key(&call.array)
+                || o.bounds.values().any(|f| f.name == call.array);
+        });
+        calls || o.positions.iter().any(|p| c.mentions(p))
+    }
+
     /// The points, dimensions in the given order.
     pub fn points(&self, dims: &[Name]) -> Points {
         Points {

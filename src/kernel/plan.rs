@@ -24,7 +24,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::iterspace::{Operand, Space, Union, Wanted, compose_by};
 use crate::layout::Layout;
-use crate::loops::{Statement, orders_of_walks};
+use crate::loops::{Finder, Statement, orders_of_walks};
 use crate::operators::{CaseKind, SpecialResult, Value};
 use crate::packing::Appending;
 use crate::program::{AssignOp, Expr, Program, number};
@@ -72,15 +72,18 @@ fn refuse_contradictions(request: &Request) -> Result<()> {
         Coiterate::Merge if union.is_some_and(|u| u != Union::Merge) => {
             format!("--union {}", union.unwrap_or_default().word())
         }
-        Coiterate::Looplets if !request.forced.is_empty() => "--find".to_string(),
         Coiterate::Looplets if !request.tiles.is_empty() => "--tile".to_string(),
         Coiterate::Looplets if !request.fused.is_empty() => "--fuse".to_string(),
         Coiterate::Looplets if request.threads > 1 => "--threads".to_string(),
         _ => return Ok(()),
     };
+    Err(contradiction(scheme, &other))
+}
+
+fn contradiction(scheme: Coiterate, other: &str) -> Box<Diagnostic> {
     let scheme = format!("--coiterate {}", scheme.word());
-    Err(Diagnostic::new(Code::Usage, format!("`{scheme}` does not go with `{other}`"))
-        .help(format!("leave `{other}` out, or choose another `--coiterate`")))
+    Diagnostic::new(Code::Usage, format!("`{scheme}` does not go with `{other}`"))
+        .help(format!("leave `{other}` out, or choose another `--coiterate`"))
 }
 
 /// Runs the stages up to the choice.
@@ -374,12 +377,21 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
         // What is walked at once has the order of a walk; looplets of all have their own, if they can.
         let first = (!is_open || by_looplets).then_some(own);
         let walks = std::iter::once_with(|| orders_of_walks(&space)).take(usize::from(is_open));
-        let mut all = first
-            .into_iter()
-            .chain(walks.flatten())
-            .map(|own| statement(request, space.clone(), &own, &templates, prover));
-        let first = all.next().unwrap_or_else(|| Err(Diagnostic::defect("nothing is walked")));
-        let statement = first.or_else(|e| all.find_map(Result::ok).ok_or(e));
+        let orders: Vec<Vec<Name>> = first.into_iter().chain(walks.flatten()).collect();
+        // What is not walked in any of these orders is looked up in one.
+        let again = orders.iter().filter(|_| by_looplets).map(|own| (own, true));
+        let mut all = orders.iter().map(|own| (own, false)).chain(again).map(|(own, seeks)| {
+            statement(request, (space.clone(), own, seeks), &templates, prover)
+        });
+        let mut statement =
+            all.next().unwrap_or_else(|| Err(Diagnostic::defect("nothing is walked")));
+        while statement.is_err() {
+            let Some(other) = all.next() else { break };
+            // The last way to try says what all lack.
+            if other.is_ok() || by_looplets {
+                statement = other;
+            }
+        }
         let mut statement = statement.map_err(|e| e.within("<expression>", &program.text))?;
         for find in 0..statement.finds().len() {
             if let Some(template) = forced(request, &statement.finds()[find])? {
@@ -388,6 +400,12 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
             }
         }
         statements.push(statement);
+    }
+    let by_looplets = request.coiterate == Coiterate::Looplets;
+    let searches = statements.iter().any(|s| !s.finds().is_empty());
+    if by_looplets && !request.forced.is_empty() && !searches {
+        let why = "everything is walked here, and nothing searched for";
+        return Err(contradiction(request.coiterate, "--find").note(why));
     }
     let writes = |s: &Statement| s.space.target == 0;
     // A result to which nothing is ever added still is one. Results are the first operands.
@@ -400,7 +418,6 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
         statements.insert(at, Statement::nothing(space, schedule));
     }
     let last_step = statements.last().map_or(0, |s| s.space.step);
-    let by_looplets = request.coiterate == Coiterate::Looplets;
     if last_step > 0 && request.leaves_loops_open() && !by_looplets {
         // What is assembled has an order of its own.
         let steps = if result.is_none() { last_step + 1 } else { last_step };
@@ -474,13 +491,16 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
 /// A space in the order that is asked for, with the cheapest plan for each of its finds.
 fn statement(
     request: &Request,
-    space: Space,
-    own: &[Name],
+    (space, own, seeks): (Space, &[Name], bool),
     templates: &[Rc<Template>],
     prover: &mut dyn Prover,
 ) -> Result<Statement> {
     let schedule = schedule(&space, own)?;
     let statement = match request.coiterate {
+        Coiterate::Looplets if seeks => {
+            let finder = Finder::new(templates, &request.sizes);
+            Statement::by_looplets_and_finds(&space, &schedule, finder, prover)
+        }
         Coiterate::Looplets => Statement::by_looplets(space, schedule, prover),
         _ => Statement::new(space, schedule, templates, &request.sizes, prover),
     };

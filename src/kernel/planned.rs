@@ -11,7 +11,7 @@ use crate::code::IndexWidth;
 use crate::code::naming::Naming;
 use crate::diagnostic::Result;
 use crate::formula::Name;
-use crate::iterspace::{Operand, Role, Wanted, compose_by};
+use crate::iterspace::{Operand, Role, Space, Wanted, compose_by};
 use crate::layout::Layout;
 use crate::loops::{Assembled, Gather, Loops, Sequence, Statement, build, makes_runs, steps};
 use crate::module::{KernelSpec, Module, Way, Ways, render};
@@ -238,12 +238,11 @@ impl Planned {
         }
         let mut pairs = before.iter().zip(after);
         for statement in &mut self.statements {
+            let sought = statement.sought().to_vec();
             let own = &mut statement.space;
-            let Some((_, new)) =
-                pairs.find(|(old, _)| old.same_points(own) && old.value == own.value)
-            else {
-                return Ok(None);
-            };
+            let is_own = |old: &Space| old.value == own.value && old.same_points(own);
+            let own_pair = pairs.find(|(old, _)| is_own(&old.looking_up(&sought)));
+            let Some((_, new)) = own_pair else { return Ok(None) };
             for (operand, new) in own.operands.iter_mut().zip(&new.operands) {
                 // How statements follow each other was laid out for their temporaries as they were.
                 if operand.role == Role::Temporary && operand.value_type != new.value_type {

@@ -152,16 +152,11 @@ fn worthwhile(all: Vec<Planned>) -> Result<Vec<Planned>> {
     // Logarithms of times, point by point.
     let mut times: Vec<Vec<f64>> = Vec::new();
     let known = statistics(&terms);
+    let used: Vec<Vec<_>> = terms.iter().map(|term| term.used().collect()).collect();
     for k in 0..POINTS {
         let sizes = point(&sizes, &known, k);
-        let price = |term: &Term<CostFormula>| {
-            let term = term.known(&sizes);
-            match term.bytes(&sizes.machine) > sizes.most_memory() {
-                true => f64::INFINITY,
-                false => term.value(&sizes.machine),
-            }
-        };
-        let prices: Vec<f64> = terms.iter().map(price).collect();
+        let prices = terms.iter().zip(&used).map(|(term, used)| term.price(used, &sizes));
+        let prices: Vec<f64> = prices.collect();
         // Infinite ones have a logarithm that means nothing; none is as large as this.
         let time =
             |own: &Vec<usize>| own.iter().map(|t| prices[*t]).sum::<f64>().clamp(1.0, 1e30).ln();

@@ -113,9 +113,6 @@ impl<'a> Builder<'a> {
         if s.nest.is_nothing() {
             return Vec::new();
         }
-        if let Some(regions) = &s.regions {
-            return guarded(&s.nest.guards, &[], regions.nodes(&s.space));
-        }
         let own = s.own_finds();
         for (k, (find, plan)) in s.finds.iter().zip(&s.chosen).enumerate() {
             self.loops.finds.push(Find {
@@ -130,6 +127,16 @@ impl<'a> Builder<'a> {
             });
         }
         let levels = Levels { nest: &s.nest, from: 0, finds: (own.start, own.end), lookup: None };
+        if let Some(regions) = &s.regions {
+            let depths = 0..=s.lookups.last().map_or(0, |looked| looked.depth);
+            let lookups = depths.map(|d| {
+                let mut out = self.lookups(d);
+                out.extend(self.states_before(levels, d, |_| true));
+                out
+            });
+            let lookups: Vec<Block> = lookups.collect();
+            return guarded(&s.nest.guards, &[], regions.nodes(&s.space, &lookups));
+        }
         let inner = self.level(levels, 0);
         guarded(&s.nest.guards, &[], inner)
     }

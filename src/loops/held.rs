@@ -11,6 +11,8 @@ use crate::scan::Range;
 pub(super) struct Held {
     pub lower: Vec<Affine>,
     pub upper: Vec<Affine>,
+    /// Steps around the walk, which have no ends of their own.
+    pub steps: Vec<Steps>,
     /// With what a position must pass.
     pub walk: Option<(Regions, Vec<Formula>)>,
 }
@@ -20,6 +22,16 @@ impl Held {
     pub fn is_whole(&self) -> bool {
         self.lower.is_empty() && self.upper.is_empty() && self.walk.is_none()
     }
+}
+
+/// Steps whose regions are those of the steps inside.
+#[derive(Clone, Debug)]
+pub(super) struct Steps {
+    pub var: Name,
+    pub range: Range,
+    pub tests: Vec<Formula>,
+    /// What is computed and tested in each.
+    pub inside: Vec<Around>,
 }
 
 /// What stands around what is left of a looplet.
@@ -98,8 +110,19 @@ pub(super) fn held_in(
 /// How a stepper is walked, and what it holds in the region of a position.
 fn steps(stepper: &Stepper, held: &mut Held) -> Result<Looplet> {
     let Stepper { var, end, range, tests, begin, stop, rises, body } = stepper;
-    let Some(Stop::Least(stop)) = stop else {
-        return Err(not_lowered("its steps have no ends of their own"));
+    let stop = match stop {
+        Some(Stop::Least(stop)) => stop,
+        None if end.is_none() => {
+            let (var, range, tests) = (var.clone(), range.clone(), tests.clone());
+            let mut inside = Vec::new();
+            let body = opened(body, &mut inside);
+            held.steps.push(Steps { var, range, tests, inside });
+            return match &body {
+                Looplet::Stepper(inner) => steps(inner, held),
+                _ => Err(without_ends()),
+            };
+        }
+        Some(_) | None => return Err(without_ends()),
     };
     let (lower, here) = match body {
         Looplet::Spike { body, tail } if **body == Looplet::Fill => match stop.as_slice() {
@@ -159,6 +182,10 @@ fn ends(stop: &Stop) -> Result<Vec<Affine>> {
         (Stop::Greatest(_), ends) | (Stop::Least(_), ends @ [_]) => Ok(ends.to_vec()),
         _ => Err(not_lowered("where a region begins is not known")),
     }
+}
+
+pub(super) fn without_ends() -> Box<Diagnostic> {
+    not_lowered("its steps have no ends of their own")
 }
 
 pub(super) fn searches(what: &str) -> Box<Diagnostic> {

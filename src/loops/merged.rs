@@ -52,8 +52,7 @@ pub fn orders_of_walks(space: &Space) -> Vec<Vec<Name>> {
     for &k in &space.lookups {
         let alone = space.of_lookup(k, 0, space.constraints.clone());
         let Ok(own) = schedule(&alone, &[]) else { continue };
-        let mut order = own.dims();
-        order.retain(|dim| space.indices.contains(dim));
+        let order = own.indices(space);
         if !out.contains(&order) {
             out.push(order);
         }

@@ -16,7 +16,7 @@ use super::assemble::Assembling;
 use super::tree::{Block, Gather, Loop, Loops, Node, SearchId, Threads};
 use crate::formula::{Affine, Constraint, Formula, Name};
 use crate::iterspace::Space;
-use crate::prover::{Answer, Prover};
+use crate::prover::Prover;
 use crate::scan::Range;
 use crate::theory::{Known, Theory};
 
@@ -67,7 +67,7 @@ fn is_natural(range: &Range, theory: &Theory, prover: &mut dyn Prover) -> bool {
     let number = Affine::var("a number of the range");
     let mut facts: Vec<Formula> = range.of(&number).into_iter().map(Formula::Constraint).collect();
     facts.push(Formula::Constraint(Constraint::lt(number, Affine::constant(0))));
-    matches!(Known::new(theory, prover).ask(&facts), Answer::Unsat)
+    Known::new(theory, prover).excludes(&facts)
 }
 
 /// Marks the merge around which there are no loops.

@@ -17,10 +17,10 @@
 //!       …
 //! ```
 
-use super::held::{Around, Held, held_in, not_lowered, opened, searches};
+use super::held::{Around, Held, Steps, held_in, not_lowered, opened, searches, without_ends};
 use super::leaf::{leaf, looked_up, lookup_name, stored_at};
 use super::tree::{Block, Loop, Node, Place, Regions, Step, Take};
-use crate::diagnostic::{Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name};
 use crate::iterspace::Space;
 use crate::looplets::{Derived, Looplet, derive_operand, of_operand};
@@ -33,6 +33,8 @@ use crate::scan::Range;
 pub struct ByRegions {
     pub(super) order: Vec<Name>,
     parts: Vec<Part>,
+    /// The operands that are looked up where their indices are known.
+    pub(super) sought: Vec<usize>,
     /// What operands do not say.
     tests: Vec<Formula>,
 }
@@ -51,35 +53,77 @@ struct Part {
     before: Vec<Around>,
 }
 
-/// The looplets of the operands of a space, whose indices come in this order.
+/// The looplets of the operands of a space, whose indices come in this order, but for those that are `sought` where their
+/// indices are known.
 ///
 /// # Errors
 /// [`Code::Space`] if an operand has no looplets that are walked.
 pub(super) fn by_looplets(
     space: &Space,
     order: &[Name],
+    sought: &[usize],
     prover: &mut dyn Prover,
 ) -> Result<ByRegions> {
     if !space.output().positions.is_empty() {
         return Err(not_lowered("the result has positions of its own"));
     }
     let mut parts = Vec::new();
-    for &k in space.stored.iter().filter(|&&k| !space.writes(k)) {
-        let looplet = in_order(derive_operand(space, k, order, prover)?, order)?;
-        parts.push(Part::new((k, 0), false, looplet));
+    for k in space.stored.iter().chain(&space.lookups).filter(|k| !sought.contains(k)) {
+        parts.extend(parts_of(space, *k, order, prover)?);
     }
-    for &k in &space.lookups {
-        let pieces = space.operands[k].pieces.len();
-        let optional = pieces != 1 || !is_needed(&space.rest, &k);
-        for piece in 0..pieces {
-            let own = space.of_lookup(k, piece, space.constraints.clone());
-            let derived = in_order(derive_operand(&own, k, order, prover)?, order)?;
-            parts.push(Part::new((k, piece), optional, derived));
+    let (order, sought) = (order.to_vec(), sought.to_vec());
+    let regions = ByRegions { order, parts, sought, tests: demanded(space) };
+    regions.lower(space, &[])?;
+    Ok(regions)
+}
+
+/// The parts of an operand that is read, one for each of its pieces.
+fn parts_of(space: &Space, k: usize, order: &[Name], prover: &mut dyn Prover) -> Result<Vec<Part>> {
+    if space.writes(k) {
+        return Ok(Vec::new());
+    }
+    if space.stored.contains(&k) {
+        let looplet = in_order(derive_operand(space, k, order, prover)?, order)?;
+        return Ok(vec![Part::new((k, 0), false, looplet)]);
+    }
+    let pieces = space.operands[k].pieces.len();
+    let optional = pieces != 1 || !is_needed(&space.rest, &k);
+    let part = |piece| {
+        let own = space.of_lookup(k, piece, space.constraints.clone());
+        let looplet = in_order(derive_operand(&own, k, order, prover)?, order)?;
+        Ok(Part::new((k, piece), optional, looplet))
+    };
+    (0..pieces).map(part).collect()
+}
+
+/// How an operand that is read can be walked in this order: `true` if nothing else may be walked along its indices.
+///
+/// # Errors
+/// [`Code::Space`] with the reason if it cannot.
+pub(super) fn walks_alone(
+    space: &Space,
+    k: usize,
+    order: &[Name],
+    prover: &mut dyn Prover,
+) -> Result<bool> {
+    let mut alone = false;
+    for mut part in parts_of(space, k, order, prover)? {
+        for index in order {
+            part.looplet = opened(&part.looplet, &mut Vec::new());
+            let own = match &part.looplet {
+                Looplet::Along(along) if along.index == *index => along.body.clone(),
+                _ => continue,
+            };
+            let mut held = Held::default();
+            part.looplet = held_in(&own, &mut held, &mut Vec::new())?;
+            alone |= !held.steps.is_empty();
+        }
+        part.looplet = opened(&part.looplet, &mut Vec::new());
+        if part.looplet != Looplet::Fill {
+            place(space, &part)?;
         }
     }
-    let regions = ByRegions { order: order.to_vec(), parts, tests: demanded(space) };
-    regions.lower(space)?;
-    Ok(regions)
+    Ok(alone)
 }
 
 /// The looplets of an operand that is stored in the order of the indices.
@@ -92,14 +136,15 @@ fn in_order(derived: Derived, order: &[Name]) -> Result<Looplet> {
 }
 
 impl ByRegions {
-    /// The nodes that visit the points.
-    pub(super) fn nodes(&self, space: &Space) -> Block {
-        self.lower(space).expect("these looplets were lowered when they were derived")
+    /// The nodes that visit the points. `lookups` are those of what is sought, by the number of indices that are known.
+    pub(super) fn nodes(&self, space: &Space, lookups: &[Block]) -> Block {
+        self.lower(space, lookups).expect("these looplets were lowered when they were derived")
     }
 
-    fn lower(&self, space: &Space) -> Result<Block> {
-        let mut lowering = Lowering { space, tests: &self.tests, around: Vec::new() };
-        lowering.nodes(&self.order, self.parts.clone())
+    fn lower(&self, space: &Space, lookups: &[Block]) -> Result<Block> {
+        let ByRegions { order, parts, sought, tests } = self;
+        let mut lowering = Lowering { space, order, sought, lookups, tests, around: Vec::new() };
+        lowering.nodes(order, parts.clone())
     }
 }
 
@@ -120,6 +165,9 @@ impl Part {
         self.looplet = held_in(along, &mut held, &mut around)?;
         if !self.optional {
             return Ok((held, around));
+        }
+        if !held.steps.is_empty() {
+            return Err(without_ends());
         }
         let around = self.keep(around, space);
         if held.is_whole() {
@@ -222,6 +270,10 @@ fn is_needed<K: Clone + Ord>(region: &Region<K>, name: &K) -> bool {
 
 struct Lowering<'a> {
     space: &'a Space,
+    order: &'a [Name],
+    sought: &'a [usize],
+    /// Those of what is sought, by the number of indices that are known.
+    lookups: &'a [Block],
     tests: &'a [Formula],
     /// What the loop around binds: its index, the positions there, and what is computed from them.
     around: Vec<Name>,
@@ -252,7 +304,9 @@ impl Lowering<'_> {
             None => tested(self.leaf(&parts)?, self.tests),
             Some((index, rest)) => self.along(index, rest, parts)?,
         };
-        Ok(wrapped(around, inner))
+        let known = self.order.len() - order.len();
+        let lookups = self.lookups.get(known).into_iter().flatten().cloned();
+        Ok(wrapped(around, lookups.chain(inner).collect()))
     }
 
     fn along(&mut self, index: &Name, rest: &[Name], mut parts: Vec<Part>) -> Result<Block> {
@@ -260,6 +314,7 @@ impl Lowering<'_> {
         let all = Range { lower: vec![Affine::zero()], upper: vec![extent] };
         let mut range = all.clone();
         let mut walks: Vec<(Regions, Vec<Formula>)> = Vec::new();
+        let mut steps: Vec<Steps> = Vec::new();
         let mut around = Vec::new();
         // Where each part holds the index.
         let mut holds = Vec::new();
@@ -279,6 +334,7 @@ impl Lowering<'_> {
             around.extend(own);
             extend(&mut range.lower, held.lower);
             extend(&mut range.upper, held.upper);
+            steps.extend(held.steps);
             holds.push(match (&part.looplet, held.walk) {
                 (Looplet::Fill, _) => Region::Nothing,
                 (_, None) => Region::All,
@@ -297,6 +353,10 @@ impl Lowering<'_> {
         let counts = self.counts(&parts, &holds);
         if counts == Region::Nothing {
             return Ok(Vec::new());
+        }
+        if counts == Region::All && range == all && self.seeks_all_along(index, &parts) {
+            let why = format!("it would be searched for at every `{index}`");
+            return Err(Diagnostic::new(Code::Space, why));
         }
         for (part, holds) in parts.iter_mut().zip(holds) {
             if let (true, Region::Stored(var)) = (part.optional, holds)
@@ -326,8 +386,13 @@ impl Lowering<'_> {
                     }
                     None => vec![each(index.clone(), only.region.clone(), body)],
                 };
-                vec![each(only.var.clone(), only.range.clone(), tested(inner, tests))]
+                let walk = each(only.var.clone(), only.range.clone(), tested(inner, tests));
+                steps.into_iter().rev().fold(vec![walk], |inner, step| {
+                    let inner = tested(wrapped(step.inside, inner), &step.tests);
+                    vec![each(step.var, step.range, inner)]
+                })
             }
+            _ if !steps.is_empty() => return Err(without_ends()),
             _ => {
                 let walks = walks.into_iter().map(|(walk, tests)| tested_walk(walk, tests));
                 let walks = walks.collect::<Result<_>>()?;
@@ -347,6 +412,18 @@ impl Lowering<'_> {
         !self.around.is_empty() && !ends().any(|e| self.around.iter().any(|n| e.mentions(n)))
     }
 
+    /// Whether something with this index is sought, and no other operand has all of its indices: there may be many more
+    /// places to look at than anything stores.
+    fn seeks_all_along(&self, index: &Name, parts: &[Part]) -> bool {
+        let has = |k: usize, i: &Name| {
+            self.space.operands[k].subscripts.iter().any(|subscript| subscript.mentions(i))
+        };
+        self.sought.iter().filter(|&&k| has(k, index)).any(|&k| {
+            let own = || self.order.iter().filter(|i| has(k, i));
+            !parts.iter().any(|part| own().all(|i| has(part.operand, i)))
+        })
+    }
+
     /// Where anything counts, by the walks along an index that hold it. What holds nothing there may hold something
     /// elsewhere, so that it never counts where an operand is not stored.
     fn counts(&self, parts: &[Part], holds: &[Region<Name>]) -> Region<Name> {
@@ -355,14 +432,17 @@ impl Lowering<'_> {
             own.map(|(_, holds)| holds.clone())
         };
         let stored = self.space.stored.iter().flat_map(|&k| of(k));
-        let rest = may_hold(&self.space.rest, &|k| Region::any_of(of(k)));
+        let rest = may_hold(&self.space.rest, &|k| match self.sought.contains(&k) {
+            true => Region::All,
+            false => Region::any_of(of(k)),
+        });
         Region::all_of(stored.chain([rest]))
     }
 
     /// What is done where all indices are known.
     fn leaf(&mut self, parts: &[Part]) -> Result<Block> {
         let mut out = Vec::new();
-        for &k in &self.space.lookups {
+        for &k in self.space.lookups.iter().filter(|k| !self.sought.contains(k)) {
             let own: Vec<&Part> = parts.iter().filter(|part| part.operand == k).collect();
             let mut body = Vec::new();
             for part in &own {
@@ -370,7 +450,7 @@ impl Lowering<'_> {
                     continue;
                 }
                 let name = lookup_name(self.space, k);
-                let take = Take { name, place: self.place(part)?, sums: false };
+                let take = Take { name, place: place(self.space, part)?, sums: false };
                 let inner = wrapped(part.before.clone(), vec![Node::Take(Box::new(take))]);
                 let inner = match part.walks.as_slice() {
                     [] => inner,
@@ -385,7 +465,7 @@ impl Lowering<'_> {
         }
         let mut places = Vec::new();
         for part in parts.iter().filter(|part| self.space.stored.contains(&part.operand)) {
-            places.push((part.operand, self.place(part)?));
+            places.push((part.operand, place(self.space, part)?));
         }
         let at = |k: usize| {
             let own = places.iter().find(|(other, _)| *other == k);
@@ -394,16 +474,16 @@ impl Lowering<'_> {
         out.extend(leaf(self.space, &at));
         Ok(out)
     }
+}
 
-    /// Where a part is stored, all indices being known.
-    fn place(&self, part: &Part) -> Result<Place> {
-        match &part.looplet {
-            Looplet::Element { array, index } => {
-                Ok(Place { array: array.clone(), index: index.clone() })
-            }
-            Looplet::Search(_) => Err(searches(&self.space.operands[part.operand].label)),
-            other => Err(Diagnostic::defect(format!("no element is left of\n{other}"))),
+/// Where a part is stored, all indices being known.
+fn place(space: &Space, part: &Part) -> Result<Place> {
+    match &part.looplet {
+        Looplet::Element { array, index } => {
+            Ok(Place { array: array.clone(), index: index.clone() })
         }
+        Looplet::Search(_) => Err(searches(&space.operands[part.operand].label)),
+        other => Err(Diagnostic::defect(format!("no element is left of\n{other}"))),
     }
 }
 

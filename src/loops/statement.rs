@@ -5,18 +5,20 @@ use std::rc::Rc;
 
 use indexmap::IndexMap;
 
+use super::lookups::{Finder, Looked};
 use super::merged::{Merged, Walk, merged};
 use super::regions::{ByRegions, by_looplets};
 use super::rounds::Rounds;
+use super::sought::{Sought, by_looplets_and_finds};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Arith, Constraint, Formula, Name};
-use crate::iterspace::{LoopKind, Operand, Space, loop_kind};
+use crate::formula::{Formula, Name};
+use crate::iterspace::{LoopKind, Space, loop_kind};
 use crate::operators::Region;
-use crate::prover::Prover;
-use crate::scan::{Nest, scan, scan_within};
-use crate::schedule::Schedule;
+use crate::prover::{Prover, Z3Prover};
+use crate::scan::{Nest, scan};
+use crate::schedule::{Schedule, schedule as schedule_of};
+use crate::synth::tile_guards;
 use crate::synth::{self, CostFormula, Plan, Proved, Sizes, Statistic, Template, TileGuard};
-use crate::synth::{cheapest, cheapest_together, synthesize, tile_guards};
 
 /// A scanned space with a proved plan for each of its finds.
 ///
@@ -39,30 +41,6 @@ pub struct Statement {
     /// Guards that skip tiles without a match.
     pub(super) tile_guards: Vec<TileGuard>,
     pub(crate) parallel: Option<Parallelism>,
-}
-
-/// A lookup of an operand within the first levels of a nest.
-#[derive(Clone, Debug)]
-pub struct Looked {
-    /// Number of the operand in the space.
-    pub operand: usize,
-    /// The levels that it needs.
-    pub depth: usize,
-    /// For each piece of its relation that may hold something.
-    pub pieces: Vec<LookedPiece>,
-}
-
-/// A piece of the relation of what is looked up.
-#[derive(Clone, Debug)]
-pub struct LookedPiece {
-    /// What must hold before its positions are visited.
-    pub guards: Vec<Constraint>,
-    /// The levels around the lookup, then its own.
-    pub nest: Nest,
-    /// The subscripts of its value.
-    pub value_index: Vec<Arith>,
-    /// Its finds among those of the statement.
-    pub finds: Range<usize>,
 }
 
 /// How a statement runs on several threads: chunks of one loop, handed out dynamically.
@@ -88,13 +66,9 @@ impl Statement {
         prover: &mut dyn Prover,
     ) -> Result<Statement> {
         let nest = scan(&space, &schedule, prover)?;
-        let mut finds = synthesize(&space, &nest, templates, prover)?;
-        let gallops = |find: &synth::Find| {
-            let own = |o: &&Operand| o.positions.contains(&find.problem.position);
-            space.operands.iter().find(own).is_some_and(|o| o.gallops)
-        };
-        let mut chosen = cheapest_together(&finds, &nest, sizes, &gallops)?;
-        let tile_guards = tile_guards(&space, &nest, &finds);
+        let mut finder = Finder::new(templates, sizes);
+        finder.own(&space, &nest, prover)?;
+        let tile_guards = tile_guards(&space, &nest, &finder.finds);
         let merged = match space.merges && !nest.is_nothing() {
             true => Some(merged(&space, &nest, prover)?),
             false => None,
@@ -102,28 +76,9 @@ impl Statement {
         let walks = |operand: usize| merged.as_ref().is_some_and(|m| m.walks(operand));
         let mut lookups = Vec::new();
         for &operand in space.lookups.iter().filter(|&&k| !nest.is_nothing() && !walks(k)) {
-            let o = &space.operands[operand];
-            let depth = nest.depth_of(&o.subscripts);
-            let mut dims: Vec<Name> = nest.levels[..depth].iter().map(|l| l.var.clone()).collect();
-            let around = dims.len();
-            let mut pieces = Vec::new();
-            for piece in 0..o.pieces.len() {
-                let inner = space.of_lookup(operand, piece, nest.known_before(depth));
-                dims.truncate(around);
-                dims.extend(inner.operands[operand].positions.iter().cloned());
-                let found = scan_within(&inner, &dims, &nest, depth, prover)?;
-                let Some((nest, guards)) = found else { continue };
-                let start = finds.len();
-                let all = synthesize(&inner, &nest, templates, prover)?;
-                for find in all.into_iter().filter(|f| f.problem.level >= depth) {
-                    chosen.push(cheapest(&find, &nest, sizes, gallops(&find))?.clone());
-                    finds.push(find);
-                }
-                let value_index = inner.operands[operand].value_index.clone();
-                pieces.push(LookedPiece { guards, nest, value_index, finds: start..finds.len() });
-            }
-            lookups.push(Looked { operand, depth, pieces });
+            lookups.push(finder.looked_up(&space, operand, (&nest, &nest), prover)?);
         }
+        let Finder { finds, chosen, .. } = finder;
         let parallel = None;
         Ok(Statement {
             space,
@@ -149,10 +104,28 @@ impl Statement {
         prover: &mut dyn Prover,
     ) -> Result<Statement> {
         let nest = scan(&space, &schedule, prover)?;
-        let mut order = schedule.dims();
-        order.retain(|dim| space.indices.contains(dim));
-        let regions = Some(by_looplets(&space, &order, prover)?);
+        let regions = Some(by_looplets(&space, &schedule.indices(&space), &[], prover)?);
         Ok(Statement { nest, regions, ..Statement::nothing(space, schedule) })
+    }
+
+    /// [`Statement::by_looplets`], where operands without looplets that are walked are looked up.
+    ///
+    /// # Errors
+    /// If nothing else says where to look for them.
+    pub fn by_looplets_and_finds(
+        space: &Space,
+        schedule: &Schedule,
+        finder: Finder<'_>,
+        prover: &mut dyn Prover,
+    ) -> Result<Statement> {
+        let order = schedule.indices(space);
+        let Sought { space, regions, lookups, finds, chosen } =
+            by_looplets_and_finds(space, &order, finder, prover)?;
+        let schedule = schedule_of(&space, &order)?;
+        let nest = scan(&space, &schedule, prover)?;
+        let regions = Some(regions);
+        let nothing = Statement::nothing(space, schedule);
+        Ok(Statement { nest, regions, lookups, finds, chosen, ..nothing })
     }
 
     /// The statement of a space without points: it visits nothing.
@@ -205,7 +178,7 @@ impl Statement {
     /// How often its loops are expected to go round.
     pub fn rounds_of(&self, sizes: &Sizes) -> Rounds {
         if let Some(regions) = &self.regions {
-            return Rounds::of(&regions.nodes(&self.space), sizes);
+            return Rounds::of(&regions.nodes(&self.space, &[]), sizes);
         }
         let updates = CostFormula::product(self.trips_of(sizes).into_values());
         match &self.merged {
@@ -292,6 +265,11 @@ impl Statement {
         self.regions.as_ref()
     }
 
+    /// The operands that are looked up beside others that are walked by looplets, though they are stored at every point.
+    pub fn sought(&self) -> &[usize] {
+        self.regions.as_ref().map_or(&[], |regions| &regions.sought)
+    }
+
     /// The operands that are walked at once, if that is how its points are visited.
     pub fn merged(&self) -> Option<&Merged> {
         self.merged.as_ref()
@@ -342,8 +320,10 @@ impl Statement {
         let private = match self.loop_kind(level, prover) {
             LoopKind::Parallel => false,
             LoopKind::Reduction(_) if self.space.op.is_sum() => true,
-            LoopKind::Reduction(conflict) => {
+            LoopKind::Reduction(_) => {
                 let var = &self.nest.levels[level].var;
+                // The same example, whatever was asked before.
+                let shown = self.loop_kind(level, &mut Z3Prover::new());
                 return Err(Diagnostic::new(
                     Code::Dependence,
                     format!(
@@ -351,10 +331,7 @@ impl Statement {
                         self.space.op.name()
                     ),
                 )
-                .note(format!(
-                    "threads sum privately, and do nothing else so: {}",
-                    LoopKind::Reduction(conflict)
-                ))
+                .note(format!("threads sum privately, and do nothing else so: {shown}"))
                 .help(
                     "run it on one thread, or choose a loop order with the output's indices first",
                 ));

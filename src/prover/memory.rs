@@ -8,7 +8,7 @@ use std::rc::Rc;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::Model;
+use super::{Model, kept};
 use crate::formula::Formula;
 
 /// The number of a conjunction.
@@ -36,6 +36,10 @@ pub(super) struct Memory {
     formulas: IndexSet<Formula, FxBuildHasher>,
     /// What a conjunction becomes with one more formula.
     longer: FxHashMap<(Conjunction, usize), Conjunction>,
+    /// The same by number, from the first that is not empty.
+    made: Vec<(Conjunction, usize)>,
+    /// Of formulas and of conjunctions, for what is kept from run to run.
+    digests: (FxHashMap<usize, u128>, FxHashMap<Conjunction, u128>),
     found: FxHashMap<Conjunction, Found>,
     /// Models that satisfy a conjunction, the latest last.
     models: FxHashMap<Conjunction, Vec<Rc<Model>>>,
@@ -54,10 +58,36 @@ impl Memory {
     pub fn and(&mut self, mut all: Conjunction, formulas: &[usize]) -> Conjunction {
         for formula in formulas {
             // The empty one is 0.
-            let new = Conjunction(self.longer.len() as u32 + 1);
-            all = *self.longer.entry((all, *formula)).or_insert(new);
+            let new = Conjunction(self.made.len() as u32 + 1);
+            let longer = *self.longer.entry((all, *formula)).or_insert(new);
+            if longer == new {
+                self.made.push((all, *formula));
+            }
+            all = longer;
         }
         all
+    }
+
+    /// What tells a conjunction from all others, in any run.
+    pub fn digest(&mut self, all: Conjunction) -> u128 {
+        let mut last: Vec<usize> = Vec::new();
+        let mut first = all;
+        while first != Conjunction::default() && !self.digests.1.contains_key(&first) {
+            let (shorter, formula) = self.made[first.0 as usize - 1];
+            last.push(formula);
+            first = shorter;
+        }
+        let mut digest = self.digests.1.get(&first).copied().unwrap_or_default();
+        for formula in last.into_iter().rev() {
+            let own = match self.digests.0.get(&formula) {
+                Some(own) => *own,
+                None => kept::digest(&self.formulas[formula]),
+            };
+            self.digests.0.insert(formula, own);
+            digest = kept::digest(&(digest, own));
+        }
+        self.digests.1.insert(all, digest);
+        digest
     }
 
     pub fn get(&self, formula: usize) -> &Formula {
@@ -72,13 +102,9 @@ impl Memory {
         self.found.insert(all, found);
     }
 
-    /// A model of `all` that satisfies `formulas`, too, among those that are remembered.
-    pub fn model(&self, all: Conjunction, formulas: &[usize]) -> Option<Rc<Model>> {
-        let fits = |model: &&Rc<Model>| {
-            // What comes last is the question, which most models fail.
-            formulas.iter().rev().all(|f| model.satisfies(self.get(*f)) == Some(true))
-        };
-        self.models.get(&all)?.iter().rev().find(fits).cloned()
+    /// A model of `all`, if one is remembered.
+    pub fn model(&self, all: Conjunction) -> Option<&Rc<Model>> {
+        self.models.get(&all)?.last()
     }
 
     /// Remembers a model of `all`.
@@ -90,9 +116,25 @@ impl Memory {
         models.push(model.clone());
     }
 
+    /// Models of `all` are those of `longer`, of `formulas` besides, that satisfy these.
+    pub fn pass_models(&mut self, all: Conjunction, longer: Conjunction, formulas: &[usize]) {
+        let Some(models) = self.models.get(&all).filter(|_| longer != all) else { return };
+        if self.models.contains_key(&longer) {
+            return;
+        }
+        let fits = |model: &&Rc<Model>| {
+            // What comes last is the question, which most models fail.
+            formulas.iter().rev().all(|f| model.satisfies(self.get(*f)) == Some(true))
+        };
+        let fitting: Vec<Rc<Model>> = models.iter().filter(fits).cloned().collect();
+        if !fitting.is_empty() {
+            self.models.insert(longer, fitting);
+        }
+    }
+
     /// Whether all was forgotten, since it was too much.
     pub fn forget_if_full(&mut self) -> bool {
-        let full = self.formulas.len() > MOST || self.longer.len() > 8 * MOST;
+        let full = self.formulas.len() > MOST || self.made.len() > 8 * MOST;
         if full {
             *self = Memory::default();
         }
@@ -118,5 +160,28 @@ mod tests {
         assert_eq!(memory.and(first, &b), at_once);
         assert_ne!(memory.and(empty, &b), at_once);
         assert_ne!(memory.and(at_once, &[]), first);
+    }
+
+    #[test]
+    fn digests_tell_conjunctions_apart_whatever_was_asked_before() {
+        let digests = |asked: &[&[&str]]| -> Vec<u128> {
+            let mut memory = Memory::default();
+            let mut digest = |texts: &&[&str]| {
+                let mut all = Conjunction::default();
+                for text in *texts {
+                    let formula = memory.formula(&parse::formula(text).unwrap());
+                    all = memory.and(all, &[formula]);
+                }
+                memory.digest(all)
+            };
+            asked.iter().map(&mut digest).collect()
+        };
+        let (a, b): (&[&str], &[&str]) = (&["x < y", "y < z"], &["x < z"]);
+        let (first, again) = (digests(&[a, b, &[], &a[..1]]), digests(&[&a[..1], &[], b, a]));
+        assert_eq!(first, again.into_iter().rev().collect::<Vec<_>>());
+        let mut apart = first.clone();
+        apart.sort_unstable();
+        apart.dedup();
+        assert_eq!(apart.len(), first.len());
     }
 }

@@ -12,6 +12,7 @@
 mod agree;
 pub mod arithmetic;
 mod isl;
+pub mod kept;
 mod memory;
 mod model;
 pub mod smtlib;
@@ -80,6 +81,11 @@ pub trait Prover {
     /// [`Prover::prove_unsat`]: no model is built when they have one.
     fn is_unsat(&mut self, query: &[Formula]) -> bool {
         self.prove_unsat(query).is_unsat()
+    }
+
+    /// [`Prover::prove_unsat`] for those who read no model: it may be empty.
+    fn decide(&mut self, query: &[Formula]) -> Answer {
+        self.prove_unsat(query)
     }
 
     /// A model of the facts on the stack and `query` with small numbers, to be read by people.

@@ -12,7 +12,7 @@ use z3::{FuncDecl, Params, SatResult, Solver, Sort};
 use super::memory::{Conjunction, Found, Memory};
 use super::model::Model;
 use super::terms::{Terms, unexpanded};
-use super::{Answer, Prover};
+use super::{Answer, Prover, kept};
 use crate::formula::{Affine, Atom, Call, Constraint, Formula, Name, Relop};
 
 /// Z3's own unit of work, so that results do not depend on the machine's speed. Queries about finds
@@ -30,7 +30,8 @@ const TINY: [(i64, i64); 5] = [(0, 1), (0, 2), (0, 3), (0, 4), (-8, 8)];
 /// The same sequence of questions gives the same answers. Which of several models is found may
 /// depend on what was asked before.
 pub struct Z3Prover {
-    solver: Solver,
+    /// Made when it is asked first: that takes as long as many a proof.
+    solver: Option<Solver>,
     /// Declarations outlive the facts: making them anew dominates small queries.
     vars: FxHashMap<Name, Int>,
     arrays: FxHashMap<(Name, usize), FuncDecl>,
@@ -41,6 +42,14 @@ pub struct Z3Prover {
     told: usize,
     memory: Memory,
     small_models: bool,
+}
+
+/// Whether a model is wanted, or one is of use if it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    No,
+    AtHand,
+    Yes,
 }
 
 /// The facts of one push, and all facts up to them.
@@ -57,9 +66,8 @@ impl Default for Z3Prover {
 
 impl Z3Prover {
     pub fn new() -> Self {
-        let prover = Z3Prover {
-            // Named, the logic spares Z3 the set-up of all others, most of the cost of a first query.
-            solver: Solver::new_for_logic("QF_AUFLIA").unwrap_or_default(),
+        Z3Prover {
+            solver: None,
             vars: FxHashMap::default(),
             arrays: FxHashMap::default(),
             formulas: FxHashMap::default(),
@@ -67,9 +75,7 @@ impl Z3Prover {
             told: 0,
             memory: Memory::default(),
             small_models: true,
-        };
-        prover.limit(RESOURCES);
-        prover
+        }
     }
 
     /// Takes the first model that comes: for searches that refute a lot and print little.
@@ -79,11 +85,13 @@ impl Z3Prover {
         self
     }
 
-    /// Sets the limit of each later check. Slow (Z3 starts afresh), so not changed between queries.
-    fn limit(&self, resources: u32) {
-        let mut params = Params::new();
-        params.set_u32("rlimit", resources);
-        self.solver.set_params(&params);
+    fn solver(&mut self) -> &Solver {
+        self.solver.get_or_insert_with(|| {
+            // Named, the logic spares Z3 the set-up of all others, most of the cost of a first query.
+            let solver = Solver::new_for_logic("QF_AUFLIA").unwrap_or_default();
+            limit(&solver, RESOURCES);
+            solver
+        })
     }
 
     fn var(&mut self, name: &Name) -> Int {
@@ -163,7 +171,7 @@ impl Z3Prover {
 
     /// The current model, its values within 64 bits.
     fn model(&mut self, terms: &Terms) -> Option<Model> {
-        let model = self.solver.get_model()?;
+        let model = self.solver().get_model()?;
         let mut values: FxHashMap<Atom, i64> = FxHashMap::default();
         let vars = terms.vars.iter().cloned().map(Atom::Var);
         for atom in vars.chain(terms.calls.iter().cloned().map(Atom::Call)) {
@@ -181,14 +189,14 @@ impl Z3Prover {
             vars.into_iter().chain(calls).collect()
         };
         for (low, high) in SMALL {
-            self.solver.push();
+            self.solver().push();
             for value in &values {
-                self.solver.assert(value.ge(Int::from_i64(low)));
-                self.solver.assert(value.le(Int::from_i64(high)));
+                self.solver().assert(value.ge(Int::from_i64(low)));
+                self.solver().assert(value.le(Int::from_i64(high)));
             }
-            let small = self.solver.check() == SatResult::Sat;
+            let small = self.solver().check() == SatResult::Sat;
             let model = if small { self.model(terms) } else { None };
-            self.solver.pop(1);
+            self.solver().pop(1);
             if model.is_some() {
                 return model;
             }
@@ -203,34 +211,34 @@ impl Z3Prover {
         let atoms: Vec<Atom> = vars.chain(terms.calls.iter().cloned().map(Atom::Call)).collect();
         let values: Vec<Int> = atoms.iter().map(|atom| self.atom(atom)).collect();
         for (low, high) in TINY {
-            self.solver.push();
+            self.solver().push();
             for value in &values {
-                self.solver.assert(value.ge(Int::from_i64(low)));
-                self.solver.assert(value.le(Int::from_i64(high)));
+                self.solver().assert(value.ge(Int::from_i64(low)));
+                self.solver().assert(value.le(Int::from_i64(high)));
             }
             let mut found = None;
-            if self.solver.check() == SatResult::Sat {
+            if self.solver().check() == SatResult::Sat {
                 found = self.model(terms);
                 for value in &values {
                     let mut least = low;
                     while least < high {
                         let here = value.eq(Int::from_i64(least));
-                        self.solver.push();
-                        self.solver.assert(&here);
-                        let possible = self.solver.check() == SatResult::Sat;
+                        self.solver().push();
+                        self.solver().assert(&here);
+                        let possible = self.solver().check() == SatResult::Sat;
                         if possible {
                             found = self.model(terms).or(found);
                         }
-                        self.solver.pop(1);
+                        self.solver().pop(1);
                         if possible {
                             break;
                         }
                         least += 1;
                     }
-                    self.solver.assert(value.eq(Int::from_i64(least)));
+                    self.solver().assert(value.eq(Int::from_i64(least)));
                 }
             }
-            self.solver.pop(1);
+            self.solver().pop(1);
             if found.is_some() {
                 return found;
             }
@@ -246,28 +254,44 @@ impl Z3Prover {
     }
 
     /// What is remembered of the facts on the stack; `None` also where a model is wanted and none is.
-    fn remembered(&mut self, with_model: bool) -> Option<Found> {
+    fn remembered(&mut self, model: Wanted) -> Option<Found> {
         let all = self.all(self.stack.len());
         match self.memory.found(all) {
-            Some(Found::Sat(None)) if with_model => {}
+            Some(Found::Sat(None)) if model == Wanted::Yes => {}
             Some(found) => return Some(found.clone()),
             None => {}
         }
         // A small one has to be looked for.
-        if with_model && self.small_models {
-            return None;
-        }
-        let (last, before) = self.stack.split_last()?;
-        let before = before.last().map(|scope| scope.all).unwrap_or_default();
-        let found = Found::Sat(Some(self.memory.model(before, &last.facts)?));
-        self.memory.keep(all, found.clone());
+        let is_enough = model == Wanted::No || !self.small_models;
+        let known = self.memory.model(all).filter(|_| is_enough).cloned();
+        let found = match known {
+            Some(model) => Found::Sat(Some(model)),
+            None => match kept::is_in_use().then(|| kept::is_unsat(self.memory.digest(all)))?? {
+                true => Found::Unsat,
+                false if is_enough && model != Wanted::Yes => Found::Sat(None),
+                false => return None,
+            },
+        };
+        self.keep(all, found.clone());
         Some(found)
+    }
+
+    /// Remembers what was found of a conjunction.
+    fn keep(&mut self, all: Conjunction, found: Found) {
+        if kept::is_in_use() {
+            match found {
+                Found::Unsat => kept::keep(self.memory.digest(all), true),
+                Found::Sat(_) => kept::keep(self.memory.digest(all), false),
+                Found::Unknown(_) => {}
+            }
+        }
+        self.memory.keep(all, found);
     }
 
     /// Tells Z3 what is on the stack.
     fn tell(&mut self) {
         for k in self.told..self.stack.len() {
-            self.solver.push();
+            self.solver().push();
             for fact in self.stack[k].facts.clone() {
                 let told = match self.formulas.get(&fact) {
                     Some(told) => told.clone(),
@@ -278,7 +302,7 @@ impl Z3Prover {
                         told
                     }
                 };
-                self.solver.assert(told);
+                self.solver().assert(told);
             }
         }
         self.told = self.stack.len();
@@ -291,12 +315,12 @@ impl Z3Prover {
     }
 
     /// Asks Z3.
-    fn decide(&mut self, with_model: bool) -> Found {
+    fn ask(&mut self, with_model: bool) -> Found {
         self.tell();
-        match self.solver.check() {
+        match self.solver().check() {
             SatResult::Unsat => Found::Unsat,
             SatResult::Unknown => Found::Unknown(
-                self.solver.get_reason_unknown().unwrap_or_else(|| "no reason given".into()),
+                self.solver().get_reason_unknown().unwrap_or_else(|| "no reason given".into()),
             ),
             SatResult::Sat if with_model => {
                 let terms = self.terms();
@@ -326,28 +350,43 @@ impl Z3Prover {
     }
 
     /// What is remembered of the facts on the stack, or what Z3 says.
-    fn find(&mut self, with_model: bool) -> Found {
-        if let Some(found) = self.remembered(with_model) {
+    fn find(&mut self, model: Wanted) -> Found {
+        if let Some(found) = self.remembered(model) {
             return found;
         }
-        let found = self.decide(with_model);
-        self.memory.keep(self.all(self.stack.len()), found.clone());
+        let found = self.ask(model != Wanted::No);
+        self.keep(self.all(self.stack.len()), found.clone());
         found
+    }
+
+    fn answer(&mut self, model: Wanted) -> Answer {
+        match self.find(model) {
+            Found::Unsat => Answer::Unsat,
+            Found::Sat(model) => Answer::Sat(model.map(|m| (*m).clone()).unwrap_or_default()),
+            Found::Unknown(why) => Answer::Unknown(why),
+        }
     }
 }
 
 impl Prover for Z3Prover {
     fn is_unsat(&mut self, query: &[Formula]) -> bool {
         self.push(query);
-        let unsat = matches!(self.find(false), Found::Unsat);
+        let unsat = matches!(self.find(Wanted::No), Found::Unsat);
         self.pop();
         unsat
+    }
+
+    fn decide(&mut self, query: &[Formula]) -> Answer {
+        self.push(query);
+        let answer = self.answer(Wanted::AtHand);
+        self.pop();
+        answer
     }
 
     fn illustrate(&mut self, query: &[Formula]) -> Option<Model> {
         self.push(query);
         self.tell();
-        let found = match self.solver.check() {
+        let found = match self.solver().check() {
             SatResult::Sat => {
                 let terms = self.terms();
                 let first = self.model(&terms);
@@ -361,14 +400,16 @@ impl Prover for Z3Prover {
 
     fn push(&mut self, facts: &[Formula]) {
         let facts: Vec<usize> = facts.iter().map(|fact| self.memory.formula(fact)).collect();
-        let all = self.memory.and(self.all(self.stack.len()), &facts);
+        let before = self.all(self.stack.len());
+        let all = self.memory.and(before, &facts);
+        self.memory.pass_models(before, all, &facts);
         self.stack.push(Scope { facts, all });
     }
 
     fn pop(&mut self) {
         assert!(self.stack.pop().is_some(), "a pop without a push");
         if self.told > self.stack.len() {
-            self.solver.pop(1);
+            self.solver().pop(1);
             self.told = self.stack.len();
         }
         if self.stack.is_empty() && self.memory.forget_if_full() {
@@ -377,12 +418,15 @@ impl Prover for Z3Prover {
     }
 
     fn check(&mut self) -> Answer {
-        match self.find(true) {
-            Found::Unsat => Answer::Unsat,
-            Found::Sat(model) => Answer::Sat(model.map(|m| (*m).clone()).unwrap_or_default()),
-            Found::Unknown(why) => Answer::Unknown(why),
-        }
+        self.answer(Wanted::Yes)
     }
+}
+
+/// Sets the limit of each later check. Slow (Z3 starts afresh), so not changed between queries.
+fn limit(solver: &Solver, resources: u32) {
+    let mut params = Params::new();
+    params.set_u32("rlimit", resources);
+    solver.set_params(&params);
 }
 
 #[cfg(test)]
@@ -425,9 +469,9 @@ mod tests {
             .chain((0..40).map(|k| format!("x{k} < f(x{}) - {k}", (k * 11 + 5) % 40)))
             .collect();
         let hard: Vec<Formula> = hard.iter().map(|t| parse::formula(t).unwrap()).collect();
-        prover.limit(1);
+        limit(prover.solver(), 1);
         let answer = prover.prove_unsat(&hard);
-        prover.limit(RESOURCES);
+        limit(prover.solver(), RESOURCES);
         let Answer::Unknown(why) = answer else { panic!("decided without resources") };
         assert!(!why.is_empty());
         assert!(prover.prove_unsat(&facts(&["x < y and y < x"])).is_unsat());

@@ -10,7 +10,7 @@ use super::near;
 use super::nest::Nest;
 use crate::formula::{Affine, Call, Constraint, Formula, Name, Relop};
 use crate::iterspace::Space;
-use crate::prover::{Model, Prover};
+use crate::prover::Prover;
 use crate::theory::Sight;
 
 /// The index-array calls of a space with their depths, and the facts derived for them.
@@ -67,8 +67,6 @@ struct Stack {
     differences: Differences,
     /// Of a large space, or where there is no prover, only what differences tell.
     without_prover: bool,
-    /// Situations that are possible here; a premise that is false in one is not implied.
-    possible: Vec<Model>,
     /// How many times facts were pushed to the prover.
     scopes: usize,
 }
@@ -198,7 +196,6 @@ impl<'a> Derivation<'a> {
             differences: Differences::default(),
             without_prover: self.prover.is_none()
                 || near::is_large(self.space.constraints.len() + self.facts.len()),
-            possible: Vec::new(),
             scopes: 0,
         };
         let known: Vec<(usize, Constraint)> =
@@ -243,21 +240,14 @@ impl<'a> Derivation<'a> {
         let new: Vec<Formula> = new.iter().cloned().map(Formula::Constraint).collect();
         prover.push(&new);
         stack.scopes += 1;
-        stack.possible.retain(|m| new.iter().all(|f| m.satisfies(f) == Some(true)));
     }
 
     fn implied(&mut self, premise: &Formula, stack: &mut Stack) -> bool {
         if stack.differences.implies(premise) {
             return true;
         }
-        let fails = |m: &Model| m.satisfies(premise) == Some(false);
         let prover = self.prover.as_mut().filter(|_| !stack.without_prover);
-        let Some(prover) = prover.filter(|_| !stack.possible.iter().any(fails)) else {
-            return false;
-        };
-        let answer = prover.prove_unsat(&[premise.clone().not()]);
-        stack.possible.extend(answer.model().cloned());
-        answer.is_unsat()
+        prover.is_some_and(|prover| prover.decide(&[premise.clone().not()]).is_unsat())
     }
 }
 

@@ -92,6 +92,12 @@ impl Schedule {
         self.loops().map(|(dim, _)| dim.clone()).collect()
     }
 
+    /// The indices of its space, outermost first.
+    pub fn indices(&self, space: &Space) -> Vec<Name> {
+        let dims = self.loops().map(|(dim, _)| dim);
+        dims.filter(|dim| space.indices.contains(dim)).cloned().collect()
+    }
+
     /// All dimensions, outermost first, with what gives them their values.
     pub fn loops(&self) -> impl Iterator<Item = (&Name, How)> {
         let mut rest = self;

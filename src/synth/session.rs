@@ -46,7 +46,7 @@ impl<'a> Session<'a> {
             self.enter_third_position();
         }
         let asked = std::slice::from_ref(&query);
-        let answer = self.known.ask(asked);
+        let answer = self.known.decide(asked);
         let situation = answer.is_sat().then(|| Situation {
             given: match third {
                 true => self.known.given().into(),

@@ -99,28 +99,29 @@ impl Sizes {
     }
 
     /// The value of an extent, or what is assumed of it.
-    pub fn extent(&self, name: &Name) -> f64 {
+    pub fn extent(&self, name: &str) -> f64 {
         self.params.get(name).copied().unwrap_or(ASSUMED_EXTENT)
     }
 
     /// The mean difference of consecutive elements of an index array, or what is assumed of it.
-    pub fn segment(&self, array: &Name) -> f64 {
+    pub fn segment(&self, array: &str) -> f64 {
         self.steps.get(array).copied().unwrap_or(ASSUMED_SEGMENT)
     }
 
     /// The value of a statistic, or what is assumed of it.
-    pub fn statistic(&self, statistic: &Statistic) -> f64 {
+    fn statistic(&self, statistic: &Statistic<&str>) -> f64 {
+        let known = |values: &IndexMap<Name, f64>, name: &str| values.get(name).copied();
         match statistic {
             Statistic::Size(name) => self.extent(name),
-            Statistic::Bound(name) => self.params.get(name).copied().unwrap_or(f64::INFINITY),
+            Statistic::Bound(name) => known(&self.params, name).unwrap_or(f64::INFINITY),
             Statistic::Step(array) => self.segment(array),
             Statistic::TypicalStep(array) => {
-                self.typical_steps.get(array).copied().unwrap_or_else(|| self.segment(array))
+                known(&self.typical_steps, array).unwrap_or_else(|| self.segment(array))
             }
             Statistic::RunLength(array) => {
-                self.run_lengths.get(array).copied().unwrap_or(ASSUMED_SEGMENT)
+                known(&self.run_lengths, array).unwrap_or(ASSUMED_SEGMENT)
             }
-            Statistic::Uneven(array) => self.uneven.get(array).copied().unwrap_or(ASSUMED_UNEVEN),
+            Statistic::Uneven(array) => known(&self.uneven, array).unwrap_or(ASSUMED_UNEVEN),
             Statistic::Threads => self.threads.unwrap_or(1) as f64,
         }
     }
@@ -128,7 +129,7 @@ impl Sizes {
     /// The value of a formula over statistics.
     pub fn value(&self, formula: &CostFormula) -> f64 {
         formula.value(&|name| {
-            Statistic::named(name).map_or(f64::INFINITY, |statistic| self.statistic(&statistic))
+            Statistic::read(name).map_or(f64::INFINITY, |statistic| self.statistic(&statistic))
         })
     }
 

@@ -7,20 +7,20 @@ use crate::formula::Name;
 
 /// A number that data have.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Statistic {
+pub enum Statistic<N = Name> {
     /// An extent or another size, by the parameter.
-    Size(Name),
+    Size(N),
     /// The same where no assumption would do: how much memory an extent takes.
-    Bound(Name),
+    Bound(N),
     /// Mean difference of consecutive elements of an index array: the length of a segment.
-    Step(Name),
+    Step(N),
     /// The same where a few are long: what a mean of `n / (n + 1)` over all segments is that of.
-    TypicalStep(Name),
+    TypicalStep(N),
     /// Mean number of consecutive elements of an index array that are equal.
-    RunLength(Name),
+    RunLength(N),
     /// Of the consecutive differences of an index array, the share that is not as large as the one before: segments
     /// whose end is not foreseen.
-    Uneven(Name),
+    Uneven(N),
     /// The number of threads.
     Threads,
 }
@@ -28,9 +28,9 @@ pub enum Statistic {
 /// The word of [`Statistic::Threads`].
 const THREADS: &str = "threads";
 
-impl Statistic {
+impl<N> Statistic<N> {
     /// The parameter or the array, if it is about one.
-    pub fn of(&self) -> Option<&Name> {
+    pub fn of(&self) -> Option<&N> {
         match self {
             Statistic::Size(name)
             | Statistic::Bound(name)
@@ -53,14 +53,30 @@ impl Statistic {
             Statistic::Threads => THREADS,
         }
     }
+}
 
+impl Statistic {
     /// The statistic that a formula names so.
     pub fn named(text: &str) -> Option<Statistic> {
+        Some(match Statistic::<&str>::read(text)? {
+            Statistic::Size(name) => Statistic::Size(name.into()),
+            Statistic::Bound(name) => Statistic::Bound(name.into()),
+            Statistic::Step(name) => Statistic::Step(name.into()),
+            Statistic::TypicalStep(name) => Statistic::TypicalStep(name.into()),
+            Statistic::RunLength(name) => Statistic::RunLength(name.into()),
+            Statistic::Uneven(name) => Statistic::Uneven(name.into()),
+            Statistic::Threads => Statistic::Threads,
+        })
+    }
+}
+
+impl<'a> Statistic<&'a str> {
+    /// [`Statistic::named`], of a part of the text.
+    pub(super) fn read(text: &'a str) -> Option<Statistic<&'a str>> {
         if text == THREADS {
             return Some(Statistic::Threads);
         }
         let (word, name) = text.split_once(' ')?;
-        let name = Name::from(name);
         Some(match word {
             "size" => Statistic::Size(name),
             "bound" => Statistic::Bound(name),

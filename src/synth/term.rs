@@ -42,6 +42,17 @@ impl Term<CostFormula> {
         }
     }
 
+    /// Its nanoseconds for some sizes; infinite if it takes too many bytes. `used` is what its formulas speak of.
+    pub fn price(&self, used: &[&(&'static str, CostFormula)], sizes: &Sizes) -> f64 {
+        let quantities: Vec<(&str, f64)> =
+            used.iter().map(|(name, of)| (*name, sizes.value(of))).collect();
+        let priced = |formula| price(formula, &quantities, &sizes.machine);
+        match self.memory.as_ref().map_or(0.0, priced) > sizes.most_memory() {
+            true => f64::INFINITY,
+            false => priced(&self.formula),
+        }
+    }
+
     /// What its formulas speak of, each with a formula over statistics.
     pub fn used(&self) -> impl Iterator<Item = &(&'static str, CostFormula)> {
         let named = |name: &str| {

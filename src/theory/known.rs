@@ -175,6 +175,11 @@ impl<'a> Known<'a> {
         self.with(facts, |prover, query| prover.prove_unsat(query))
     }
 
+    /// [`Known::ask`] for those who read no model: it may be empty.
+    pub fn decide(&mut self, facts: &[Formula]) -> Answer {
+        self.with(facts, |prover, query| prover.decide(query))
+    }
+
     /// Asks about `facts` with the instances on calls that only they mention.
     fn with<T>(
         &mut self,

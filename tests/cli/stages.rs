@@ -183,6 +183,11 @@ fn a_product_is_computed_by_every_scheme_of_co_iteration() {
     assert!(refused(&["--coiterate", "nonsense"], "S0002").contains("find, merge, looplets"));
     let both = refused(&["--coiterate", "looplets", "--find", "seq"], "S0002");
     assert!(both.contains("does not go with `--find`"), "{both}");
+    // What is found is found by the template that is asked for.
+    let table = ["run", SPMSPV, "-t", "A=a.mtx:csr", "-t", "x=x.mtx:hash"];
+    let found =
+        sandbox.done(&[&table[..], &["--coiterate", "looplets", "--find", "scan"]].concat());
+    assert!(found.contains("50") && found.contains("700"), "{found}");
     let scattered = ["run", "y[i] += A[i,j]", "-t", "A=a.mtx:hash"];
     let refusal =
         sandbox.refused("S0302", &[&scattered[..], &["--coiterate", "looplets"]].concat());

@@ -214,3 +214,85 @@ fn products_of_many_operands_are_one_loop() {
     println!("{three}, {six} and {nine} lines");
     assert!(nine - six <= six - three + 20, "{three}, {six} and {nine} lines");
 }
+
+/// A kernel of a list by rows, and of `B` in some layout.
+fn beside_rows(expression: &str, layout: &Layout) -> Kernel {
+    Kernel::new(expression).layout("A", "csr").layout("B", &layout.name)
+}
+
+/// Entries by rows and in a layout, if it can store them, and a vector of which every fourth element is missing.
+fn beside(layout: &Arc<Layout>, data: &Entries) -> Option<[Tensor; 3]> {
+    let packed = |layout: &Arc<Layout>, data: &Entries| {
+        let mut packed = pack(layout, data, &PackOptions::default()).ok()?;
+        packed.validate().expect("what was packed is valid");
+        Some(packed)
+    };
+    let named = |name, rank| Arc::new(Layout::named_for_rank(name, rank).unwrap());
+    let places = (0..data.dims()[1]).filter(|j| j % 4 != 1).map(|j| vec![j]);
+    let vector = entries(&data.dims()[1..], &places.collect::<Vec<_>>());
+    let rows = packed(&named("csr", 2), data)?;
+    Some([rows, packed(layout, data)?, packed(&named("run-length", 1), &vector)?])
+}
+
+/// Whatever a layout is, what it stores is multiplied with what is walked: it is walked, too, or found.
+#[test]
+fn what_is_not_walked_is_found_where_others_are() {
+    let (mut walked, mut found) = (0, 0);
+    for layout in layouts(2) {
+        let kernel = |scheme| {
+            let kernel = beside_rows("y[i] += A[i,j] * B[i,j] * x[j]", &layout);
+            kernel.layout("x", "run-length").coiterate(scheme)
+        };
+        let planned = kernel(Coiterate::Looplets).plan();
+        let planned = planned.unwrap_or_else(|e| panic!("{}: {e:#?}", layout.name));
+        assert!(planned.statements().iter().all(|s| s.regions().is_some()), "{}", layout.name);
+        let module = planned.render().unwrap();
+        assert!(module.accesses().iter().all(|a| a.proved), "{}: {}", layout.name, module.text());
+        let searches = planned.statements().iter().any(|s| !s.finds().is_empty());
+        match searches {
+            true => found += 1,
+            false => walked += 1,
+        }
+        // What the looplets' kernel computes is what finds do, whatever is stored.
+        if searches && found % 4 == 1 {
+            let kernels =
+                [Coiterate::Looplets, Coiterate::Find].map(|s| kernel(s).compile().unwrap());
+            for data in edge_cases(2) {
+                let Some(given) = beside(&layout, &data) else { continue };
+                let given = || ["A", "B", "x"].into_iter().zip(&given);
+                let computed = kernels.each_ref().map(|kernel| {
+                    let result = kernel.run(given()).unwrap();
+                    result.values().as_slice::<f64>().unwrap().to_vec()
+                });
+                assert_eq!(computed[0], computed[1], "{} of {:?}", layout.name, data.dims());
+            }
+        }
+    }
+    println!("{walked} are walked, of {found} something is found");
+    assert!(walked > 10 && found > 5, "{walked} and {found}");
+}
+
+/// A table beside a vector that is dense: nothing says where it stores anything but the table.
+#[test]
+fn what_nothing_else_leads_to_is_refused() {
+    for layout in ["hash", "coo-unsorted"] {
+        for x in ["dense", "sparse"] {
+            let kernel = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", layout).layout("x", x);
+            let Err(refused) = kernel.coiterate(Coiterate::Looplets).plan() else {
+                panic!("{layout} is searched for at every place")
+            };
+            assert_eq!(refused.code, Code::Space);
+            assert!(format!("{refused:?}").contains("at every `i`"), "{refused:#?}");
+        }
+    }
+}
+
+/// Blocks in which entries come in order one row at a time have steps inside of steps.
+#[test]
+fn steps_inside_of_steps_are_loops() {
+    for layout in ["csb(2)", "csb(4)", "nm(2,4)"] {
+        let kernel = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", layout);
+        let planned = kernel.coiterate(Coiterate::Looplets).plan().unwrap();
+        assert!(planned.statements()[0].finds().is_empty(), "{layout}");
+    }
+}

@@ -11,7 +11,7 @@ pub const MAY_USE: &[(&str, &[&str])] = &[
     ("temporary", &[]),
     ("formula", &["diagnostic"]),
     ("isl", &["diagnostic", "formula"]),
-    ("prover", &["diagnostic", "formula", "isl"]),
+    ("prover", &["diagnostic", "temporary", "formula", "isl"]),
     ("layout", &["diagnostic", "embedded", "formula", "isl", "prover"]),
     // What declared laws say of the calls at hand: all proofs stand on it.
     ("theory", &["formula", "prover", "layout"]),

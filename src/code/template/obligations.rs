@@ -161,7 +161,7 @@ impl Walk<'_> {
                 .note(note)
                 .help("test the position against `lo!()` and `hi!()` first, or state an invariant that says why it is inside")
         };
-        match self.prover.prove_unsat(&query) {
+        match self.prover.decide(&query) {
             Answer::Unsat => Ok(()),
             Answer::Sat(model) => {
                 let shown = self.prover.illustrate(&query).unwrap_or(model);

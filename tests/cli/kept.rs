@@ -1,0 +1,35 @@
+//! What was proved in earlier runs: it changes nothing but how long a command takes.
+
+use super::sandbox::{SPMSPV, Sandbox, outcome};
+
+#[test]
+fn commands_say_the_same_whatever_is_remembered() {
+    let sandbox = Sandbox::new();
+    let commands: [&[&str]; 5] = [
+        &["emit", SPMSPV, "-f", "A=csr", "-f", "x=sparse"],
+        &["emit", "C[i,j] = A[i,j] * B[i,j]", "-f", "A=csr", "-f", "B=hash", "-f", "C=csr"],
+        &["run", SPMSPV, "-t", "A=m.mtx:csr", "-t", "x=x.mtx:sparse", "--find", "gallop"],
+        // Refused, with an example.
+        &["run", "m[j] max= A[i,j]", "-t", "A=m.mtx:csr", "--threads", "2"],
+        &["run", SPMSPV, "-t", "A=m.mtx:coo-unsorted", "-t", "x=x.mtx:sparse", "--find", "merge"],
+    ];
+    let run = |arguments: &[&str]| {
+        let out = outcome(sandbox.command(arguments).env("SISKIN_CACHE", sandbox.path("cache")));
+        (out.status, out.stdout, out.stderr)
+    };
+    let all = || commands.iter().map(|arguments| run(arguments)).collect::<Vec<_>>();
+    let decided = || std::fs::read(sandbox.path("cache/decided")).expect("what was proved");
+    let first = all();
+    assert_eq!(first.iter().map(|out| out.0).collect::<Vec<_>>(), [0, 0, 0, 2, 2]);
+    let kept = decided();
+    assert_eq!(all(), first, "all is remembered");
+    assert_eq!(decided(), kept, "nothing is asked again");
+    for damaged in [&kept[..kept.len() / 2], b"", &[&kept[..], &[0; 16]].concat()] {
+        std::fs::write(sandbox.path("cache/decided"), damaged).unwrap();
+        assert_eq!(all(), first, "damaged, it is as if nothing were remembered");
+        assert_eq!(decided(), kept);
+    }
+    std::fs::remove_file(sandbox.path("cache/decided")).unwrap();
+    std::fs::create_dir(sandbox.path("cache/decided")).unwrap();
+    assert_eq!(all(), first, "where it cannot be kept");
+}
