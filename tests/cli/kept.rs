@@ -8,10 +8,10 @@ fn commands_say_the_same_whatever_is_remembered() {
     let commands: [&[&str]; 5] = [
         &["emit", SPMSPV, "-f", "A=csr", "-f", "x=sparse"],
         &["emit", "C[i,j] = A[i,j] * B[i,j]", "-f", "A=csr", "-f", "B=hash", "-f", "C=csr"],
-        &["run", SPMSPV, "-t", "A=m.mtx:csr", "-t", "x=x.mtx:sparse", "--find", "gallop"],
-        // Refused, with an example.
-        &["run", "m[j] max= A[i,j]", "-t", "A=m.mtx:csr", "--threads", "2"],
-        &["run", SPMSPV, "-t", "A=m.mtx:coo-unsorted", "-t", "x=x.mtx:sparse", "--find", "merge"],
+        &["emit", SPMSPV, "-f", "A=csc", "-f", "x=sparse", "--threads", "2"],
+        // Refused, with an example and with a counterexample.
+        &["emit", "m[j] max= A[i,j]", "-f", "A=csr", "--order", "i,j", "--threads", "2"],
+        &["emit", SPMSPV, "-f", "A=csr", "-f", "x=coo-unsorted", "--find", "px=bsearch"],
     ];
     let run = |arguments: &[&str]| {
         let out = outcome(sandbox.command(arguments).env("SISKIN_CACHE", sandbox.path("cache")));
