@@ -269,8 +269,8 @@ fn rows_are_found_last_where_they_are_short_and_little_of_them_is_there() {
         // Where rows end is not foreseen.
         (40.0, 10.0, 0.9, true),
         (40.0, 3.0, 0.9, true),
-        // Rows are as long as each other, or long.
-        (400.0, 10.0, 0.0, false),
+        // Rows are as long as each other, and a tenth of the entries is found; or they are long.
+        (4_000.0, 10.0, 0.0, false),
         (400.0, 500.0, 0.9, false),
         // Half of the entries are found.
         (20_000.0, 10.0, 0.9, false),
