@@ -3,6 +3,7 @@
 //! In: the paths of files and folders while they are in use. Out: their removal, by whoever handles
 //! signals ([`remove_all`]). What is dropped in the ordinary way removes itself.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -34,6 +35,19 @@ impl Drop for InUse {
             paths.swap_remove(at);
         }
     }
+}
+
+/// Writes a file beside its place and renames it: who reads it meanwhile never sees half of one.
+///
+/// # Errors
+/// If its folder, which must be there, cannot be written.
+pub fn replace(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let make = || tempfile::Builder::new().prefix(".siskin-").tempfile_in(folder);
+    let (mut file, _in_use) = create(make, tempfile::NamedTempFile::path)?;
+    parts.iter().try_for_each(|part| file.write_all(part))?;
+    file.persist(path).map_err(|e| e.error)?;
+    Ok(())
 }
 
 /// Removes what is in use; the process must end now. Nothing new comes into use any more: whoever tries

@@ -11,7 +11,7 @@
 
 use std::fs;
 use std::hash::Hasher;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -78,9 +78,9 @@ impl Cache {
         let bytes = fs::read(built)?;
         let path = folder.join(library_name(&key));
         // The note last: with it the entry counts.
-        replace(folder, &path, &bytes)?;
+        temporary::replace(&path, &[&bytes])?;
         let note = format!("{}\n{identity}", checksum(&bytes));
-        replace(folder, &folder.join(note_name(&key)), note.as_bytes())?;
+        temporary::replace(&folder.join(note_name(&key)), &[note.as_bytes()])?;
         self.drop_oldest(folder);
         absolute(&path)
     }
@@ -108,14 +108,6 @@ impl Cache {
 /// The loader searches system folders for a name without a folder.
 fn absolute(path: &Path) -> io::Result<PathBuf> {
     std::path::absolute(path)
-}
-
-fn replace(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let make = || tempfile::Builder::new().prefix(".siskin-").tempfile_in(folder);
-    let (mut file, _in_use) = temporary::create(make, tempfile::NamedTempFile::path)?;
-    file.write_all(bytes)?;
-    file.persist(path).map_err(|e| e.error)?;
-    Ok(())
 }
 
 fn library_name(key: &str) -> String {

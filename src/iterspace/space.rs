@@ -225,6 +225,29 @@ impl Space {
         calls || o.positions.iter().any(|p| c.mentions(p))
     }
 
+    /// The space of all that satisfies these constraints, whatever is stored there.
+    pub fn bounded_by(&self, constraints: Vec<Constraint>) -> Space {
+        Space {
+            stored: Vec::new(),
+            lookups: Vec::new(),
+            rest: Region::All,
+            merges: false,
+            demanded: constraints.clone(),
+            constraints,
+            guards: Vec::new(),
+            tiles: Vec::new(),
+            fused: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// That an index is within its extent.
+    pub fn within_extent(&self, index: &Name) -> [Constraint; 2] {
+        let (here, extent) = (Affine::var(index.clone()), &self.extents[index]);
+        let natural = Constraint::le(Affine::zero(), here.clone());
+        [natural, Constraint::lt(here, Affine::var(extent.clone()))]
+    }
+
     /// The points, dimensions in the given order.
     pub fn points(&self, dims: &[Name]) -> Points {
         Points {

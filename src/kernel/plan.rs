@@ -364,6 +364,7 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
     // What visits nothing, by what it writes.
     let mut nothing = IndexMap::new();
     let wishes = Wishes::of(request, &spaces);
+    let by_looplets = request.coiterate == Coiterate::Looplets;
     for mut space in spaces {
         let own = wishes.within(&mut space)?;
         space.verify()?;
@@ -372,7 +373,6 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
             nothing.insert(space.target, (space, own));
             continue;
         }
-        let by_looplets = request.coiterate == Coiterate::Looplets;
         let is_open = space.merges && own.is_empty();
         // What is walked at once has the order of a walk; looplets of all have their own, if they can.
         let first = (!is_open || by_looplets).then_some(own);
@@ -401,7 +401,6 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
         }
         statements.push(statement);
     }
-    let by_looplets = request.coiterate == Coiterate::Looplets;
     let searches = statements.iter().any(|s| !s.finds().is_empty());
     if by_looplets && !request.forced.is_empty() && !searches {
         let why = "everything is walked here, and nothing searched for";

@@ -8,7 +8,7 @@ use crate::diagnostic::Result;
 use crate::formula::{Affine, Constraint, Name};
 use crate::iterspace::{Names, Source, Space, compose};
 use crate::layout::{DefaultFor, Layout};
-use crate::operators::{Region, Tree};
+use crate::operators::Tree;
 use crate::program::{Access, Program};
 
 /// The spaces of `s[] += A[i,j]`, one for each piece of the relation.
@@ -35,7 +35,7 @@ pub fn of_operand(space: &Space, operand: usize, piece: usize) -> Space {
         [Constraint::le(Affine::zero(), e.clone()), Constraint::lt(e.clone(), extent)]
     };
     let mut constraints: Vec<Constraint> = Vec::new();
-    let along = indices.iter().flat_map(|i| inside(&Affine::var(i.clone()), &space.extents[i]));
+    let along = indices.iter().flat_map(|i| space.within_extent(i));
     let within = o.subscripts.iter().zip(&o.extents).flat_map(|(e, extent)| inside(e, extent));
     for c in along.chain(within).chain(o.pieces[piece].iter().cloned()) {
         if !constraints.contains(&c) && c.as_bool() != Some(true) {
@@ -47,16 +47,8 @@ pub fn of_operand(space: &Space, operand: usize, piece: usize) -> Space {
     Space {
         indices,
         stored: vec![operand],
-        lookups: Vec::new(),
-        rest: Region::All,
-        merges: false,
-        demanded: constraints.clone(),
-        constraints,
-        guards: Vec::new(),
         value: Arc::new(Tree::Leaf(Source::Operand(operand))),
         pieces,
-        tiles: Vec::new(),
-        fused: Vec::new(),
-        ..space.clone()
+        ..space.bounded_by(constraints)
     }
 }

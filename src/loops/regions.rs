@@ -41,7 +41,7 @@ pub struct ByRegions {
 
 /// A piece of an operand, and what is left of its looplets.
 #[derive(Clone, Debug)]
-struct Part {
+pub(super) struct Part {
     operand: usize,
     piece: usize,
     /// Where it holds nothing, something may be computed all the same.
@@ -53,35 +53,34 @@ struct Part {
     before: Vec<Around>,
 }
 
-/// The looplets of the operands of a space, whose indices come in this order, but for those that are `sought` where their
-/// indices are known.
+/// The looplets of the operands of a space, whose indices come in this order.
 ///
 /// # Errors
 /// [`Code::Space`] if an operand has no looplets that are walked.
 pub(super) fn by_looplets(
     space: &Space,
     order: &[Name],
-    sought: &[usize],
     prover: &mut dyn Prover,
 ) -> Result<ByRegions> {
-    if !space.output().positions.is_empty() {
-        return Err(not_lowered("the result has positions of its own"));
-    }
     let mut parts = Vec::new();
-    for k in space.stored.iter().chain(&space.lookups).filter(|k| !sought.contains(k)) {
-        parts.extend(parts_of(space, *k, order, prover)?);
+    for k in read(space) {
+        parts.extend(parts_of(space, k, order, prover)?);
     }
-    let (order, sought) = (order.to_vec(), sought.to_vec());
-    let regions = ByRegions { order, parts, sought, tests: demanded(space) };
-    regions.lower(space, &[])?;
-    Ok(regions)
+    ByRegions::new(space, order, parts, Vec::new())
+}
+
+/// The operands that are read.
+pub(super) fn read(space: &Space) -> impl Iterator<Item = usize> {
+    space.stored.iter().chain(&space.lookups).copied().filter(|&k| !space.writes(k))
 }
 
 /// The parts of an operand that is read, one for each of its pieces.
-fn parts_of(space: &Space, k: usize, order: &[Name], prover: &mut dyn Prover) -> Result<Vec<Part>> {
-    if space.writes(k) {
-        return Ok(Vec::new());
-    }
+pub(super) fn parts_of(
+    space: &Space,
+    k: usize,
+    order: &[Name],
+    prover: &mut dyn Prover,
+) -> Result<Vec<Part>> {
     if space.stored.contains(&k) {
         let looplet = in_order(derive_operand(space, k, order, prover)?, order)?;
         return Ok(vec![Part::new((k, 0), false, looplet)]);
@@ -96,18 +95,14 @@ fn parts_of(space: &Space, k: usize, order: &[Name], prover: &mut dyn Prover) ->
     (0..pieces).map(part).collect()
 }
 
-/// How an operand that is read can be walked in this order: `true` if nothing else may be walked along its indices.
+/// How the parts of an operand can be walked in this order: `true` if nothing else may be walked along its indices.
 ///
 /// # Errors
-/// [`Code::Space`] with the reason if it cannot.
-pub(super) fn walks_alone(
-    space: &Space,
-    k: usize,
-    order: &[Name],
-    prover: &mut dyn Prover,
-) -> Result<bool> {
+/// [`Code::Space`] with the reason if they cannot.
+pub(super) fn walk_alone(space: &Space, parts: &[Part], order: &[Name]) -> Result<bool> {
     let mut alone = false;
-    for mut part in parts_of(space, k, order, prover)? {
+    for part in parts {
+        let mut part = part.clone();
         for index in order {
             part.looplet = opened(&part.looplet, &mut Vec::new());
             let own = match &part.looplet {
@@ -136,6 +131,24 @@ fn in_order(derived: Derived, order: &[Name]) -> Result<Looplet> {
 }
 
 impl ByRegions {
+    /// Of the parts of the operands that are walked; others are `sought` where their indices are known.
+    ///
+    /// # Errors
+    /// [`Code::Space`] if they cannot be walked together.
+    pub(super) fn new(
+        space: &Space,
+        order: &[Name],
+        parts: Vec<Part>,
+        sought: Vec<usize>,
+    ) -> Result<ByRegions> {
+        if !space.output().positions.is_empty() {
+            return Err(not_lowered("the result has positions of its own"));
+        }
+        let regions = ByRegions { order: order.to_vec(), parts, sought, tests: demanded(space) };
+        regions.lower(space, &[])?;
+        Ok(regions)
+    }
+
     /// The nodes that visit the points. `lookups` are those of what is sought, by the number of indices that are known.
     pub(super) fn nodes(&self, space: &Space, lookups: &[Block]) -> Block {
         self.lower(space, lookups).expect("these looplets were lowered when they were derived")
@@ -254,12 +267,7 @@ fn demanded(space: &Space) -> Vec<Formula> {
     for &k in space.stored.iter().filter(|&&k| !space.writes(k)) {
         known.extend(of_operand(space, k, space.pieces[k]).constraints);
     }
-    for index in &space.indices {
-        let extent = Affine::var(space.extents[index].clone());
-        let here = Affine::var(index.clone());
-        known.push(Constraint::le(Affine::zero(), here.clone()));
-        known.push(Constraint::lt(here, extent));
-    }
+    known.extend(space.indices.iter().flat_map(|index| space.within_extent(index)));
     let others = space.constraints.iter().filter(|c| !known.contains(c));
     others.cloned().map(Formula::Constraint).chain(space.guards.iter().cloned()).collect()
 }

@@ -11,110 +11,86 @@
 //! ```
 
 use super::held::without_ends;
-use super::lookups::{Finder, Looked};
-use super::regions::{ByRegions, by_looplets, walks_alone};
+use super::lookups::Finder;
+use super::regions::{ByRegions, parts_of, read, walk_alone};
+use super::statement::Statement;
 use super::tree::{Block, Node};
-use crate::diagnostic::{Diagnostic, Result};
-use crate::formula::{Affine, Constraint, Name};
+use crate::diagnostic::Result;
+use crate::formula::{Affine, Name};
 use crate::iterspace::Space;
-use crate::operators::Region;
 use crate::prover::Prover;
 use crate::scan::{Bind, Nest, Range, scan};
-use crate::schedule::schedule;
-use crate::synth::{Find, Plan, Proved};
+use crate::schedule::{Schedule, schedule};
 
-/// The looplets of a space, and what is looked up beside them.
-pub(super) struct Sought {
-    /// The operands that are not walked are looked up in it.
-    pub space: Space,
-    pub regions: ByRegions,
-    pub lookups: Vec<Looked>,
-    pub finds: Vec<Find>,
-    pub chosen: Vec<Proved<Plan>>,
-}
-
-/// The looplets of a space, whose indices come in this order, and finds for what is not walked.
-///
-/// # Errors
-/// [`Code::Space`](crate::diagnostic::Code::Space) with the reason why an operand is not walked, if it cannot be looked
-/// up either: nothing else says where.
-pub(super) fn by_looplets_and_finds(
-    space: &Space,
-    order: &[Name],
-    mut finder: Finder<'_>,
-    prover: &mut dyn Prover,
-) -> Result<Sought> {
-    let first = seeking(space, order, true, prover);
-    let (space, sought, regions) = first.or_else(|_| seeking(space, order, false, prover))?;
-    let around = around(&space, order, prover)?;
-    let visited = visited(&space, &around, &regions.nodes(&space, &[]));
-    let mut lookups = Vec::new();
-    for operand in sought {
-        lookups.push(finder.looked_up(&space, operand, (&around, &visited), prover)?);
-    }
-    lookups.sort_by_key(|looked| looked.depth);
-    let Finder { finds, chosen, .. } = finder;
-    Ok(Sought { space, regions, lookups, finds, chosen })
-}
-
-/// The space in which operands that are not walked are looked up, these, and the looplets of the others.
-fn seeking(
-    space: &Space,
-    order: &[Name],
-    alone: bool,
-    prover: &mut dyn Prover,
-) -> Result<(Space, Vec<usize>, ByRegions)> {
-    let sought = sought(space, order, alone, prover);
-    let numbers: Vec<usize> = sought.iter().map(|(operand, _)| *operand).collect();
-    let space = space.looking_up(&numbers);
-    match (by_looplets(&space, order, &numbers, prover), sought.into_iter().next()) {
-        (Ok(regions), _) => Ok((space, numbers, regions)),
-        (Err(e), None) => Err(e),
-        (Err(e), Some((_, why))) => Err(why.note(e.message)),
-    }
-}
-
-/// The operands that are not walked, each with the reason. With `alone`, the first one is walked that can be where nothing
-/// else is.
-fn sought(
-    space: &Space,
-    order: &[Name],
-    mut alone: bool,
-    prover: &mut dyn Prover,
-) -> Vec<(usize, Box<Diagnostic>)> {
-    let stored = space.stored.iter().filter(|&&k| !space.writes(k));
-    let mut out = Vec::new();
-    for &k in stored.chain(&space.lookups) {
-        match walks_alone(space, k, order, prover) {
-            Ok(false) => {}
-            Ok(true) if std::mem::take(&mut alone) => {}
-            Ok(true) => out.push((k, without_ends())),
-            Err(why) => out.push((k, why)),
+impl Statement {
+    /// [`Statement::by_looplets`], where operands without looplets that are walked are looked up.
+    ///
+    /// # Errors
+    /// [`Code::Space`](crate::diagnostic::Code::Space) with the reason why an operand is not walked, if it cannot be
+    /// looked up either: nothing else says where.
+    pub fn by_looplets_and_finds(
+        space: &Space,
+        order: &Schedule,
+        mut finder: Finder<'_>,
+        prover: &mut dyn Prover,
+    ) -> Result<Statement> {
+        let order = order.indices(space);
+        let (space, regions) = walked(space, &order, prover)?;
+        let around = around(&space, &order, prover)?;
+        let visited = visited(&space, &around, &regions.nodes(&space, &[]));
+        let mut lookups = Vec::new();
+        for &operand in &regions.sought {
+            lookups.push(finder.looked_up(&space, operand, (&around, &visited), prover)?);
         }
+        lookups.sort_by_key(|looked| looked.depth);
+        let schedule = schedule(&space, &order)?;
+        let nest = scan(&space, &schedule, prover)?;
+        let Finder { finds, chosen, .. } = finder;
+        let regions = Some(regions);
+        let nothing = Statement::nothing(space, schedule);
+        Ok(Statement { nest, regions, lookups, finds, chosen, ..nothing })
     }
-    out
+}
+
+/// The looplets of the operands that are walked, and the space in which the others are looked up. The first one that can
+/// be walked where nothing else is, is; or if that is not the case, none of these.
+fn walked(space: &Space, order: &[Name], prover: &mut dyn Prover) -> Result<(Space, ByRegions)> {
+    let mut operands = Vec::new();
+    for k in read(space) {
+        let own = parts_of(space, k, order, prover).and_then(|parts| {
+            let alone = walk_alone(space, &parts, order)?;
+            Ok((parts, alone))
+        });
+        operands.push((k, own));
+    }
+    let seeking = |mut alone: bool| {
+        let (mut parts, mut sought, mut why) = (Vec::new(), Vec::new(), None);
+        for (k, own) in &operands {
+            let unwalked = match own {
+                Ok((_, true)) if !std::mem::take(&mut alone) => without_ends(),
+                Ok((own, _)) => {
+                    parts.extend(own.iter().cloned());
+                    continue;
+                }
+                Err(unwalked) => unwalked.clone(),
+            };
+            sought.push(*k);
+            why.get_or_insert(unwalked);
+        }
+        let space = space.looking_up(&sought);
+        match (ByRegions::new(&space, order, parts, sought), why) {
+            (Ok(regions), _) => Ok((space, regions)),
+            (Err(e), None) => Err(e),
+            (Err(e), Some(why)) => Err(why.note(e.message)),
+        }
+    };
+    seeking(true).or_else(|_| seeking(false))
 }
 
 /// Loops over all indices, in this order.
 fn around(space: &Space, order: &[Name], prover: &mut dyn Prover) -> Result<Nest> {
-    let mut constraints = Vec::new();
-    for index in order {
-        let (here, extent) = (Affine::var(index.clone()), &space.extents[index]);
-        constraints.push(Constraint::le(Affine::zero(), here.clone()));
-        constraints.push(Constraint::lt(here, Affine::var(extent.clone())));
-    }
-    let all = Space {
-        stored: Vec::new(),
-        lookups: Vec::new(),
-        rest: Region::All,
-        merges: false,
-        demanded: constraints.clone(),
-        constraints,
-        guards: Vec::new(),
-        tiles: Vec::new(),
-        fused: Vec::new(),
-        ..space.clone()
-    };
+    let within = order.iter().flat_map(|index| space.within_extent(index));
+    let all = space.bounded_by(within.collect());
     scan(&all, &schedule(&all, order)?, prover)
 }
 

@@ -9,14 +9,13 @@ use super::lookups::{Finder, Looked};
 use super::merged::{Merged, Walk, merged};
 use super::regions::{ByRegions, by_looplets};
 use super::rounds::Rounds;
-use super::sought::{Sought, by_looplets_and_finds};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Formula, Name};
 use crate::iterspace::{LoopKind, Space, loop_kind};
 use crate::operators::Region;
 use crate::prover::{Prover, Z3Prover};
 use crate::scan::{Nest, scan};
-use crate::schedule::{Schedule, schedule as schedule_of};
+use crate::schedule::Schedule;
 use crate::synth::tile_guards;
 use crate::synth::{self, CostFormula, Plan, Proved, Sizes, Statistic, Template, TileGuard};
 
@@ -104,28 +103,8 @@ impl Statement {
         prover: &mut dyn Prover,
     ) -> Result<Statement> {
         let nest = scan(&space, &schedule, prover)?;
-        let regions = Some(by_looplets(&space, &schedule.indices(&space), &[], prover)?);
+        let regions = Some(by_looplets(&space, &schedule.indices(&space), prover)?);
         Ok(Statement { nest, regions, ..Statement::nothing(space, schedule) })
-    }
-
-    /// [`Statement::by_looplets`], where operands without looplets that are walked are looked up.
-    ///
-    /// # Errors
-    /// If nothing else says where to look for them.
-    pub fn by_looplets_and_finds(
-        space: &Space,
-        schedule: &Schedule,
-        finder: Finder<'_>,
-        prover: &mut dyn Prover,
-    ) -> Result<Statement> {
-        let order = schedule.indices(space);
-        let Sought { space, regions, lookups, finds, chosen } =
-            by_looplets_and_finds(space, &order, finder, prover)?;
-        let schedule = schedule_of(&space, &order)?;
-        let nest = scan(&space, &schedule, prover)?;
-        let regions = Some(regions);
-        let nothing = Statement::nothing(space, schedule);
-        Ok(Statement { nest, regions, lookups, finds, chosen, ..nothing })
     }
 
     /// The statement of a space without points: it visits nothing.

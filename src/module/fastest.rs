@@ -42,7 +42,7 @@ impl Given {
         let mut given = Given { sizes: Vec::new(), arrays: Default::default(), threads: false };
         let used = cores.iter().flat_map(|core| &core.way.costs).flat_map(Term::used);
         for name in used.flat_map(|(_, formula)| formula.names()) {
-            let Some(statistic) = Statistic::named(name) else { continue };
+            let Some(statistic) = Statistic::<Name>::named(name) else { continue };
             let Some(about) = statistic.of() else {
                 given.threads = true;
                 continue;

@@ -8,12 +8,14 @@
 //! something else. Answers that depended on the limit of resources are not kept.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use rustc_hash::FxHashMap;
+
+use crate::temporary;
 
 /// Beyond so many, what was decided longest ago goes: all of the runs before.
 const MOST: usize = 50_000;
@@ -41,7 +43,7 @@ pub fn keep_in(folder: &Path) {
     let header = format!("siskin decided {identity}\n").into_bytes();
     let before = read(&path, &header);
     let kept = Kept { path, header, before, new: FxHashMap::default() };
-    *IN_USE.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(kept);
+    *in_use() = Some(kept);
 }
 
 /// Writes what was decided since [`keep_in`].
@@ -49,11 +51,14 @@ pub fn keep_in(folder: &Path) {
 /// # Errors
 /// If the folder cannot be written.
 pub fn save() -> io::Result<()> {
-    let mut in_use = IN_USE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    match in_use.take() {
+    match in_use().take() {
         Some(kept) if !kept.new.is_empty() => kept.write(),
         _ => Ok(()),
     }
+}
+
+fn in_use() -> MutexGuard<'static, Option<Kept>> {
+    IN_USE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether something is remembered from run to run.
@@ -66,13 +71,17 @@ pub(super) fn is_unsat(question: u128) -> Option<bool> {
     with(|kept| kept.find(question))?
 }
 
-/// Remembers whether a question is unsatisfiable.
+/// Remembers whether a question is unsatisfiable, if it does not yet.
 pub(super) fn keep(question: u128, unsat: bool) {
-    with(|kept| kept.new.insert(question & !1, unsat));
+    with(|kept| {
+        if kept.find(question).is_none() {
+            kept.new.insert(question & !1, unsat);
+        }
+    });
 }
 
 fn with<T>(what: impl FnOnce(&mut Kept) -> T) -> Option<T> {
-    IN_USE.lock().unwrap_or_else(std::sync::PoisonError::into_inner).as_mut().map(what)
+    in_use().as_mut().map(what)
 }
 
 /// 128 bits of something; equal in all runs of a program.
@@ -112,13 +121,7 @@ impl Kept {
         let digests: Vec<u8> = all.iter().flat_map(|d| d.to_le_bytes()).collect();
         let folder = self.path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;
-        let make = || tempfile::Builder::new().prefix(".siskin-").tempfile_in(folder);
-        let (mut file, _in_use) = crate::temporary::create(make, tempfile::NamedTempFile::path)?;
-        file.write_all(&self.header)?;
-        file.write_all(&checksum(&digests))?;
-        file.write_all(&digests)?;
-        file.persist(&self.path).map_err(|e| e.error)?;
-        Ok(())
+        temporary::replace(&self.path, &[&self.header, &checksum(&digests), &digests])
     }
 }
 

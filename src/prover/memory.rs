@@ -38,8 +38,9 @@ pub(super) struct Memory {
     longer: FxHashMap<(Conjunction, usize), Conjunction>,
     /// The same by number, from the first that is not empty.
     made: Vec<(Conjunction, usize)>,
-    /// Of formulas and of conjunctions, for what is kept from run to run.
-    digests: (FxHashMap<usize, u128>, FxHashMap<Conjunction, u128>),
+    /// What tells formulas apart, and conjunctions, for what is kept from run to run.
+    of_formulas: FxHashMap<usize, u128>,
+    digests: FxHashMap<Conjunction, u128>,
     found: FxHashMap<Conjunction, Found>,
     /// Models that satisfy a conjunction, the latest last.
     models: FxHashMap<Conjunction, Vec<Rc<Model>>>,
@@ -72,21 +73,18 @@ impl Memory {
     pub fn digest(&mut self, all: Conjunction) -> u128 {
         let mut last: Vec<usize> = Vec::new();
         let mut first = all;
-        while first != Conjunction::default() && !self.digests.1.contains_key(&first) {
+        while first != Conjunction::default() && !self.digests.contains_key(&first) {
             let (shorter, formula) = self.made[first.0 as usize - 1];
             last.push(formula);
             first = shorter;
         }
-        let mut digest = self.digests.1.get(&first).copied().unwrap_or_default();
+        let mut digest = self.digests.get(&first).copied().unwrap_or_default();
         for formula in last.into_iter().rev() {
-            let own = match self.digests.0.get(&formula) {
-                Some(own) => *own,
-                None => kept::digest(&self.formulas[formula]),
-            };
-            self.digests.0.insert(formula, own);
+            let own = self.of_formulas.entry(formula);
+            let own = *own.or_insert_with(|| kept::digest(&self.formulas[formula]));
             digest = kept::digest(&(digest, own));
         }
-        self.digests.1.insert(all, digest);
+        self.digests.insert(all, digest);
         digest
     }
 

@@ -420,7 +420,7 @@ fn changes(
 
 /// The length of a range, by segments of which a few may be long, as it is without these.
 fn typical(length: &CostFormula) -> CostFormula {
-    length.renamed(&|name| match Statistic::named(name) {
+    length.renamed(&|name| match Statistic::<Name>::named(name) {
         Some(Statistic::Step(array)) => Some(Statistic::TypicalStep(array).to_string()),
         _ => None,
     })

@@ -129,7 +129,7 @@ impl Sizes {
     /// The value of a formula over statistics.
     pub fn value(&self, formula: &CostFormula) -> f64 {
         formula.value(&|name| {
-            Statistic::read(name).map_or(f64::INFINITY, |statistic| self.statistic(&statistic))
+            Statistic::named(name).map_or(f64::INFINITY, |statistic| self.statistic(&statistic))
         })
     }
 

@@ -55,28 +55,14 @@ impl<N> Statistic<N> {
     }
 }
 
-impl Statistic {
+impl<'a, N: From<&'a str>> Statistic<N> {
     /// The statistic that a formula names so.
-    pub fn named(text: &str) -> Option<Statistic> {
-        Some(match Statistic::<&str>::read(text)? {
-            Statistic::Size(name) => Statistic::Size(name.into()),
-            Statistic::Bound(name) => Statistic::Bound(name.into()),
-            Statistic::Step(name) => Statistic::Step(name.into()),
-            Statistic::TypicalStep(name) => Statistic::TypicalStep(name.into()),
-            Statistic::RunLength(name) => Statistic::RunLength(name.into()),
-            Statistic::Uneven(name) => Statistic::Uneven(name.into()),
-            Statistic::Threads => Statistic::Threads,
-        })
-    }
-}
-
-impl<'a> Statistic<&'a str> {
-    /// [`Statistic::named`], of a part of the text.
-    pub(super) fn read(text: &'a str) -> Option<Statistic<&'a str>> {
+    pub fn named(text: &'a str) -> Option<Statistic<N>> {
         if text == THREADS {
             return Some(Statistic::Threads);
         }
         let (word, name) = text.split_once(' ')?;
+        let name = N::from(name);
         Some(match word {
             "size" => Statistic::Size(name),
             "bound" => Statistic::Bound(name),
@@ -117,7 +103,7 @@ mod tests {
         ] {
             assert_eq!(Statistic::named(&statistic.to_string()), Some(statistic));
         }
-        assert_eq!(Statistic::named("queries"), None);
-        assert_eq!(Statistic::named("queries a"), None);
+        assert_eq!(Statistic::<Name>::named("queries"), None);
+        assert_eq!(Statistic::<Name>::named("queries a"), None);
     }
 }

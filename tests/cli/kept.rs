@@ -22,7 +22,10 @@ fn commands_say_the_same_whatever_is_remembered() {
     let first = all();
     assert_eq!(first.iter().map(|out| out.0).collect::<Vec<_>>(), [0, 0, 0, 2, 2]);
     let kept = decided();
+    let written = || sandbox.path("cache/decided").metadata().unwrap().modified().unwrap();
+    let once = written();
     assert_eq!(all(), first, "all is remembered");
+    assert_eq!(written(), once, "nothing new is to be written");
     assert_eq!(decided(), kept, "nothing is asked again");
     for damaged in [&kept[..kept.len() / 2], b"", &[&kept[..], &[0; 16]].concat()] {
         std::fs::write(sandbox.path("cache/decided"), damaged).unwrap();
