@@ -276,9 +276,7 @@ fn threads(planned: &Planned) -> String {
             "runs on several threads: chunks of {var} make parts, which are joined in order\n"
         ),
         Some(Err(why)) => format!("runs on one thread: {why}\n"),
-        None if planned.statements().iter().any(|s| s.parallel().is_some()) => {
-            "runs on several threads\n".to_string()
-        }
+        None if planned.runs_on_threads() => "runs on several threads\n".to_string(),
         None => "runs on one thread\n".to_string(),
     }
 }

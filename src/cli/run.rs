@@ -545,7 +545,7 @@ fn parallel(k: &CompiledKernel) -> Value {
         .iter()
         .filter_map(|s| {
             let p = s.parallel()?;
-            Some(json!({ "loop": &*s.nest().levels[p.level].var, "private_output": p.private }))
+            Some(json!({ "loop": &*p.var, "private_output": p.private }))
         })
         .collect();
     if loops.is_empty() { json!(false) } else { json!(loops) }

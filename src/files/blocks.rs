@@ -297,7 +297,7 @@ impl<'a> BlockLines<'a> {
     ///
     /// # Errors
     /// [`Code::Data`] if a line is too long to be one.
-    #[inline]
+    #[inline(always)]
     pub fn next_content_line(&mut self, comment: u8) -> Result<Option<Words<'a>>> {
         loop {
             // With the end of the line.
@@ -323,7 +323,7 @@ impl<'a> BlockLines<'a> {
     }
 
     /// Goes on behind the line whose words are read; false if some are left.
-    #[inline]
+    #[inline(always)]
     pub fn finish(&mut self, mut words: Words<'a>) -> bool {
         let at_end = words.at_end();
         self.next = self.text.len() - words.left() + 1;

@@ -16,7 +16,7 @@ const MOST_DIGITS: usize = 19;
 
 impl Decimal {
     /// Scans a decimal that ends at a blank or the end of the text; also gives its length.
-    #[inline]
+    #[inline(always)]
     pub fn scan(text: &[u8]) -> Option<(Decimal, usize)> {
         let negative = text.first() == Some(&b'-');
         let mut at = usize::from(negative || text.first() == Some(&b'+'));
@@ -70,7 +70,7 @@ impl Decimal {
     }
 
     /// The nearest `f64`, if that is certain.
-    #[inline]
+    #[inline(always)]
     pub fn to_f64(&self) -> Option<f64> {
         let (significand, exponent) = self.nearest::<53>()?;
         // The powers of ten of the table keep the exponent far from the ends of its range.

@@ -283,7 +283,7 @@ impl Body for Coordinates {
 }
 
 /// Reads a 1-based coordinate, gives the 0-based one.
-#[inline]
+#[inline(always)]
 fn coordinate(
     lines: &BlockLines<'_>,
     words: &mut Words<'_>,

@@ -3,6 +3,9 @@
 //! In: a text whose first line is read. Out: integers, floats and values, or the [`Fault`] that says what is wrong with
 //! the word. Floats are always the nearest ones: short decimals go a fast way that rounds only
 //! once, all others go to the standard library.
+//!
+//! What is usual is inlined where it is read; what is not is another function, which gets a copy of the
+//! words, so that those of the reader can stay in registers.
 
 use std::fmt;
 
@@ -45,7 +48,7 @@ impl<'a> Words<'a> {
         Words { rest: text }
     }
 
-    #[inline]
+    #[inline(always)]
     fn skip_blanks(&mut self) {
         while let [first, rest @ ..] = self.rest
             && first.is_ascii_whitespace()
@@ -56,7 +59,7 @@ impl<'a> Words<'a> {
     }
 
     /// Whether no word is left.
-    #[inline]
+    #[inline(always)]
     pub fn at_end(&mut self) -> bool {
         self.skip_blanks();
         matches!(self.rest, [] | [b'\n', ..])
@@ -94,9 +97,21 @@ impl<'a> Words<'a> {
     }
 
     /// The next word as a count or coordinate.
-    #[inline]
+    #[inline(always)]
     pub fn unsigned(&mut self) -> Result<u64, Fault> {
         self.skip_blanks();
+        match self.usual_unsigned() {
+            Some((value, n)) => {
+                self.rest = &self.rest[n..];
+                Ok(value)
+            }
+            None => self.read_unusual(Self::unusual_unsigned),
+        }
+    }
+
+    /// A few digits, and how many.
+    #[inline(always)]
+    fn usual_unsigned(&self) -> Option<(u64, usize)> {
         let mut n = 0;
         let mut value = 0u64;
         // 18 digits cannot overflow; longer ones are rare enough for the slow way.
@@ -107,10 +122,21 @@ impl<'a> Words<'a> {
             value = value * 10 + u64::from(byte - b'0');
             n += 1;
         }
-        if n > 0 && self.rest.get(n).is_none_or(u8::is_ascii_whitespace) {
-            self.rest = &self.rest[n..];
-            return Ok(value);
-        }
+        let whole = n > 0 && self.rest.get(n).is_none_or(u8::is_ascii_whitespace);
+        whole.then_some((value, n))
+    }
+
+    /// Reads with a copy.
+    #[inline(always)]
+    fn read_unusual<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
+        let mut words = *self;
+        let value = read(&mut words);
+        *self = words;
+        value
+    }
+
+    #[cold]
+    fn unusual_unsigned(&mut self) -> Result<u64, Fault> {
         let word = self.word();
         match integer(word) {
             Ok(wide) if wide < 0 => Err(Fault::Negative),
@@ -133,7 +159,7 @@ impl<'a> Words<'a> {
     }
 
     /// The next word as the nearest `f64`.
-    #[inline]
+    #[inline(always)]
     pub fn float(&mut self) -> Result<f64, Fault> {
         self.skip_blanks();
         if let Some((decimal, n)) = Decimal::scan(self.rest)
@@ -142,6 +168,11 @@ impl<'a> Words<'a> {
             self.rest = &self.rest[n..];
             return Ok(x);
         }
+        self.read_unusual(Self::unusual_float)
+    }
+
+    #[cold]
+    fn unusual_float(&mut self) -> Result<f64, Fault> {
         standard_parse(self.word())
     }
 
@@ -158,8 +189,16 @@ impl<'a> Words<'a> {
     }
 
     /// Appends the next word to `values`, read as their type (`Bool`: whether it is not zero).
-    #[inline]
+    #[inline(always)]
     pub fn push_value(&mut self, values: &mut Values) -> Result<(), Fault> {
+        match values {
+            Values::F64(v) => v.push(self.float()?),
+            _ => return self.read_unusual(|words| words.push_other_value(values)),
+        }
+        Ok(())
+    }
+
+    fn push_other_value(&mut self, values: &mut Values) -> Result<(), Fault> {
         match values {
             Values::F64(v) => v.push(self.float()?),
             Values::F32(v) => v.push(self.float32()?),

@@ -74,7 +74,6 @@ fn refuse_contradictions(request: &Request) -> Result<()> {
         }
         Coiterate::Looplets if !request.tiles.is_empty() => "--tile".to_string(),
         Coiterate::Looplets if !request.fused.is_empty() => "--fuse".to_string(),
-        Coiterate::Looplets if request.threads > 1 => "--threads".to_string(),
         _ => return Ok(()),
     };
     Err(contradiction(scheme, &other))
@@ -250,7 +249,7 @@ fn or_by_looplets(
 ) -> Result<Planned> {
     let open = request.coiterate == Coiterate::Auto && is_open(request);
     let open = open && request.forced.is_empty() && request.gallops.is_empty();
-    if !open || request.threads > 1 || !(first.gathers_all() || is_dear(request, &first)?) {
+    if !open || !(first.gathers_all() || is_dear(request, &first)?) {
         return Ok(first);
     }
     match by_looplets.unwrap_or_else(|| plan_instead(request, prover)) {

@@ -100,6 +100,13 @@ impl Planned {
         self.assembled.as_deref()
     }
 
+    /// Whether several threads share a loop, or make parts of the result.
+    pub fn runs_on_threads(&self) -> bool {
+        let in_parts = self.assembled().and_then(|how| how.assembling.threads.as_ref());
+        self.statements.iter().any(|s| s.parallel().is_some())
+            || in_parts.is_some_and(Result::is_ok)
+    }
+
     /// Whether the result is assembled from terms that are walked at once.
     pub(super) fn merges_terms(&self) -> bool {
         self.assembled().is_some_and(|how| how.assembling.gather == Gather::Merge)

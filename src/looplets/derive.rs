@@ -381,7 +381,7 @@ impl Deriver<'_> {
         Visits::new(self.space, within.loops.clone(), within.key.clone(), facts)
     }
 
-    /// Positions of which several have one coordinate, one after the other.
+    /// Positions of which several have one coordinate, one after the other, and later ones no smaller one.
     fn by_groups(
         &mut self,
         level: &Level,
@@ -410,9 +410,8 @@ impl Deriver<'_> {
         let at = at.rename(&|n| (n == p).then(|| first.clone()));
         let here = knowing(index.var.clone(), &at, here);
         let stop = vec![at + Affine::constant(1)];
-        let rises = self.ends(&first, range, &around.known).stops_rise(&[], &stop);
         let groups = steps(&first, range, Vec::new(), Some(Stop::Least(stop)), spike(here));
-        let shape = stepper(Stepper { end: Some(end), rises, ..groups });
+        let shape = stepper(Stepper { end: Some(end), rises: true, ..groups });
         let mut facts = formulas(&range.of(&Affine::var(p.clone())));
         facts.extend(values(lets));
         Ok(Stored { shape, tests: Vec::new(), facts, loops: vec![p.clone()] })

@@ -8,7 +8,7 @@ use super::leaf::{leaf, looked_up, lookup_name, stored_at};
 use super::merged::Merged;
 use super::parts;
 use super::sequence::{Sequence, steps};
-use super::statement::Statement;
+use super::statement::{Parallelism, Statement};
 use super::temporaries::begin;
 use super::tree::{
     Among, Block, Find, Loop, Loops, Merge, Node, Place, Search, SearchId, Skip, Take, Threads,
@@ -35,7 +35,11 @@ pub fn build(
             assemble::assemble(&mut loops, assembling);
             match &assembling.threads {
                 Some(Ok(_)) if assembling.around.is_empty() => parts::share_merge(&mut loops.body),
-                Some(Ok(var)) => parts::share(&mut loops, var),
+                Some(Ok(var)) => {
+                    let mut body = std::mem::take(&mut loops.body);
+                    parts::share(&loops, &mut body, var, Threads::Parts);
+                    loops.body = body;
+                }
                 _ => {}
             }
         }
@@ -135,7 +139,11 @@ impl<'a> Builder<'a> {
                 out
             });
             let lookups: Vec<Block> = lookups.collect();
-            return guarded(&s.nest.guards, &[], regions.nodes(&s.space, &lookups));
+            let mut nodes = regions.nodes(&s.space, &lookups);
+            if let Some(parallel) = s.parallel() {
+                parts::share(self.loops, &mut nodes, &parallel.var, parallel.threads());
+            }
+            return guarded(&s.nest.guards, &[], nodes);
         }
         let inner = self.level(levels, 0);
         guarded(&s.nest.guards, &[], inner)
@@ -159,7 +167,8 @@ impl<'a> Builder<'a> {
             out.extend(self.merge(levels, merged));
             return out;
         }
-        let parallel = s.parallel.filter(|p| p.level == d && levels.lookup.is_none());
+        let is_shared = levels.lookup.is_none() && s.parallel_level() == Some(d);
+        let parallel = s.parallel().filter(|_| is_shared);
         let is_ours = |plan: &Plan| parallel.is_none() || plan.is_shared();
         out.extend(self.states_before(levels, d, is_ours));
         let (first, last) = levels.finds;
@@ -200,10 +209,7 @@ impl<'a> Builder<'a> {
                 out.push(Node::For(Box::new(Loop {
                     var: level.var.clone(),
                     range: range.clone(),
-                    parallel: parallel.map(|p| match p.private {
-                        true => Threads::Sums,
-                        false => Threads::Apart,
-                    }),
+                    parallel: parallel.map(Parallelism::threads),
                     setup,
                     skip: if levels.lookup.is_none() { self.skip(d) } else { None },
                     body,
@@ -325,8 +331,8 @@ impl<'a> Builder<'a> {
                 Some(_) => begins > level,
                 None => find.problem.level > level,
             };
-            let place = match s.parallel {
-                Some(p) if !plan.is_shared() && inside(p.level) => place.max(p.level),
+            let place = match s.parallel_level() {
+                Some(level) if !plan.is_shared() && inside(level) => place.max(level),
                 _ => place,
             };
             let (first, last) = levels.finds;

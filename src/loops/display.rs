@@ -22,25 +22,35 @@ impl fmt::Display for Outline {
     }
 }
 
+fn on_threads(threads: Option<Threads>) -> &'static str {
+    match threads {
+        None => "",
+        Some(Threads::Apart) => " on threads",
+        Some(Threads::Sums) => " on threads with private sums",
+        Some(Threads::Parts) => " on threads in parts",
+    }
+}
+
 impl Outline {
+    /// What each thread sets up.
+    fn setup(&self, setup: &Block, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pad = "  ".repeat(depth);
+        for node in setup {
+            if let Node::State(id) = node {
+                writeln!(f, "{pad}  each thread: state {}", self.search(*id).position)?;
+            }
+        }
+        Ok(())
+    }
+
     fn block(&self, nodes: &Block, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pad = "  ".repeat(depth);
         for node in nodes {
             match node {
                 Node::Let { var, value } => writeln!(f, "{pad}let {var} = {value}")?,
                 Node::For(l) => {
-                    let threads = match l.parallel {
-                        None => "",
-                        Some(Threads::Apart) => " on threads",
-                        Some(Threads::Sums) => " on threads with private sums",
-                        Some(Threads::Parts) => " on threads in parts",
-                    };
-                    writeln!(f, "{pad}for {} in {}{threads}", l.var, l.range)?;
-                    for node in &l.setup {
-                        if let Node::State(id) = node {
-                            writeln!(f, "{pad}  each thread: state {}", self.search(*id).position)?;
-                        }
-                    }
+                    writeln!(f, "{pad}for {} in {}{}", l.var, l.range, on_threads(l.parallel))?;
+                    self.setup(&l.setup, depth, f)?;
                     if let Some(skip) = &l.skip {
                         let what = conjunction(&skip.conditions);
                         let (var, range) = (&skip.var, &skip.range);
@@ -84,10 +94,11 @@ impl Outline {
                 }
                 Node::Step(s) => {
                     write!(f, "{pad}step {} in {}", s.index, s.range)?;
-                    match s.counts == Step::all(&s.walks) {
-                        true => writeln!(f)?,
-                        false => writeln!(f, " where {}", s.counts)?,
+                    if s.counts != Step::all(&s.walks) {
+                        write!(f, " where {}", s.counts)?;
                     }
+                    writeln!(f, "{}", on_threads(s.parallel))?;
+                    self.setup(&s.setup, depth, f)?;
                     for walk in &s.walks {
                         writeln!(f, "{pad}  over {walk}")?;
                     }
@@ -184,7 +195,12 @@ impl fmt::Display for Regions {
             let within: Vec<&str> = self.within.iter().map(|walk| &**walk).collect();
             write!(f, " within {}", within.join(", "))?;
         }
-        write!(f, " : {}{}", self.region, if self.is_sought { " sought" } else { "" })
+        let how = match (self.rises, self.is_sought) {
+            (_, true) => " sought",
+            (true, false) => " rising",
+            (false, false) => "",
+        };
+        write!(f, " : {}{how}", self.region)
     }
 }
 

@@ -139,8 +139,9 @@ fn steps(stepper: &Stepper, held: &mut Held) -> Result<Looplet> {
     };
     let region = Range { lower, upper: stop.clone() };
     let (var, end, range) = (var.clone(), end.clone(), range.clone());
-    let (none, within, is_sought) = (Vec::new(), Vec::new(), *rises);
-    let regions = Regions { var, end, range, tests: none, within, region, is_sought };
+    let (none, within) = (Vec::new(), Vec::new());
+    let rises = *rises;
+    let regions = Regions { var, end, range, tests: none, within, region, rises, is_sought: rises };
     held.walk = Some((regions, tests.clone()));
     Ok(here)
 }

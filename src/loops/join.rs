@@ -423,11 +423,14 @@ fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) ->
                     tests: constraints(&w.tests),
                     within: w.within.iter().map(&name).collect(),
                     region: range(&w.region),
+                    rises: w.rises,
                     is_sought: w.is_sought,
                 };
                 Node::Step(Box::new(Step {
                     index: name(&s.index),
                     range: range(&s.range),
+                    parallel: s.parallel,
+                    setup: renamed_block(loops, &s.setup, renaming),
                     walks: s.walks.iter().map(walk).collect(),
                     counts: s.counts.map(&name),
                     body: renamed_block(loops, &s.body, renaming),

@@ -61,6 +61,7 @@ mod join;
 mod leaf;
 mod lookups;
 mod merged;
+mod outermost;
 mod outline;
 mod parse;
 mod parts;

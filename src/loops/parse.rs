@@ -147,8 +147,21 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// `each thread: state p`
+    fn setup(&mut self, depth: usize) -> Block {
+        let mut setup = Vec::new();
+        while let Some(line) = self.peek(depth + 1)
+            && let Some(position) = line.strip_prefix("each thread: state ")
+        {
+            self.at += 1;
+            setup.push(self.state(position));
+        }
+        setup
+    }
+
     /// `j in 0..J where p or q`, and `over …` for each walk
     fn step(&mut self, rest: &str, depth: usize) -> Result<Option<Node>> {
+        let Some((rest, parallel)) = on_threads(rest) else { return Ok(None) };
         let (rest, counts) = match rest.split_once(" where ") {
             Some((rest, counts)) => match Region::parse(counts, &|name| Some(Name::from(name))) {
                 Some(counts) => (rest, Some(counts)),
@@ -157,6 +170,8 @@ impl<'a> Reader<'a> {
             None => (rest, None),
         };
         let Some((index, range)) = ranged(rest)? else { return Ok(None) };
+        let outer = self.states.len();
+        let setup = self.setup(depth);
         let mut walks = Vec::new();
         while let Some(line) = self.peek(depth + 1)
             && let Some(rest) = line.strip_prefix("over ")
@@ -166,8 +181,10 @@ impl<'a> Reader<'a> {
             walks.push(regions);
         }
         let body = self.block(depth + 1)?;
+        self.states.truncate(outer);
         let counts = counts.unwrap_or_else(|| Step::all(&walks));
-        Ok(Some(Node::Step(Box::new(Step { index, range, walks, counts, body }))))
+        let step = Step { index, range, parallel, setup, walks, counts, body };
+        Ok(Some(Node::Step(Box::new(step))))
     }
 
     /// `found else 0.0 and whether`
@@ -245,22 +262,10 @@ impl<'a> Reader<'a> {
 
     fn nest(&mut self, rest: &str, depth: usize) -> Result<Option<Node>> {
         let Some((var, rest)) = rest.split_once(" in ") else { return Ok(None) };
-        let (text, parallel) = match rest.split_once(" on threads") {
-            Some((text, "")) => (text, Some(Threads::Apart)),
-            Some((text, " with private sums")) => (text, Some(Threads::Sums)),
-            Some((text, " in parts")) => (text, Some(Threads::Parts)),
-            Some(_) => return Ok(None),
-            None => (rest, None),
-        };
+        let Some((text, parallel)) = on_threads(rest) else { return Ok(None) };
         let Some(range) = Range::parse(text)? else { return Ok(None) };
         let outer = self.states.len();
-        let mut setup = Vec::new();
-        while let Some(line) = self.peek(depth + 1)
-            && let Some(position) = line.strip_prefix("each thread: state ")
-        {
-            self.at += 1;
-            setup.push(self.state(position));
-        }
+        let setup = self.setup(depth);
         let mut skipped = None;
         if let Some(line) = self.peek(depth + 1)
             && let Some(rest) = line.strip_prefix("skip unless ")
@@ -317,13 +322,26 @@ fn skip(rest: &str) -> Result<Option<Skip>> {
     Ok(Some(Skip { var: var.into(), range, conditions, continues }))
 }
 
+/// A text, and how threads share it.
+fn on_threads(text: &str) -> Option<(&str, Option<Threads>)> {
+    match text.split_once(" on threads") {
+        Some((text, "")) => Some((text, Some(Threads::Apart))),
+        Some((text, " with private sums")) => Some((text, Some(Threads::Sums))),
+        Some((text, " in parts")) => Some((text, Some(Threads::Parts))),
+        Some(_) => None,
+        None => Some((text, None)),
+    }
+}
+
 /// `p to q in range where tests within r : region sought`
 fn regions(text: &str) -> Result<Option<Regions>> {
     let Some((position, region)) = text.split_once(" : ") else { return Ok(None) };
-    let (region, is_sought) = match region.strip_suffix(" sought") {
-        Some(region) => (region, true),
-        None => (region, false),
-    };
+    let (region, rises, is_sought) =
+        match (region.strip_suffix(" sought"), region.strip_suffix(" rising")) {
+            (Some(region), _) => (region, true, true),
+            (None, Some(region)) => (region, true, false),
+            (None, None) => (region, false, false),
+        };
     let (position, within) = match position.split_once(" within ") {
         Some((position, within)) => (position, within.split(", ").map(Name::from).collect()),
         None => (position, Vec::new()),
@@ -339,7 +357,7 @@ fn regions(text: &str) -> Result<Option<Regions>> {
         Some((var, end)) => (Name::from(var), Some(Name::from(end))),
         None => (var, None),
     };
-    Ok(Some(Regions { var, end, range, tests, within, region, is_sought }))
+    Ok(Some(Regions { var, end, range, tests, within, region, rises, is_sought }))
 }
 
 /// A conjunction of constraints, as it is printed.

@@ -13,7 +13,7 @@
 //! ```
 
 use super::assemble::Assembling;
-use super::tree::{Block, Gather, Loop, Loops, Node, SearchId, Threads};
+use super::tree::{Block, Gather, Loops, Node, SearchId, Threads};
 use crate::formula::{Affine, Constraint, Formula, Name};
 use crate::iterspace::Space;
 use crate::prover::Prover;
@@ -35,7 +35,7 @@ pub fn chunks_of(
         };
     };
     match outermost(&loops.body, var) {
-        Some(l) if is_natural(&l.range, &space.theory, prover) => Ok(var.clone()),
+        Some(range) if is_natural(range, &space.theory, prover) => Ok(var.clone()),
         Some(_) => Err(format!("`{var}` may be negative")),
         None if is_merged(&loops.body, var) => {
             Err(format!("`{var}` is what operands are walked at once by"))
@@ -44,10 +44,11 @@ pub fn chunks_of(
     }
 }
 
-/// The loop over `var`, if only tests and known positions are around it.
-fn outermost<'a>(block: &'a [Node], var: &Name) -> Option<&'a Loop> {
+/// The range of the loop over `var`, if only tests and known positions are around it and threads can share it.
+fn outermost<'a>(block: &'a [Node], var: &Name) -> Option<&'a Range> {
     block.iter().find_map(|node| match node {
-        Node::For(l) => (l.var == *var).then_some(&**l),
+        Node::For(l) => (l.var == *var).then_some(&l.range),
+        Node::Step(step) => (step.index == *var && step.rises()).then_some(&step.range),
         // What is walked at once is walked by one thread.
         Node::Merge(_) => None,
         node => node.blocks().into_iter().find_map(|inner| outermost(inner, var)),
@@ -58,6 +59,7 @@ fn outermost<'a>(block: &'a [Node], var: &Name) -> Option<&'a Loop> {
 fn is_merged(block: &[Node], var: &Name) -> bool {
     block.iter().any(|node| match node {
         Node::Merge(m) if m.key.contains(var) => true,
+        Node::Step(step) if step.index == *var => true,
         node => node.blocks().into_iter().any(|inner| is_merged(inner, var)),
     })
 }
@@ -82,13 +84,16 @@ pub(super) fn share_merge(block: &mut Block) {
 
 /// Marks the loop over `var`. Each thread has states of its own: it meets its iterations in order, and what
 /// holds between any two of them holds between those.
-pub(super) fn share(loops: &mut Loops, var: &Name) {
-    let mut body = std::mem::take(&mut loops.body);
-    share_within(loops, &mut body, var, &mut Vec::new());
-    loops.body = body;
+pub(super) fn share(loops: &Loops, block: &mut Block, var: &Name, threads: Threads) {
+    share_within(loops, block, (var, threads), &mut Vec::new());
 }
 
-fn share_within(loops: &Loops, block: &mut Block, var: &Name, setup: &mut Block) {
+fn share_within(
+    loops: &Loops,
+    block: &mut Block,
+    (var, threads): (&Name, Threads),
+    setup: &mut Block,
+) {
     let Some(at) = block.iter().position(|node| leads_to(node, var)) else { return };
     let inside = searches(&block[at..=at]);
     let own = |node: &Node| match node {
@@ -106,12 +111,16 @@ fn share_within(loops: &Loops, block: &mut Block, var: &Name, setup: &mut Block)
     let Some(node) = block.iter_mut().find(|node| leads_to(node, var)) else { return };
     match node {
         Node::For(l) => {
-            l.parallel = Some(Threads::Parts);
+            l.parallel = Some(threads);
             l.setup = std::mem::take(setup);
+        }
+        Node::Step(step) => {
+            step.parallel = Some(threads);
+            step.setup = std::mem::take(setup);
         }
         node => {
             let inner = node.blocks_mut().into_iter().find(|b| outermost(b, var).is_some());
-            inner.into_iter().for_each(|inner| share_within(loops, inner, var, setup));
+            inner.into_iter().for_each(|inner| share_within(loops, inner, (var, threads), setup));
         }
     }
 }

@@ -19,6 +19,7 @@
 
 use super::held::{Around, Held, Steps, held_in, not_lowered, opened, searches, without_ends};
 use super::leaf::{leaf, looked_up, lookup_name, stored_at};
+use super::outermost::Outermost;
 use super::tree::{Block, Loop, Node, Place, Regions, Step, Take};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name};
@@ -37,6 +38,7 @@ pub struct ByRegions {
     pub(super) sought: Vec<usize>,
     /// What operands do not say.
     tests: Vec<Formula>,
+    pub(super) outermost: Outermost,
 }
 
 /// A piece of an operand, and what is left of its looplets.
@@ -144,20 +146,25 @@ impl ByRegions {
         if !space.output().positions.is_empty() {
             return Err(not_lowered("the result has positions of its own"));
         }
-        let regions = ByRegions { order: order.to_vec(), parts, sought, tests: demanded(space) };
-        regions.lower(space, &[])?;
+        let (order, tests) = (order.to_vec(), demanded(space));
+        let outermost = Outermost::Nothing;
+        let mut regions = ByRegions { order, parts, sought, tests, outermost };
+        regions.outermost = regions.lower(space, &[])?.1;
         Ok(regions)
     }
 
     /// The nodes that visit the points. `lookups` are those of what is sought, by the number of indices that are known.
     pub(super) fn nodes(&self, space: &Space, lookups: &[Block]) -> Block {
-        self.lower(space, lookups).expect("these looplets were lowered when they were derived")
+        let lowered = self.lower(space, lookups);
+        lowered.expect("these looplets were lowered when they were derived").0
     }
 
-    fn lower(&self, space: &Space, lookups: &[Block]) -> Result<Block> {
-        let ByRegions { order, parts, sought, tests } = self;
-        let mut lowering = Lowering { space, order, sought, lookups, tests, around: Vec::new() };
-        lowering.nodes(order, parts.clone())
+    fn lower(&self, space: &Space, lookups: &[Block]) -> Result<(Block, Outermost)> {
+        let ByRegions { order, parts, sought, tests, .. } = self;
+        let (around, outermost) = (Vec::new(), Outermost::Nothing);
+        let mut lowering = Lowering { space, order, sought, lookups, tests, around, outermost };
+        let nodes = lowering.nodes(order, parts.clone())?;
+        Ok((nodes, lowering.outermost))
     }
 }
 
@@ -187,7 +194,8 @@ impl Part {
             return Ok((held, around));
         }
         if let Some((walk, _)) = &mut held.walk {
-            walk.is_sought &= !held.upper.iter().any(|end| end.mentions(&walk.var));
+            walk.rises &= !held.upper.iter().any(|end| end.mentions(&walk.var));
+            walk.is_sought &= walk.rises;
         }
         let (mut regions, mut tests) = held.walk.unwrap_or_else(|| (self.once(space), Vec::new()));
         extend(&mut regions.region.lower, held.lower);
@@ -252,6 +260,7 @@ impl Part {
             tests: Vec::new(),
             within: Vec::new(),
             region: Range { lower: Vec::new(), upper: Vec::new() },
+            rises: true,
             is_sought: false,
         }
     }
@@ -285,6 +294,7 @@ struct Lowering<'a> {
     tests: &'a [Formula],
     /// What the loop around binds: its index, the positions there, and what is computed from them.
     around: Vec<Name>,
+    outermost: Outermost,
 }
 
 impl Lowering<'_> {
@@ -379,14 +389,26 @@ impl Lowering<'_> {
         let body = self.nodes(rest, parts)?;
         self.around = around_here;
         let whole = range.lower.len() == 1 && range.upper.len() == 1;
+        let is_loop = |only: &Regions| {
+            whole && only.end.is_none() && only.within.is_empty() && is_needed(&counts, &only.var)
+        };
+        if rest.len() + 1 == self.order.len() {
+            let (is_step, index) = (steps.is_empty(), index.clone());
+            self.outermost = match walks.as_slice() {
+                [] => Outermost::Loop(index),
+                [(only, _)] if is_loop(only) && is_step => Outermost::Loop(only.var.clone()),
+                walks
+                    if is_step
+                        && walks.iter().all(|(walk, tests)| walk.rises && tests.is_empty()) =>
+                {
+                    Outermost::Rising(index)
+                }
+                _ => Outermost::Steps(index),
+            };
+        }
         let block = match walks.as_slice() {
             [] => vec![each(index.clone(), range, body)],
-            [(only, tests)]
-                if whole
-                    && only.end.is_none()
-                    && only.within.is_empty()
-                    && is_needed(&counts, &only.var) =>
-            {
+            [(only, tests)] if is_loop(only) => {
                 let inner = match only.point() {
                     Some(at) => {
                         let bind = Node::Let { var: index.clone(), value: at.clone() };
@@ -404,7 +426,15 @@ impl Lowering<'_> {
             _ => {
                 let walks = walks.into_iter().map(|(walk, tests)| tested_walk(walk, tests));
                 let walks = walks.collect::<Result<_>>()?;
-                let mut step = Step { index: index.clone(), range, walks, counts, body };
+                let mut step = Step {
+                    index: index.clone(),
+                    range,
+                    parallel: None,
+                    setup: Vec::new(),
+                    walks,
+                    counts,
+                    body,
+                };
                 let is_overlap = step.is_overlap();
                 step.walks.iter_mut().for_each(|walk| walk.is_sought &= is_overlap);
                 vec![Node::Step(Box::new(step))]

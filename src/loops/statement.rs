@@ -7,8 +7,10 @@ use indexmap::IndexMap;
 
 use super::lookups::{Finder, Looked};
 use super::merged::{Merged, Walk, merged};
+use super::outermost::{Outermost, outermost_kind};
 use super::regions::{ByRegions, by_looplets};
 use super::rounds::Rounds;
+use super::tree::Threads;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Formula, Name};
 use crate::iterspace::{LoopKind, Space, loop_kind};
@@ -43,12 +45,21 @@ pub struct Statement {
 }
 
 /// How a statement runs on several threads: chunks of one loop, handed out dynamically.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parallelism {
-    /// Index of the loop in the nest.
-    pub level: usize,
+    /// What the loop counts.
+    pub var: Name,
     /// Chunks may write the same output elements: each thread sums into its own copy.
     pub private: bool,
+}
+
+impl Parallelism {
+    pub(super) fn threads(&self) -> Threads {
+        match self.private {
+            true => Threads::Sums,
+            false => Threads::Apart,
+        }
+    }
 }
 
 impl Statement {
@@ -157,7 +168,8 @@ impl Statement {
     /// How often its loops are expected to go round.
     pub fn rounds_of(&self, sizes: &Sizes) -> Rounds {
         if let Some(regions) = &self.regions {
-            return Rounds::of(&regions.nodes(&self.space, &[]), sizes);
+            let private = self.private_elements();
+            return Rounds { private, ..Rounds::of(&regions.nodes(&self.space, &[]), sizes) };
         }
         let updates = CostFormula::product(self.trips_of(sizes).into_values());
         match &self.merged {
@@ -177,7 +189,7 @@ impl Statement {
     /// How many elements the results have in which threads sum by themselves: all but one of them clear theirs, which
     /// is then added.
     fn private_elements(&self) -> CostFormula {
-        if !self.parallel.is_some_and(|parallel| parallel.private) {
+        if !self.parallel.as_ref().is_some_and(|parallel| parallel.private) {
             return 0.0.into();
         }
         let extents = self.space.output().extents.iter();
@@ -283,26 +295,19 @@ impl Statement {
     /// without such a loop stays as it is.
     ///
     /// # Errors
-    /// `S0303` if the prover gives up.
+    /// `S0303` if the prover gives up, or operands are walked at once where the loop would be.
     pub fn parallelise(&mut self, prover: &mut dyn Prover) -> Result<()> {
-        let Some(level) = self.nest.shared() else { return Ok(()) };
-        if self.merged.as_ref().is_some_and(|merged| level >= merged.depth) {
-            let var = &self.nest.levels[level].var;
-            return Err(Diagnostic::new(
-                Code::Dependence,
-                format!(
-                    "`{var}` is what operands are walked at once by: threads cannot share that"
-                ),
-            )
-            .help("run it on one thread, or leave `--union merge` out"));
-        }
-        let private = match self.loop_kind(level, prover) {
+        let Some((var, level)) = self.shared()? else { return Ok(()) };
+        let kind = |prover: &mut dyn Prover| match &self.regions {
+            Some(regions) => outermost_kind(&regions.order, &self.space, prover),
+            None => self.loop_kind(level, prover),
+        };
+        let private = match kind(prover) {
             LoopKind::Parallel => false,
             LoopKind::Reduction(_) if self.space.op.is_sum() => true,
             LoopKind::Reduction(_) => {
-                let var = &self.nest.levels[level].var;
                 // The same example, whatever was asked before.
-                let shown = self.loop_kind(level, &mut Z3Prover::new());
+                let shown = kind(&mut Z3Prover::new());
                 return Err(Diagnostic::new(
                     Code::Dependence,
                     format!(
@@ -316,7 +321,6 @@ impl Statement {
                 ));
             }
             LoopKind::Unknown(why) => {
-                let var: &Name = &self.nest.levels[level].var;
                 return Err(Diagnostic::new(
                     Code::Dependence,
                     format!("no proof that `{var}` may run in parallel"),
@@ -325,8 +329,32 @@ impl Statement {
                 .help("run it on one thread, or choose another loop order"));
             }
         };
-        self.parallel = Some(Parallelism { level, private });
+        self.parallel = Some(Parallelism { var, private });
         Ok(())
+    }
+
+    /// The loop that threads could share, and its level in the nest, if that is how points are visited.
+    fn shared(&self) -> Result<Option<(Name, usize)>> {
+        let at_once = |var: &Name, other: &str| {
+            let message = format!(
+                "`{var}` is what operands are walked at once by: threads cannot share that"
+            );
+            Diagnostic::new(Code::Dependence, message)
+                .help(format!("run it on one thread, or {other}"))
+        };
+        if let Some(regions) = &self.regions {
+            return match &regions.outermost {
+                Outermost::Nothing => Ok(None),
+                Outermost::Loop(var) | Outermost::Rising(var) => Ok(Some((var.clone(), 0))),
+                Outermost::Steps(index) => Err(at_once(index, "choose another `--coiterate`")),
+            };
+        }
+        let Some(level) = self.nest.shared() else { return Ok(None) };
+        let var = &self.nest.levels[level].var;
+        match self.merged.as_ref().is_some_and(|merged| level >= merged.depth) {
+            true => Err(at_once(var, "leave `--union merge` out")),
+            false => Ok(Some((var.clone(), level))),
+        }
     }
 
     /// Whether the loop at `level` of the nest may run in parallel.
@@ -378,8 +406,14 @@ impl Statement {
     }
 
     /// The loop that runs on several threads, if the kernel is parallel.
-    pub fn parallel(&self) -> Option<Parallelism> {
-        self.parallel
+    pub fn parallel(&self) -> Option<&Parallelism> {
+        self.parallel.as_ref()
+    }
+
+    /// The level of the nest that runs on several threads.
+    pub(super) fn parallel_level(&self) -> Option<usize> {
+        let parallel = self.parallel.as_ref().filter(|_| self.regions.is_none())?;
+        self.nest.level_of(&parallel.var)
     }
 
     /// The plan for each find, in their order.

@@ -196,6 +196,10 @@ pub struct Step {
     pub index: Name,
     /// What there is of it.
     pub range: Range,
+    /// Several threads take parts of the range.
+    pub parallel: Option<Threads>,
+    /// What each thread sets up once.
+    pub setup: Block,
     pub walks: Vec<Regions>,
     /// Where it counts, by the walks whose regions hold the index.
     pub counts: Region<Name>,
@@ -215,7 +219,9 @@ pub struct Regions {
     pub within: Vec<Name>,
     /// That of a position.
     pub region: Range,
-    /// Stops do not fall from one position to the next: the first behind an index is sought by halving.
+    /// Stops do not fall from one position to the next.
+    pub rises: bool,
+    /// They rise, and the first behind an index is sought by halving.
     pub is_sought: bool,
 }
 
@@ -315,6 +321,11 @@ impl Step {
         self.counts == Step::all(&self.walks) && self.walks.iter().all(plain)
     }
 
+    /// Whether the first region behind an index can be sought.
+    pub fn rises(&self) -> bool {
+        self.walks.iter().all(|w| w.rises && w.tests.is_empty() && w.within.is_empty())
+    }
+
     /// The number of the walk of a position.
     pub fn number(&self, position: &Name) -> usize {
         let own = self.walks.iter().position(|walk| walk.var == *position);
@@ -401,7 +412,7 @@ impl Node {
             | Node::Piece(body) => vec![body],
             Node::Search(s) => vec![&s.found],
             Node::Lookup(l) => vec![&l.body],
-            Node::Step(s) => vec![&s.body],
+            Node::Step(s) => vec![&s.setup, &s.body],
             Node::Merge(m) => m.walks.iter().map(|walk| &walk.body).chain([&m.body]).collect(),
             Node::Assemble(a) => vec![&a.body],
         }
@@ -421,7 +432,7 @@ impl Node {
             | Node::Piece(body) => vec![body],
             Node::Search(s) => vec![&mut s.found],
             Node::Lookup(l) => vec![&mut l.body],
-            Node::Step(s) => vec![&mut s.body],
+            Node::Step(s) => vec![&mut s.setup, &mut s.body],
             Node::Merge(m) => {
                 let walks = m.walks.iter_mut().map(|walk| &mut walk.body);
                 walks.chain([&mut m.body]).collect()

@@ -80,6 +80,10 @@ impl Loops {
                 }
                 Node::Step(s) => {
                     range_known(bound, &s.range)?;
+                    if s.parallel.is_some() && !s.rises() {
+                        return Err(format!("threads cannot seek their parts of `{}`", s.index));
+                    }
+                    self.check_open(&s.setup, bound, states)?;
                     let outer = bound.len();
                     for walk in &s.walks {
                         range_known(&bound[..outer], &walk.range)?;

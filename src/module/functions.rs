@@ -86,13 +86,13 @@ impl<'a> Functions<'a> {
             line("```text");
             line(&statement.nests());
             line("```");
-            if let Some(p) = statement.parallel {
+            if let Some(p) = statement.parallel() {
                 let how = if p.private {
                     "with private accumulators"
                 } else {
                     "no two write one element"
                 };
-                line(&format!("- {}: parallel, {how}", statement.nest.levels[p.level].var));
+                line(&format!("- {}: parallel, {how}", p.var));
             }
             for (find, plan) in statement.finds.iter().zip(&statement.chosen) {
                 line(&format!("- {}: {plan}", find.problem.position));

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use siskin::Kernel;
 use siskin::code::{Body, IndexWidth};
-use siskin::diagnostic::Diagnostic;
+use siskin::diagnostic::{Code, Diagnostic};
 use siskin::formula::Name;
 use siskin::iterspace::Union;
 use siskin::kernel::{Coiterate, Planned};
@@ -363,14 +363,18 @@ pub fn kernels_of_part(case: &Case, part: usize) -> Result<Vec<Made>, String> {
             for (k, way) in planned.ways().enumerate().skip(1) {
                 add(&format!("way {k}"), way.alone(), &mut prover)?;
             }
-            // Looplets are walked by one thread, and so are several statements.
+            // Several statements are run by one thread.
             let several = !planned.sequence().shared.is_empty();
-            if planned.assembled().is_some() && how != "looplets if possible" && !several {
-                let shared = kernel.threads(2).plan_with(&mut prover);
-                let shared = shared.map_err(|e| format!("{label}: {e:#?}"))?;
-                let threads = shared.assembled().and_then(|a| a.assembling.threads.as_ref());
-                if let Some(Ok(_)) = threads {
-                    add("in parts", shared, &mut prover)?;
+            let by_looplets = how == "looplets if possible";
+            if (planned.assembled().is_some() || by_looplets) && !several {
+                match kernel.threads(2).plan_with(&mut prover) {
+                    // Threads cannot share whatever looplets step by.
+                    Err(e) if by_looplets && e.code == Code::Dependence => {}
+                    Err(e) => return Err(format!("{label}: {e:#?}")),
+                    Ok(shared) if shared.runs_on_threads() => {
+                        add("on threads", shared, &mut prover)?;
+                    }
+                    Ok(_) => {}
                 }
             }
             let statements = match case.templates {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use siskin::kernel::Coiterate;
 use siskin::packing::{PackOptions, pack};
 use siskin::tensor::{Entries, IndexData, Values};
 use siskin::{Kernel, Layout, Tensor};
@@ -49,9 +50,19 @@ fn check(
     output: Option<(&str, &str)>,
     expected: Expected,
 ) {
+    check_by(Coiterate::Auto, statement, tensors, output, expected);
+}
+
+fn check_by(
+    scheme: Coiterate,
+    statement: &str,
+    tensors: &[(&str, &str, Tensor)],
+    output: Option<(&str, &str)>,
+    expected: Expected,
+) {
     let kernel = |threads| {
         // Another way would add in another order.
-        let mut kernel = Kernel::new(statement).threads(threads).only_way();
+        let mut kernel = Kernel::new(statement).threads(threads).only_way().coiterate(scheme);
         for (name, layout, _) in tensors {
             kernel = kernel.layout(name, layout);
         }
@@ -64,7 +75,8 @@ fn check(
     for statement in planned.statements() {
         let parallel = statement.parallel().expect("a parallel loop");
         assert_eq!(parallel.private, expected == Expected::Reassociated);
-        assert_eq!(parallel.level, 0, "the outermost loop");
+        let outermost = &statement.nest().levels[0].var;
+        assert!(parallel.var == *outermost || scheme == Coiterate::Looplets, "{parallel:?}");
     }
     let values = |threads| {
         let kernel = kernel(threads).compile().unwrap();
@@ -104,6 +116,36 @@ fn columns_sum_into_private_copies() {
         None,
         Expected::Reassociated,
     );
+}
+
+#[test]
+fn threads_take_chunks_of_the_rows_that_looplets_walk() {
+    for (a, b) in [("csr", "dcsr"), ("coo", "dcsr"), ("coo", "csr"), ("bcsr(2,2)", "coo")] {
+        let data = |layout, seed| tensor(layout, &[212, 96], 13, seed);
+        check_by(
+            Coiterate::Looplets,
+            "y[i] += A[i,j] * B[i,j] + B[i,j]",
+            &[("A", a, data(a, 1)), ("B", b, data(b, 2))],
+            None,
+            Expected::Bitwise,
+        );
+    }
+}
+
+#[test]
+fn threads_take_chunks_of_the_indices_of_regions() {
+    for (x, z) in [
+        ("sparse", "sparse"),
+        ("SparseBlockList(Element(0.0))", "sparse"),
+        ("SparseBlockList(Element(0.0))", "SparseRunList(Element(0.0))"),
+        ("RunList(Element(0.0))", "SparseBand(Element(0.0))"),
+    ] {
+        let data = |layout, seed| tensor(layout, &[3011], 3, seed);
+        for statement in ["s += x[i] * z[i]", "s += x[i] * z[i] + z[i]"] {
+            let tensors = [("x", x, data(x, 1)), ("z", z, data(z, 2))];
+            check_by(Coiterate::Looplets, statement, &tensors, None, Expected::Reassociated);
+        }
+    }
 }
 
 #[test]

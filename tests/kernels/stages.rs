@@ -2,7 +2,7 @@
 
 use siskin::Kernel;
 use siskin::iterspace::Points;
-use siskin::kernel::Planned;
+use siskin::kernel::{Coiterate, Planned};
 use siskin::layout::Layout;
 use siskin::loops::Outline;
 use siskin::program::Program;
@@ -69,6 +69,11 @@ fn each_stage_reads_back_what_it_prints() {
             for (wish, kernel) in [
                 ("", kernel.clone()),
                 (" on two threads", kernel.clone().threads(2)),
+                (" by looplets", kernel.clone().coiterate(Coiterate::Looplets)),
+                (
+                    " by looplets on two threads",
+                    kernel.clone().coiterate(Coiterate::Looplets).threads(2),
+                ),
                 (" in tiles", kernel.tile("i", 4)),
             ] {
                 if let Ok(planned) = kernel.plan() {
@@ -90,6 +95,23 @@ fn parts_are_read_back() {
         let planned = kernel.layout("C", "dcsr").threads(2).plan().expect("a plan");
         let text = planned.loops().to_string();
         assert!(text.contains(" on threads in parts"), "{text}");
+        check(&planned, expression);
+    }
+}
+
+/// What threads take chunks of an index of, along which regions are walked at once.
+#[test]
+fn steps_on_threads_are_read_back() {
+    for (expression, a, b, how) in [
+        ("s += A[i,j] * B[i,j]", "coo", "coo", " on threads with private sums"),
+        ("C[i,j] = A[i,j] * B[i,j]", "coo", "dcsr", " on threads\n"),
+        ("C[i,j] = A[i,j] + B[i,j]", "coo", "dcsr", " where pA_first or pB0 on threads\n"),
+        ("y[i] += A[i,j] * B[j,i]", "coo", "hash", " on threads\n"),
+    ] {
+        let kernel = Kernel::new(expression).layout("A", a).layout("B", b);
+        let planned = kernel.coiterate(Coiterate::Looplets).threads(2).plan().expect("a plan");
+        let text = planned.loops().to_string();
+        assert!(text.starts_with("step i in 0..I") && text.contains(how), "{text}");
         check(&planned, expression);
     }
 }

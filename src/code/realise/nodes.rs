@@ -165,29 +165,41 @@ impl Realiser<'_, '_> {
     }
 
     fn parallel(&mut self, l: &Loop, threads: Threads, out: &mut Block) -> Result<()> {
+        let shared = (&l.var, &l.range, threads);
+        self.shared(shared, (&l.setup, &l.body), out, |this, chunk| this.for_loop(l, Some(chunk)))
+    }
+
+    /// What several threads do with chunks of a range.
+    pub(super) fn shared(
+        &mut self,
+        (var, range, threads): (&Name, &Range, Threads),
+        (setup, body): (&loops::Block, &loops::Block),
+        out: &mut Block,
+        chunk: impl FnOnce(&mut Self, (VarId, VarId)) -> Result<Block>,
+    ) -> Result<()> {
         // Chunks are ranges of natural numbers.
-        if self.may_be_negative(&l.range) {
+        if self.may_be_negative(range) {
             return Err(Diagnostic::new(
                 Code::Dependence,
-                format!("`{}` may be negative: its loop cannot be shared among threads", l.var),
+                format!("`{var}` may be negative: its loop cannot be shared among threads"),
             )
             .help("run it on one thread, or choose another loop order"));
         }
-        let (lo, hi) = self.range(&l.range, false);
-        let mut setup = Vec::new();
-        for node in &l.setup {
-            self.node(node, &mut setup)?;
+        let (lo, hi) = self.range(range, false);
+        let mut own = Vec::new();
+        for node in setup {
+            self.node(node, &mut own)?;
         }
         // A thread keeps its states from chunk to chunk.
         self.fresh.clear();
-        let targets = updates(&l.body);
+        let targets = updates(body);
         let Some(first) = targets.first() else { return Ok(()) };
         let output = self.array_of(&first.target.array);
         let ty = self.element_type(&first.target);
         if threads == Threads::Sums && self.keeps_order(ty) {
             return Err(Diagnostic::new(
                 Code::Dependence,
-                format!("threads that share `{}` would sum privately", l.var),
+                format!("threads that share `{var}` would sum privately"),
             )
             .note("with --strict-fp, the terms of a sum are added one after another")
             .help("run it on one thread, or choose a loop order with the output's indices first"));
@@ -196,14 +208,14 @@ impl Realiser<'_, '_> {
             Threads::Apart => Writes::Shared(output),
             Threads::Sums => Writes::Copies(output),
             Threads::Parts => {
-                let Some(parts) = self.begin_parts(&mut setup) else { return Ok(()) };
+                let Some(parts) = self.begin_parts(&mut own) else { return Ok(()) };
                 Writes::Parts(parts)
             }
         };
         let start = self.body.variable("start", Type::Unsigned);
         let end = self.body.variable("end", Type::Unsigned);
-        let body = self.for_loop(l, Some((start, end)))?;
-        let parallel = Parallel { start, end, lo, hi, writes, setup, body };
+        let body = chunk(self, (start, end))?;
+        let parallel = Parallel { start, end, lo, hi, writes, setup: own, body };
         out.push(Stmt::Parallel(Box::new(parallel)));
         Ok(())
     }

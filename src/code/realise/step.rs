@@ -23,6 +23,7 @@ use super::{Realiser, guarded};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name};
 use crate::loops::{Loop, Regions, Step};
+use crate::scan::Range;
 
 /// An operand at one of its positions.
 pub(super) struct Here {
@@ -37,6 +38,43 @@ pub(super) struct Here {
 
 impl Realiser<'_, '_> {
     pub(super) fn step(&mut self, s: &Step, out: &mut Block) -> Result<()> {
+        let Some(threads) = s.parallel else { return self.steps(s, None, out) };
+        let shared = (&s.index, &s.range, threads);
+        self.shared(shared, (&s.setup, &s.body), out, |this, chunk| {
+            this.apart(|this| {
+                let mut body = Vec::new();
+                this.steps_of_chunk(s, chunk, &mut body)?;
+                Ok(body)
+            })
+        })
+    }
+
+    /// What regions hold of a chunk of the indices.
+    fn steps_of_chunk(
+        &mut self,
+        s: &Step,
+        (start, end): (VarId, VarId),
+        out: &mut Block,
+    ) -> Result<()> {
+        // Names that no dimension has.
+        let named =
+            [("start of the chunk", start), ("end of the chunk", end)].map(|(what, var)| {
+                let name = Name::from(what);
+                self.env.insert(name.clone(), var);
+                Affine::var(name)
+            });
+        let [first, last] = named;
+        let facts: Vec<Constraint> = (s.range.lower.iter())
+            .map(|e| Constraint::le(self.here(e), self.here(&first)))
+            .chain(s.range.upper.iter().map(|e| Constraint::le(self.here(&last), self.here(e))))
+            .collect();
+        self.enter(&facts);
+        let range = Range { lower: vec![first], upper: vec![last] };
+        self.steps(&Step { range, ..s.clone() }, Some((start, end)), out)
+    }
+
+    /// Regions along all of the range, which is a chunk if several threads take parts.
+    fn steps(&mut self, s: &Step, chunk: Option<(VarId, VarId)>, out: &mut Block) -> Result<()> {
         let hoisted = self.hoisted.len();
         self.load_before(&s.body, out);
         let targets = self.summed(&s.body);
@@ -45,13 +83,16 @@ impl Realiser<'_, '_> {
         let walked = self.apart(|this| {
             let mut walked = Vec::new();
             if !s.is_overlap() {
-                this.sweep(s, &mut walked)?;
+                this.sweep(s, chunk.map(|(start, _)| start), &mut walked)?;
                 return Ok(walked);
             }
-            let ats: Vec<At> = s.walks.iter().map(|w| this.begin_regions(w, &mut walked)).collect();
+            let from = chunk.map(|(start, _)| start);
+            let begun = s.walks.iter().map(|w| this.begin_regions(w, from, &mut walked));
+            let ats: Vec<At> = begun.collect::<Result<_>>()?;
             let condition = Expr::and(ats.iter().map(At::goes_on));
             let invariants = ats.iter().map(At::invariant).collect();
-            let body = this.apart(|this| this.overlap(s, &ats))?;
+            let end = chunk.map(|(_, end)| end);
+            let body = this.apart(|this| this.overlap(s, &ats, end))?;
             walked.push(Stmt::While { condition, invariants, body });
             Ok(walked)
         });
@@ -62,8 +103,14 @@ impl Realiser<'_, '_> {
         Ok(())
     }
 
-    /// Variables for the positions of regions.
-    pub(super) fn begin_regions(&mut self, w: &Regions, out: &mut Block) -> At {
+    /// Variables for the positions of regions: the first one, or the first that does not lie before the start of a
+    /// chunk.
+    pub(super) fn begin_regions(
+        &mut self,
+        w: &Regions,
+        start: Option<VarId>,
+        out: &mut Block,
+    ) -> Result<At> {
         let (lo, hi) = self.range(&w.range, false);
         let begin = self.body.variable(&format!("{}_begin", w.var), Type::Unsigned);
         let position = self.body.variable(&w.var, Type::Unsigned);
@@ -75,15 +122,63 @@ impl Realiser<'_, '_> {
         let upper = w.range.upper.iter().map(|e| Constraint::le(last.clone(), self.here(e)));
         let upper: Vec<Constraint> = upper.collect();
         self.enter(&upper);
-        At { lo: Expr::Var(begin), position, end }
+        let at = At { lo: Expr::Var(begin), position, end };
+        if let Some(start) = start {
+            let search = self.apart(|this| Ok(this.first_behind(w, &at, start)))?;
+            out.extend(search);
+        }
+        Ok(at)
     }
 
-    /// What happens at one choice of regions, and which come next.
-    fn overlap(&mut self, s: &Step, ats: &[At]) -> Result<Block> {
+    /// Halves the positions up to the first of which the region does not lie before an index.
+    fn first_behind(&mut self, w: &Regions, at: &At, start: VarId) -> Block {
+        let far = self.body.variable(&format!("{}_far", w.var), Type::Unsigned);
+        let far_end = Stmt::Let { var: far, mutable: true, value: Expr::Var(at.end) };
+        vec![far_end, self.halve(w, at, far, start)]
+    }
+
+    /// Halves what lies between a position and another one up to the first region that does not lie before an index.
+    fn halve(&mut self, w: &Regions, at: &At, far: VarId, goal: VarId) -> Stmt {
+        let (position, end) = (at.position, at.end);
+        let set = |var, value| Stmt::Assign { var, op: Assign::Set, value };
+        let middle = self.body.variable("middle", Type::Unsigned);
+        let distance = Expr::binary(BinaryOp::Sub, Expr::Var(far), Expr::Var(position));
+        let half = Expr::binary(BinaryOp::Div, distance, Expr::int(2));
+        let value = Expr::binary(BinaryOp::Add, Expr::Var(position), half);
+        let after = Expr::binary(BinaryOp::Add, Expr::Var(middle), Expr::int(1));
+        let is_before = self.lies_before(w, middle, goal);
+        Stmt::While {
+            condition: Expr::binary(BinaryOp::Lt, Expr::Var(position), Expr::Var(far)),
+            invariants: vec![
+                at.invariant(),
+                Expr::binary(BinaryOp::Le, Expr::Var(far), Expr::Var(end)),
+            ],
+            body: vec![
+                Stmt::Let { var: middle, mutable: false, value },
+                Stmt::If {
+                    condition: is_before,
+                    then: vec![set(position, after)],
+                    otherwise: vec![set(far, Expr::Var(middle))],
+                },
+            ],
+        }
+    }
+
+    /// What happens at one choice of regions, and which come next, up to the end of a chunk.
+    fn overlap(&mut self, s: &Step, ats: &[At], end: Option<VarId>) -> Result<Block> {
         let mut out = Vec::new();
         let mut heres = Vec::new();
         for (walk, at) in s.walks.iter().zip(ats) {
             heres.push(self.region_at(walk, at, &mut out));
+        }
+        if let Some(end) = end {
+            // An empty region may end before it begins: no later one begins before that.
+            let behind = |var| Expr::binary(BinaryOp::Le, Expr::Var(end), Expr::Var(var));
+            let is_behind = heres
+                .iter()
+                .map(|here| Expr::and([here.begin].into_iter().chain(here.stop).map(behind)));
+            let (condition, then) = (Expr::or(is_behind), vec![Stmt::Break(None)]);
+            out.push(Stmt::If { condition, then, otherwise: Vec::new() });
         }
         let points = heres.iter().filter(|here| here.stop.is_none()).map(|here| here.begin);
         let stops = heres.iter().filter_map(|here| here.stop);
@@ -176,14 +271,13 @@ impl Realiser<'_, '_> {
         let begins = |var| Expr::binary(BinaryOp::Le, at.lo.clone(), Expr::Var(var));
         let far = self.body.variable(&format!("{}_far", w.var), Type::Unsigned);
         let stride = self.body.variable("stride", Type::Unsigned);
-        let middle = self.body.variable("middle", Type::Unsigned);
         let mut then = vec![
             set(position, here.next.map_or_else(|| after(position), Expr::Var)),
             Stmt::Let { var: far, mutable: true, value: Expr::Var(position) },
             Stmt::Let { var: stride, mutable: true, value: one() },
         ];
         let within = Expr::binary(BinaryOp::Lt, Expr::Var(far), Expr::Var(end));
-        let is_before = self.lies_before(w, far, here, goal);
+        let is_before = self.lies_before(w, far, goal);
         then.push(Stmt::While {
             condition: Expr::and([within, is_before]),
             invariants: vec![begins(position), begins(far)],
@@ -194,25 +288,7 @@ impl Realiser<'_, '_> {
             ],
         });
         then.push(set(far, Expr::binary(BinaryOp::Min, Expr::Var(far), Expr::Var(end))));
-        let distance = Expr::binary(BinaryOp::Sub, Expr::Var(far), Expr::Var(position));
-        let half = Expr::binary(BinaryOp::Div, distance, Expr::int(2));
-        let value = Expr::binary(BinaryOp::Add, Expr::Var(position), half);
-        let is_before = self.lies_before(w, middle, here, goal);
-        then.push(Stmt::While {
-            condition: Expr::binary(BinaryOp::Lt, Expr::Var(position), Expr::Var(far)),
-            invariants: vec![
-                begins(position),
-                Expr::binary(BinaryOp::Le, Expr::Var(far), Expr::Var(end)),
-            ],
-            body: vec![
-                Stmt::Let { var: middle, mutable: false, value },
-                Stmt::If {
-                    condition: is_before,
-                    then: vec![set(position, after(middle))],
-                    otherwise: vec![set(far, Expr::Var(middle))],
-                },
-            ],
-        });
+        then.push(self.halve(w, at, far, goal));
         let condition = match here.stop {
             Some(stop) => Expr::binary(BinaryOp::Le, Expr::Var(stop), Expr::Var(goal)),
             None => Expr::binary(BinaryOp::Lt, Expr::Var(here.begin), Expr::Var(goal)),
@@ -221,25 +297,34 @@ impl Realiser<'_, '_> {
     }
 
     /// Whether the region of a position lies before an index; the position is one of the walk.
-    fn lies_before(&mut self, w: &Regions, position: VarId, here: &Here, goal: VarId) -> Expr {
-        let (lower, upper) = self.ends_at(w, position);
-        match here.stop {
-            Some(_) => Expr::binary(BinaryOp::Le, upper, Expr::Var(goal)),
-            None => Expr::binary(BinaryOp::Lt, lower, Expr::Var(goal)),
+    fn lies_before(&mut self, w: &Regions, position: VarId, goal: VarId) -> Expr {
+        match self.ends_at(w, position) {
+            (_, Some(stop)) => Expr::binary(BinaryOp::Le, stop, Expr::Var(goal)),
+            (at, None) => Expr::binary(BinaryOp::Lt, at, Expr::Var(goal)),
         }
     }
 
-    /// The ends of the region of another position than the one at hand; it is one of the walk.
-    fn ends_at(&mut self, w: &Regions, position: VarId) -> (Expr, Expr) {
+    /// The ends of the region of another position than the one at hand; it is one of the walk. A point has one.
+    fn ends_at(&mut self, w: &Regions, position: VarId) -> (Expr, Option<Expr>) {
         let before = self.env.insert(w.var.clone(), position);
         let facts = self.range_facts(&w.range, position);
         self.enter(&facts);
-        let ends = self.range(&w.region, false);
+        let is_point = self.is_point(w);
+        let (lower, upper) = self.range(&w.region, false);
+        let ends = (lower, (!is_point).then_some(upper));
         self.path.leave();
         if let Some(before) = before {
             self.env.insert(w.var.clone(), before);
         }
         ends
+    }
+
+    /// Whether the region at the position at hand is a single index.
+    fn is_point(&mut self, w: &Regions) -> bool {
+        w.point().is_some_and(|at| {
+            let at = self.here(at);
+            self.is_natural(&at)
+        })
     }
 
     /// The least of some variables, if there are any.
@@ -259,10 +344,7 @@ impl Realiser<'_, '_> {
         self.env.insert(w.var.clone(), at.position);
         let facts = self.range_facts(&w.range, at.position);
         self.enter(&facts);
-        let is_point = w.point().is_some_and(|at| {
-            let at = self.here(at);
-            self.is_natural(&at)
-        });
+        let is_point = self.is_point(w);
         let (lower, upper) = self.range(&w.region, false);
         let begin = self.body.variable("begin", Type::Unsigned);
         out.push(Stmt::Let { var: begin, mutable: false, value: lower });
@@ -331,9 +413,9 @@ impl Realiser<'_, '_> {
         out.push(Stmt::Let { var, mutable: true, value: after });
         let goes_on = Expr::binary(BinaryOp::Lt, Expr::Var(var), Expr::Var(at.end));
         let (lower, upper) = self.ends_at(w, var);
-        let alike = match here.stop {
-            Some(stop) => Expr::binary(BinaryOp::Eq, upper, Expr::Var(stop)),
-            None => Expr::binary(BinaryOp::Eq, lower, Expr::Var(here.begin)),
+        let alike = match (here.stop, upper) {
+            (Some(stop), Some(upper)) => Expr::binary(BinaryOp::Eq, upper, Expr::Var(stop)),
+            _ => Expr::binary(BinaryOp::Eq, lower, Expr::Var(here.begin)),
         };
         let invariants = vec![
             Expr::binary(BinaryOp::Lt, Expr::Var(at.position), Expr::Var(var)),

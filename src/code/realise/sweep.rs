@@ -48,7 +48,7 @@ struct Side {
 }
 
 impl Realiser<'_, '_> {
-    pub(super) fn sweep(&mut self, s: &Step, out: &mut Block) -> Result<()> {
+    pub(super) fn sweep(&mut self, s: &Step, start: Option<VarId>, out: &mut Block) -> Result<()> {
         let (lo, hi) = self.range(&s.range, false);
         let from = self.body.variable("from", Type::Unsigned);
         let until = self.body.variable("until", Type::Unsigned);
@@ -63,7 +63,7 @@ impl Realiser<'_, '_> {
         let mut ats = Vec::new();
         for walk in &s.walks {
             let at = match walk.within.as_slice() {
-                [] => self.begin_regions(walk, out),
+                [] => self.begin_regions(walk, start, out)?,
                 within => self.begin_regions_within(walk, within, out)?,
             };
             ats.push(at);
