@@ -40,6 +40,7 @@ pub struct Case<'t> {
     /// Elements of the result.
     pub len: usize,
     dims: Vec<usize>,
+    threads: usize,
 }
 
 impl<'t> Case<'t> {
@@ -49,9 +50,10 @@ impl<'t> Case<'t> {
         layout: Option<&str>,
         dims: &[usize],
         tensors: &'t [(&'t str, Tensor)],
+        threads: usize,
         folder: &Path,
     ) -> Case<'t> {
-        let mut kernel = Kernel::new(statement);
+        let mut kernel = Kernel::new(statement).threads(threads);
         for (name, tensor) in tensors {
             kernel = kernel.declared(name, tensor.layout());
         }
@@ -67,11 +69,12 @@ impl<'t> Case<'t> {
             Some(_) => tensors[0].1.values().len(),
             None => dims.iter().product(),
         };
-        Case { module, generated, tensors, len, dims: dims.to_vec() }
+        Case { module, generated, tensors, len, dims: dims.to_vec(), threads }
     }
 
     pub fn generated(&self) -> Competitor<'_> {
-        self.competitor("generated", self.generated.clone())
+        let name = if self.threads > 1 { "generated, on threads" } else { "generated" };
+        self.competitor(name, self.generated.clone())
     }
 
     pub fn by_hand(&self, kernels: &ByHand, name: &'static str) -> Competitor<'_> {
@@ -100,6 +103,9 @@ impl<'t> Case<'t> {
                     arrays.push(RawArray { data: std::ptr::null_mut(), len: self.len });
                 }
             }
+        }
+        if self.module.signature().threads {
+            sizes.push(self.threads);
         }
         Competitor::new(name, move |out| {
             arrays[0].data = out.as_mut_ptr().cast();
