@@ -3,17 +3,17 @@
 //! Before → after, for a sparse matrix times a dense one:
 //!
 //! ```text
-//! for p in pos_A[i]..pos_A[i + 1] {            for tile in 0..K / 16 {
-//!     let j = crd_A[p];                            let mut sums = [0.0; 16];
+//! for p in pos_A[i]..pos_A[i + 1] {            for tile in 0..K / 32 {
+//!     let j = crd_A[p];                            let mut sums = [0.0; 32];
 //!     for k in 0..K {                              for p in pos_A[i]..pos_A[i + 1] {
 //!         C[i, k] += val_A[p] * B[j, k];               let j = crd_A[p];
-//!     }                                                for lane in 0..16 {
-//! }                                                        let k = 16 * tile + lane;
+//!     }                                                for lane in 0..32 {
+//! }                                                        let k = 32 * tile + lane;
 //!                                          →               sums[lane] += val_A[p] * B[j, k];
 //!                                                      }
 //!                                                  }
-//!                                                  for lane in 0..16 {
-//!                                                      let k = 16 * tile + lane;
+//!                                                  for lane in 0..32 {
+//!                                                      let k = 32 * tile + lane;
 //!                                                      C[i, k] += sums[lane];
 //!                                                  }
 //!                                              }
@@ -23,7 +23,8 @@
 //! over a row of a block: where all of it is there, it has a known number of terms. What is left over are
 //! tiles of fewer lanes, so that each element is written once ([`Body::write_once`]).
 //!
-//! The order of addition is free, as in sums; where it is not, sums begin with the elements. Only segments are walked once for each tile, which stay in the cache.
+//! The order of addition is free, as in sums; where it is not, sums begin with the elements. Only segments are walked
+//! once for each tile, which stay in the cache.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -34,11 +35,12 @@ use super::ir::{
 use super::visit::{Part, visit};
 use crate::tensor::ValueType;
 
-/// So many sums are kept, while there are as many: two cache lines of numbers.
-const WIDE: i64 = 16;
+/// So many sums are kept, while there are as many: half of the registers of four numbers each that processors have.
+/// A segment is walked once for each tile, and short ones have ends that are not foreseen: wide tiles pay.
+const WIDE: i64 = 32;
 
 /// Of what is left, so many at once, and then each by itself. A tile of as many as there are would be no registers.
-const NARROW: [i64; 2] = [8, 4];
+const NARROW: [i64; 3] = [16, 8, 4];
 
 /// Loops within each other, of which the innermost updates a row of elements.
 struct Nest<'a> {

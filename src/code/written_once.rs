@@ -32,7 +32,7 @@ use crate::isl::{Frame, Set};
 use crate::operators::Value;
 
 /// With more stores than that, nothing is asked.
-const MOST_STORES: usize = 12;
+const MOST_STORES: usize = 15;
 
 /// Of how many disjuncts the sizes may be at which elements are left out.
 const MOST_CASES: usize = 4;

@@ -288,6 +288,16 @@ fn orders_unions_and_threads_are_varied_where_they_are_valid() {
     // What is asked for by name need not be all.
     let one = ["--vary", "orders", "--strategies", "order=j>i"];
     assert_eq!(strategies(&[&bench[..], &one].concat()), ["order=j>i"]);
+    // Names of layouts have commas.
+    let copies = [&bench[..], &["-t", "A=m.mtx:bcsr(2,2)"]].concat();
+    let blocks: Vec<String> =
+        strategies(&copies).into_iter().filter(|name| name.contains("bcsr(2,2)")).collect();
+    assert!(blocks.len() > 1, "{blocks:?}");
+    let asked = blocks[..2].join(",");
+    assert_eq!(strategies(&[&copies[..], &["--strategies", &asked]].concat()), blocks[..2]);
+    let wrong = format!("{asked},2)");
+    let wrong = sandbox.refused("S0401", &[&copies[..], &["--strategies", &wrong]].concat());
+    assert!(wrong.contains("`2)` is no strategy"), "{wrong}");
     let refused = |more: &[&str]| sandbox.refused("S0002", &[&bench[..], more].concat());
     assert!(refused(&["--vary", "formats"]).contains("`orders`, `unions` and `threads`"));
     assert!(refused(&["--vary", "orders", "--order", "j,i"]).contains("contradict"));

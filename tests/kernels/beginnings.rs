@@ -57,7 +57,7 @@ fn what_is_written_once_is_set() {
         ("B[i,j] = A[i,j]", &[("A", "dia")], "always", &["="]),
         ("y[i] = x[i]", &[("x", "sparse")], "always", &["="]),
         ("y[i] = A[i,j] * x[j]", &[("A", "dcsr")], "always", &["="]),
-        ("C[i,j,r] = A[i,j,k] * B[k,r]", &[("A", "csf")], "always", &["=", "=", "=", "="]),
+        ("C[i,j,r] = A[i,j,k] * B[k,r]", &[("A", "csf")], "always", &["="; 5]),
         // A place may be there twice, or be that of another row.
         ("B[i,j] = A[i,j]", &[("A", "coo-unsorted")], "always", &["+="]),
         ("y[i] = A[i,j]", &[("A", "coo")], "always", &["=", "+="]),

@@ -31,10 +31,10 @@ fn kept(expression: &str, layouts: &[(&str, &str)]) -> Vec<usize> {
 #[test]
 fn sums_are_kept_where_a_segment_updates_the_same_row() {
     for (expression, layouts, expected) in [
-        ("C[i,k] += A[i,j] * B[j,k]", &[("A", "csr")][..], &[16, 8, 4][..]),
-        ("C[i,k] += A[i,j] * B[j,k]", &[("A", "dcsr")], &[16, 8, 4]),
-        ("C[i,k] += A[i,j] * B[j,k]", &[("A", "dense")], &[16, 8, 4]),
-        ("M[i,r] += A[i,k,l] * B[k,r] * C[l,r]", &[("A", "csf")], &[16, 8, 4]),
+        ("C[i,k] += A[i,j] * B[j,k]", &[("A", "csr")][..], &[32, 16, 8, 4][..]),
+        ("C[i,k] += A[i,j] * B[j,k]", &[("A", "dcsr")], &[32, 16, 8, 4]),
+        ("C[i,k] += A[i,j] * B[j,k]", &[("A", "dense")], &[32, 16, 8, 4]),
+        ("M[i,r] += A[i,k,l] * B[k,r] * C[l,r]", &[("A", "csf")], &[32, 16, 8, 4]),
         ("y[i] += A[i,j] * x[j]", &[("A", "bcsr(4,4)")], &[4, 4]),
         ("y[i] += A[i,j] * x[j]", &[("A", "bcsr(3,5)")], &[3, 3]),
     ] {

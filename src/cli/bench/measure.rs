@@ -32,8 +32,9 @@ pub struct Effort<'a> {
 }
 
 impl Effort<'_> {
-    fn names(&self) -> impl Iterator<Item = &str> {
-        self.strategies.split(',').map(str::trim).filter(|name| *name != "all")
+    /// What is between the commas of the list. Names of layouts have commas, too.
+    fn words(&self) -> Vec<&str> {
+        words_of(self.strategies)
     }
 
     /// Refuses a name that is none of `known`.
@@ -41,7 +42,19 @@ impl Effort<'_> {
     /// # Errors
     /// [`Code::Find`].
     pub fn check_names(&self, known: &[String]) -> Result<()> {
-        match self.names().find(|name| !known.iter().any(|k| k == name)) {
+        let words = self.words();
+        let mut rest = words.as_slice();
+        let known_words: Vec<Vec<&str>> = known.iter().map(|name| words_of(name)).collect();
+        while let Some((name, behind)) = rest.split_first() {
+            let longest =
+                known_words.iter().filter(|own| rest.starts_with(own)).map(Vec::len).max();
+            rest = match longest {
+                Some(len) => &rest[len..],
+                None if *name == "all" => behind,
+                None => break,
+            };
+        }
+        match rest.first() {
             None => Ok(()),
             Some(name) => {
                 let what = format!("`{name}` is no strategy that is proved for this statement");
@@ -52,8 +65,13 @@ impl Effort<'_> {
     }
 
     fn wants(&self, strategy: &str) -> bool {
-        self.strategies == "all" || self.names().any(|name| name == strategy)
+        let own = words_of(strategy);
+        self.strategies == "all" || self.words().windows(own.len()).any(|words| words == own)
     }
+}
+
+fn words_of(name: &str) -> Vec<&str> {
+    name.split(',').map(str::trim).collect()
 }
 
 /// What is measured of a kernel.
