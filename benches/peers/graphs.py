@@ -11,7 +11,7 @@ EDGES, LENGTHS = "Dense(SparseList(Pattern()))", "Dense(SparseList(Element(Inf))
 # What the vertices of a frontier are, as they are walked and as they are looked up.
 LISTED, ASKED = "SparseList(Pattern())", "SparseByteMap(Pattern())"
 # Longer searches are left out: a step is a command of its own.
-STEPS = 60
+STEPS = 400
 
 
 def measure(group):
