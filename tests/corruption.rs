@@ -386,6 +386,9 @@ fn call(
         order.push((false, values.len()));
         values.push(tensor.values().convert(value_type).map_err(shown)?);
     }
+    if made.signature.threads {
+        sizes.push(2);
+    }
     let arrays: Vec<RawArray> = order
         .into_iter()
         .map(|(is_index, k)| {
