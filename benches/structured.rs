@@ -25,7 +25,7 @@ use siskin::{Layout, Tensor};
 type Wanted = [Option<f64>; 3];
 
 /// Of each case, the time by that of the plain kernel and of the best one, and on two threads by that of the plain one.
-type Ratios = Vec<[f64; 3]>;
+type Ratios = Vec<[Option<f64>; 3]>;
 
 /// What is compared with what.
 struct Kernels {
@@ -156,18 +156,22 @@ impl Bench {
         let seconds = compare(what, one.len, &mut competitors);
         let by_hand = &seconds[1..=of.by_hand.len()];
         let best = by_hand.iter().copied().fold(f64::INFINITY, f64::min);
-        let shared = seconds.get(1 + of.by_hand.len()).map_or(f64::NAN, |two| two / by_hand[0]);
-        let ratios = [seconds[0] / by_hand[0], seconds[0] / best, shared];
+        let shared = seconds.get(1 + of.by_hand.len()).map(|two| two / by_hand[0]);
+        let (plain, best) = (seconds[0] / by_hand[0], seconds[0] / best);
         println!(
             "{:<19} {:<14} {:>9.1}u {:>9.2} {:>9.2} {:>9}",
             of.name,
             what,
             seconds[0] * 1e6,
-            ratios[0],
-            ratios[1],
-            two.as_ref().map_or(String::new(), |_| format!("{shared:.2}")),
+            plain,
+            best,
+            shared.map_or(String::new(), |ratio| format!("{ratio:.2}")),
         );
-        self.ratios.entry(of.name).or_insert((Vec::new(), of.wanted)).0.push(ratios);
+        self.ratios.entry(of.name).or_insert((Vec::new(), of.wanted)).0.push([
+            Some(plain),
+            Some(best),
+            shared,
+        ]);
     }
 
     fn vectors(&mut self) {
@@ -245,7 +249,7 @@ impl Bench {
             let others = ["plain", "best by hand", "plain, on two threads"];
             for (k, (other, wanted)) in others.into_iter().zip(wanted).enumerate() {
                 let what = format!("{name} / {other}");
-                let measured = || ratios.iter().map(|r| r[k]).filter(|r| !r.is_nan());
+                let measured = || ratios.iter().filter_map(|r| r[k]);
                 match wanted {
                     Some(most) => {
                         let mean = geometric_mean(measured());

@@ -535,8 +535,7 @@ fn sharable(program: &Program, inputs: &Inputs, kernel: &CompiledKernel) -> Opti
 
 /// The parallel loops, or `false`.
 fn parallel(k: &CompiledKernel) -> Value {
-    let assembling = k.planned().assembled().map(|a| &a.assembling);
-    if let Some(Some(Ok(var))) = assembling.map(|a| &a.threads) {
+    if let Some(var) = k.planned().assembled().and_then(|a| a.assembling.in_parts()) {
         return json!([{ "loop": &**var, "private_output": true }]);
     }
     let loops: Vec<Value> = k

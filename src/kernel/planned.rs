@@ -102,9 +102,8 @@ impl Planned {
 
     /// Whether several threads share a loop, or make parts of the result.
     pub fn runs_on_threads(&self) -> bool {
-        let in_parts = self.assembled().and_then(|how| how.assembling.threads.as_ref());
-        self.statements.iter().any(|s| s.parallel().is_some())
-            || in_parts.is_some_and(Result::is_ok)
+        let in_parts = self.assembled().and_then(|how| how.assembling.in_parts());
+        self.statements.iter().any(|s| s.parallel().is_some()) || in_parts.is_some()
     }
 
     /// Whether the result is assembled from terms that are walked at once.

@@ -14,8 +14,8 @@ use crate::synth::{
 impl Planned {
     /// What is known of sizes, and which threads share the loops of a statement.
     pub fn sizes_of(&self, statement: &Statement) -> Cow<'_, Sizes> {
-        let in_parts = self.assembled().and_then(|how| how.assembling.threads.as_ref());
-        let is_shared = statement.parallel().is_some() || in_parts.is_some_and(Result::is_ok);
+        let in_parts = self.assembled().and_then(|how| how.assembling.in_parts());
+        let is_shared = statement.parallel().is_some() || in_parts.is_some();
         match is_shared {
             true => Cow::Borrowed(&self.grounds.sizes),
             false => self.grounds.sizes.on_one_thread(),

@@ -40,6 +40,13 @@ pub struct Assembling {
     pub threads: Option<std::result::Result<Name, String>>,
 }
 
+impl Assembling {
+    /// The loop of which threads take chunks, or the first coordinate, if several threads assemble parts.
+    pub fn in_parts(&self) -> Option<&Name> {
+        self.threads.as_ref()?.as_ref().ok()
+    }
+}
+
 /// A place down the tree.
 #[derive(Clone, Default)]
 struct Candidate {

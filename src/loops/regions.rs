@@ -392,22 +392,8 @@ impl Lowering<'_> {
         let is_loop = |only: &Regions| {
             whole && only.end.is_none() && only.within.is_empty() && is_needed(&counts, &only.var)
         };
-        if rest.len() + 1 == self.order.len() {
-            let (is_step, index) = (steps.is_empty(), index.clone());
-            self.outermost = match walks.as_slice() {
-                [] => Outermost::Loop(index),
-                [(only, _)] if is_loop(only) && is_step => Outermost::Loop(only.var.clone()),
-                walks
-                    if is_step
-                        && walks.iter().all(|(walk, tests)| walk.rises && tests.is_empty()) =>
-                {
-                    Outermost::Rising(index)
-                }
-                _ => Outermost::Steps(index),
-            };
-        }
-        let block = match walks.as_slice() {
-            [] => vec![each(index.clone(), range, body)],
+        let (block, visits) = match walks.as_slice() {
+            [] => (vec![each(index.clone(), range, body)], Outermost::Loop(index.clone())),
             [(only, tests)] if is_loop(only) => {
                 let inner = match only.point() {
                     Some(at) => {
@@ -416,11 +402,16 @@ impl Lowering<'_> {
                     }
                     None => vec![each(index.clone(), only.region.clone(), body)],
                 };
+                let visits = match steps.as_slice() {
+                    [] => Outermost::Loop(only.var.clone()),
+                    _ => Outermost::Steps(index.clone()),
+                };
                 let walk = each(only.var.clone(), only.range.clone(), tested(inner, tests));
-                steps.into_iter().rev().fold(vec![walk], |inner, step| {
+                let walks = steps.into_iter().rev().fold(vec![walk], |inner, step| {
                     let inner = tested(wrapped(step.inside, inner), &step.tests);
                     vec![each(step.var, step.range, inner)]
-                })
+                });
+                (walks, visits)
             }
             _ if !steps.is_empty() => return Err(without_ends()),
             _ => {
@@ -437,9 +428,16 @@ impl Lowering<'_> {
                 };
                 let is_overlap = step.is_overlap();
                 step.walks.iter_mut().for_each(|walk| walk.is_sought &= is_overlap);
-                vec![Node::Step(Box::new(step))]
+                let visits = match step.rises() {
+                    true => Outermost::Rising(index.clone()),
+                    false => Outermost::Steps(index.clone()),
+                };
+                (vec![Node::Step(Box::new(step))], visits)
             }
         };
+        if rest.len() + 1 == self.order.len() {
+            self.outermost = visits;
+        }
         Ok(wrapped(around, block))
     }
 

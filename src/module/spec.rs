@@ -62,8 +62,7 @@ impl KernelSpec {
 
     /// The loop of which threads take chunks to assemble parts of the result.
     pub(super) fn in_parts(&self) -> Option<&Name> {
-        let threads = self.assembled.as_ref()?.assembling.threads.as_ref()?;
-        threads.as_ref().ok()
+        self.assembled.as_ref()?.assembling.in_parts()
     }
 
     /// Some of several statements have nothing to visit.

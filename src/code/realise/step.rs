@@ -56,14 +56,8 @@ impl Realiser<'_, '_> {
         (start, end): (VarId, VarId),
         out: &mut Block,
     ) -> Result<()> {
-        // Names that no dimension has.
-        let named =
-            [("start of the chunk", start), ("end of the chunk", end)].map(|(what, var)| {
-                let name = Name::from(what);
-                self.env.insert(name.clone(), var);
-                Affine::var(name)
-            });
-        let [first, last] = named;
+        let first = self.known_as("start of the chunk", start);
+        let last = self.known_as("end of the chunk", end);
         let facts: Vec<Constraint> = (s.range.lower.iter())
             .map(|e| Constraint::le(self.here(e), self.here(&first)))
             .chain(s.range.upper.iter().map(|e| Constraint::le(self.here(&last), self.here(e))))
@@ -73,6 +67,13 @@ impl Realiser<'_, '_> {
         self.steps(&Step { range, ..s.clone() }, Some((start, end)), out)
     }
 
+    /// A variable in forms of the tree, by a name that no dimension has.
+    pub(super) fn known_as(&mut self, what: &str, var: VarId) -> Affine {
+        let name = Name::from(what);
+        self.env.insert(name.clone(), var);
+        Affine::var(name)
+    }
+
     /// Regions along all of the range, which is a chunk if several threads take parts.
     fn steps(&mut self, s: &Step, chunk: Option<(VarId, VarId)>, out: &mut Block) -> Result<()> {
         let hoisted = self.hoisted.len();
@@ -80,18 +81,17 @@ impl Realiser<'_, '_> {
         let targets = self.summed(&s.body);
         let sums = self.begin_sums(&s.body, &targets, out);
         self.within_loops += 1;
+        let (start, end) = chunk.unzip();
         let walked = self.apart(|this| {
             let mut walked = Vec::new();
             if !s.is_overlap() {
-                this.sweep(s, chunk.map(|(start, _)| start), &mut walked)?;
+                this.sweep(s, start, &mut walked)?;
                 return Ok(walked);
             }
-            let from = chunk.map(|(start, _)| start);
-            let begun = s.walks.iter().map(|w| this.begin_regions(w, from, &mut walked));
+            let begun = s.walks.iter().map(|w| this.begin_regions(w, start, &mut walked));
             let ats: Vec<At> = begun.collect::<Result<_>>()?;
             let condition = Expr::and(ats.iter().map(At::goes_on));
             let invariants = ats.iter().map(At::invariant).collect();
-            let end = chunk.map(|(_, end)| end);
             let body = this.apart(|this| this.overlap(s, &ats, end))?;
             walked.push(Stmt::While { condition, invariants, body });
             Ok(walked)
@@ -398,9 +398,8 @@ impl Realiser<'_, '_> {
             }
         }
         let met: Vec<Expr> = tests.iter().map(|test| self.constraint(test)).collect();
-        let known = Name::from("point of the overlap");
-        self.env.insert(known.clone(), at);
-        let (var, value) = self.bind_let(&s.index, &Affine::var(known));
+        let known = self.known_as("point of the overlap", at);
+        let (var, value) = self.bind_let(&s.index, &known);
         let mut then = vec![Stmt::Let { var, mutable: false, value }];
         then.extend(self.block(&s.body)?);
         Ok(guarded(met.into_iter().chain(conditions).collect(), then))
@@ -446,16 +445,10 @@ impl Realiser<'_, '_> {
             facts.extend(stop);
         }
         self.enter(&facts);
-        // Names that no dimension has.
-        let mut end = |what: String, var: VarId| {
-            let name = Name::from(what);
-            self.env.insert(name.clone(), var);
-            Affine::var(name)
-        };
         let begins = heres.iter().enumerate().map(|(k, here)| (format!("begin {k}"), here.begin));
         let mut range = s.range.clone();
-        range.lower.extend(begins.map(|(what, var)| end(what, var)));
-        range.upper.insert(0, end("first end".to_string(), first_stop));
+        range.lower.extend(begins.map(|(what, var)| self.known_as(&what, var)));
+        range.upper.insert(0, self.known_as("first end", first_stop));
         let each = Loop {
             var: s.index.clone(),
             range,

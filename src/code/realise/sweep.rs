@@ -164,20 +164,17 @@ impl Realiser<'_, '_> {
             .collect();
         let inner = self.apart(|this| {
             this.enter(&needed);
-            let known = Name::from("first of the division");
-            this.env.insert(known.clone(), first);
+            let known = this.known_as("first of the division", first);
             match points {
                 true => {
-                    let (var, value) = this.bind_let(&s.index, &Affine::var(known));
+                    let (var, value) = this.bind_let(&s.index, &known);
                     let mut then = vec![Stmt::Let { var, mutable: false, value }];
                     then.extend(this.block(&s.body)?);
                     Ok(then)
                 }
                 false => {
-                    let stop = Name::from("next division");
-                    this.env.insert(stop.clone(), next);
-                    let lower = vec![Affine::var(known)];
-                    let range = Range { lower, upper: vec![Affine::var(stop)] };
+                    let stop = this.known_as("next division", next);
+                    let range = Range { lower: vec![known], upper: vec![stop] };
                     let (var, body) = (s.index.clone(), s.body.clone());
                     let (parallel, setup, skip) = (None, Vec::new(), None);
                     let each = Loop { var, range, parallel, setup, skip, body };
