@@ -161,14 +161,20 @@ impl<'a> Words<'a> {
     /// The next word as the nearest `f64`.
     #[inline(always)]
     pub fn float(&mut self) -> Result<f64, Fault> {
-        self.skip_blanks();
-        if let Some((decimal, n)) = Decimal::scan(self.rest)
-            && let Some(x) = decimal.to_f64()
-        {
-            self.rest = &self.rest[n..];
-            return Ok(x);
+        match self.usual_float() {
+            Some(x) => Ok(x),
+            None => self.read_unusual(Self::unusual_float),
         }
-        self.read_unusual(Self::unusual_float)
+    }
+
+    /// A short decimal.
+    #[inline(always)]
+    fn usual_float(&mut self) -> Option<f64> {
+        self.skip_blanks();
+        let (decimal, n) = Decimal::scan(self.rest)?;
+        let x = decimal.to_f64()?;
+        self.rest = &self.rest[n..];
+        Some(x)
     }
 
     #[cold]
@@ -191,16 +197,18 @@ impl<'a> Words<'a> {
     /// Appends the next word to `values`, read as their type (`Bool`: whether it is not zero).
     #[inline(always)]
     pub fn push_value(&mut self, values: &mut Values) -> Result<(), Fault> {
-        match values {
-            Values::F64(v) => v.push(self.float()?),
-            _ => return self.read_unusual(|words| words.push_other_value(values)),
+        if let Values::F64(v) = values
+            && let Some(x) = self.usual_float()
+        {
+            v.push(x);
+            return Ok(());
         }
-        Ok(())
+        self.read_unusual(|words| words.push_unusual_value(values))
     }
 
-    fn push_other_value(&mut self, values: &mut Values) -> Result<(), Fault> {
+    fn push_unusual_value(&mut self, values: &mut Values) -> Result<(), Fault> {
         match values {
-            Values::F64(v) => v.push(self.float()?),
+            Values::F64(v) => v.push(self.unusual_float()?),
             Values::F32(v) => v.push(self.float32()?),
             Values::I64(v) => v.push(self.signed()?),
             Values::I32(v) => {
