@@ -26,6 +26,7 @@ mod convert;
 mod counts;
 mod covered;
 mod cuts;
+mod deal;
 mod derive;
 mod elements;
 mod fits;

@@ -5,14 +5,15 @@
 //! which it differs from the one before.
 //!
 //! The columns are packed into one integer together with the number of the entry, so that sorting
-//! moves plain integers: they are dealt into buckets by their leading bits, then each bucket is
-//! sorted where it fits the cache, digit by digit, all cores at work. Equal keys keep their order.
+//! moves plain integers: they are dealt into buckets by their leading bits ([`deal`]), then each bucket
+//! is sorted where it fits the cache, digit by digit, all cores at work. Equal keys keep their order.
 
 use std::borrow::Cow;
 
 use rayon::prelude::*;
 
 use super::columns::{Column, Data};
+use super::deal::{AT_ONCE, deal, split};
 
 /// Sorted entries.
 #[derive(Debug)]
@@ -115,7 +116,7 @@ impl<'a> PackedKey<'a> {
     }
 
     fn sort<T: Packed>(self, n: usize) -> Sorted<'a> {
-        let packed = sort_integers(self.pack::<T>(n), self.bits(), self.number_bits);
+        let packed = self.sorted_integers::<T>(n);
         let order = packed.par_iter().map(|p| p.extract(0, self.number_bits) as u32).collect();
         let mut columns = Vec::with_capacity(self.keys.len());
         // Where each column ends, as a number of bits from the least significant.
@@ -130,35 +131,56 @@ impl<'a> PackedKey<'a> {
         Sorted { order: Some(order), columns, first_difference }
     }
 
-    /// The keys of each entry and its number in one integer, a part that fits the cache at a time.
-    fn pack<T: Packed>(&self, n: usize) -> Vec<T> {
-        const PART: usize = 1 << 13;
-        let mut packed: Vec<T> = vec![T::ZERO; n];
-        packed.par_chunks_mut(PART).enumerate().for_each(|(number, part)| {
-            let first = number * PART;
-            for (key, &width) in self.keys.iter().zip(&self.widths) {
-                let (least, most) = (key.column.least, key.column.most);
-                let push = |p: &mut T, x: i64| {
-                    let x =
-                        if key.decreasing { most.wrapping_sub(x) } else { x.wrapping_sub(least) };
-                    *p = p.shift_in(width, x as u64);
-                };
-                match &key.column.data {
-                    Data::U32(v) => {
-                        part.iter_mut().zip(&v[first..]).for_each(|(p, &x)| push(p, x.into()));
-                    }
-                    Data::I64(v) => part.iter_mut().zip(&v[first..]).for_each(|(p, &x)| push(p, x)),
-                    _ => part
-                        .iter_mut()
-                        .enumerate()
-                        .for_each(|(k, p)| push(p, key.column.get(first + k))),
-                }
-            }
-            for (k, p) in part.iter_mut().enumerate() {
-                *p = p.shift_in(self.number_bits, (first + k) as u64);
-            }
-        });
+    /// The keys of each entry and its number in one integer, in order.
+    fn sorted_integers<T: Packed>(&self, n: usize) -> Vec<T> {
+        /// Buckets by 11 leading bits: few enough for the caches, many enough to make them small.
+        const LEADING: u32 = 11;
+        const SMALL: usize = 1 << 14;
+        let (bits, number_bits) = (self.bits(), self.number_bits);
+        if n > SMALL && bits > LEADING + number_bits {
+            let shift = bits - LEADING;
+            let bucket = |x: &T| x.extract(shift, LEADING) as usize;
+            let pack = |first: usize, part: &mut [T]| self.pack(first, part);
+            let (mut dealt, ends) = deal(n, 1 << LEADING, T::ZERO, &pack, &bucket);
+            let buckets = split(&mut dealt, &ends).into_par_iter();
+            buckets.for_each_init(Vec::new, |spare, bucket| {
+                sort_by_digits(bucket, spare, number_bits, shift);
+            });
+            return dealt;
+        }
+        let mut packed = vec![T::ZERO; n];
+        let parts = packed.par_chunks_mut(AT_ONCE).enumerate();
+        parts.for_each(|(number, part)| self.pack(number * AT_ONCE, part));
+        match n > SMALL {
+            true => sort_by_digits(&mut packed, &mut Vec::new(), number_bits, bits),
+            false => packed.sort_unstable(),
+        }
         packed
+    }
+
+    /// The keys and numbers of the entries from `first` on.
+    fn pack<T: Packed>(&self, first: usize, packed: &mut [T]) {
+        packed.fill(T::ZERO);
+        for (key, &width) in self.keys.iter().zip(&self.widths) {
+            let (least, most) = (key.column.least, key.column.most);
+            let push = |p: &mut T, x: i64| {
+                let x = if key.decreasing { most.wrapping_sub(x) } else { x.wrapping_sub(least) };
+                *p = p.shift_in(width, x as u64);
+            };
+            match &key.column.data {
+                Data::U32(v) => {
+                    packed.iter_mut().zip(&v[first..]).for_each(|(p, &x)| push(p, x.into()));
+                }
+                Data::I64(v) => packed.iter_mut().zip(&v[first..]).for_each(|(p, &x)| push(p, x)),
+                _ => packed
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(k, p)| push(p, key.column.get(first + k))),
+            }
+        }
+        for (k, p) in packed.iter_mut().enumerate() {
+            *p = p.shift_in(self.number_bits, (first + k) as u64);
+        }
     }
 
     /// Keys too wide to pack.
@@ -231,49 +253,6 @@ fn differences<T: Packed>(packed: &[T], ends: &[u32], number_bits: u32) -> Vec<u
 /// Bits that a number needs.
 fn bits(most: u64) -> u32 {
     64 - most.leading_zeros()
-}
-
-/// Sorts integers of which only the lowest `bits` may be set, and whose lowest `number_bits` are in
-/// order already.
-fn sort_integers<T: Packed>(mut integers: Vec<T>, bits: u32, number_bits: u32) -> Vec<T> {
-    /// Buckets by 11 leading bits: few enough for the caches, many enough to make them small.
-    const LEADING: u32 = 11;
-    const SMALL: usize = 1 << 14;
-    if integers.len() <= SMALL {
-        integers.sort_unstable();
-        return integers;
-    }
-    if bits <= LEADING + number_bits {
-        sort_by_digits(&mut integers, &mut Vec::new(), number_bits, bits);
-        return integers;
-    }
-    let shift = bits - LEADING;
-    let mut ends = vec![0usize; (1 << LEADING) + 1];
-    for x in &integers {
-        ends[x.extract(shift, LEADING) as usize + 1] += 1;
-    }
-    for b in 1..ends.len() {
-        ends[b] += ends[b - 1];
-    }
-    let starts = ends.clone();
-    let mut dealt = vec![T::ZERO; integers.len()];
-    for x in &integers {
-        let next = &mut ends[x.extract(shift, LEADING) as usize];
-        dealt[*next] = *x;
-        *next += 1;
-    }
-    drop(integers);
-    let mut buckets: Vec<&mut [T]> = Vec::with_capacity(starts.len());
-    let mut rest = dealt.as_mut_slice();
-    for w in starts.windows(2) {
-        let (bucket, others) = rest.split_at_mut(w[1] - w[0]);
-        buckets.push(bucket);
-        rest = others;
-    }
-    buckets.into_par_iter().for_each_init(Vec::new, |spare, bucket| {
-        sort_by_digits(bucket, spare, number_bits, shift);
-    });
-    dealt
 }
 
 /// Sorts by the bits `from..to`, least significant digit first; keeps the order of equal ones.
