@@ -183,6 +183,8 @@ pub struct Body {
     pub block: Block,
     /// Of results that are written anew; the others must have values before.
     pub beginnings: FxHashMap<ArrayId, Beginning>,
+    /// The length of rows that are kept in registers by tiles.
+    pub tiled: Option<VarId>,
 }
 
 /// Whether the elements of a result that is written anew must have a value before.

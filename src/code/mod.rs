@@ -71,4 +71,5 @@ pub use lines::Lines;
 pub use magnitude::{Magnitude, size_limit};
 pub use path::Path;
 pub use print::{Argument, Printed};
+pub use registers::USUAL_ROWS;
 pub use visit::{Part, visit};

@@ -42,6 +42,9 @@ const WIDE: i64 = 32;
 /// Of what is left, so many at once, and then each by itself. A tile of as many as there are would be no registers.
 const NARROW: [i64; 3] = [16, 8, 4];
 
+/// Rows that are usual, and are tiles without a rest.
+pub const USUAL_ROWS: [i64; 6] = [NARROW[2], NARROW[1], NARROW[0], WIDE, 2 * WIDE, 4 * WIDE];
+
 /// Loops within each other, of which the innermost updates a row of elements.
 struct Nest<'a> {
     /// What the outer loops bind, and what follows from it.
@@ -104,6 +107,11 @@ impl Body {
         }
         if self.type_of(nest.hi) != Ok(Type::Unsigned) {
             return None;
+        }
+        if let Expr::Var(size) = nest.hi
+            && self.sizes.contains(size)
+        {
+            self.tiled.get_or_insert(*size);
         }
         let up_to = |width: i64| {
             let tiles = Expr::binary(BinaryOp::Div, nest.hi.clone(), Expr::int(width));

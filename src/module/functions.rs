@@ -10,11 +10,10 @@ use super::spec::{KernelSpec, Ways};
 use super::validate::error;
 use crate::code::naming::Naming;
 use crate::code::realise::size;
-use crate::code::{AccessProof, Argument, Beginning, Body, Doc, Expr, IndexWidth, Lines, VarId};
+use crate::code::{AccessProof, Argument, Body, Doc, Expr, IndexWidth, Lines, VarId};
 use crate::formula::{Arith, Name};
 use crate::iterspace::Operand;
 use crate::loops::Gather;
-use crate::operators::Value;
 
 pub(super) struct Functions<'a> {
     pub(super) cores: &'a [Core],
@@ -391,63 +390,10 @@ impl<'a> Functions<'a> {
     }
 
     /// A function of the module, where a parameter may have its name.
-    fn path(&self, function: &str) -> String {
+    pub(super) fn path(&self, function: &str) -> String {
         match self.signature.arguments().any(|argument| argument == function) {
             true => format!("self::{function}"),
             false => function.to_string(),
-        }
-    }
-
-    /// Lets the result begin, and calls a core.
-    fn call(&self, core: &Core, sizes: &[VarId], out: &mut Lines) {
-        for (result, begin) in core.way.spec.begun() {
-            self.beginning(&core.body, (&result.value_array, begin), sizes, out);
-        }
-        let arguments = core.body.arguments();
-        let passed = arguments
-            .iter()
-            .map(|a| match a {
-                Argument::Size(v) => Doc::text(self.local(*v)),
-                Argument::Threads(_) => Doc::text("threads"),
-                Argument::Array(a) => {
-                    let (written, field) = self.field(&core.body.arr(*a).name);
-                    match written {
-                        true => Doc::prefix("&mut ", Doc::prefix("*", field)),
-                        false => field,
-                    }
-                }
-            })
-            .collect();
-        out.in_unsafe(&Doc::call(self.path(&core.way.name), passed), ";");
-    }
-
-    /// The values of a result begin with something, where that is not written over.
-    fn beginning(
-        &self,
-        body: &Body,
-        (values, begin): (&Name, Value),
-        defined: &[VarId],
-        out: &mut Lines,
-    ) {
-        let begin = Doc::text(body.print_expr(&Expr::Number(begin)));
-        let fill = self.field(values).1.method("fill", vec![begin]);
-        let array = body.arrays().find(|(_, a)| a.name == *values);
-        match array.and_then(|(array, _)| body.beginnings.get(&array)) {
-            Some(Beginning::Never) => {}
-            None | Some(Beginning::Always) => out.statement(&fill),
-            Some(Beginning::Where(condition)) => {
-                let mut sizes = Vec::new();
-                condition.visit(&mut |e| match e {
-                    Expr::Var(v) if !defined.contains(v) && !sizes.contains(v) => sizes.push(*v),
-                    _ => {}
-                });
-                self.definitions_of(&sizes, out);
-                let field = |a| self.field(&body.arr(a).name).1.flat();
-                let condition = body.print_with(condition, &|v| self.local(v), &field);
-                out.open_if("if ", &condition);
-                out.statement(&fill);
-                out.close("");
-            }
         }
     }
 
@@ -488,7 +434,7 @@ impl<'a> Functions<'a> {
         self.definitions_of(&wanted, out);
     }
 
-    fn definitions_of(&self, wanted: &[VarId], out: &mut Lines) {
+    pub(super) fn definitions_of(&self, wanted: &[VarId], out: &mut Lines) {
         let mut done: Vec<VarId> = Vec::new();
         for v in wanted {
             self.define(*v, &mut done, out);
@@ -542,6 +488,9 @@ impl<'a> Functions<'a> {
     fn core_function(&self, core: &Core, out: &mut Lines) {
         let printed = core.body.print(2);
         out.line("/// The loops. Unchecked accesses (`at`) are proved to be in bounds.");
+        if core.body.tiled.is_some() {
+            out.line("#[inline(always)]");
+        }
         self.opening(&format!("unsafe fn {}", core.way.name), &printed.parameters, "", out);
         out.open("unsafe");
         out.raw(&printed.text);

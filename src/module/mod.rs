@@ -7,6 +7,7 @@
 //!
 //! Unchecked indexing appears only where the bounds pass has a proof ([`AccessProof`](crate::code::AccessProof)).
 
+mod calls;
 mod core;
 mod entry;
 mod fastest;

@@ -82,7 +82,7 @@ fn packed(layout: &str, dims: &[usize], values: &[f64]) -> Tensor {
     pack(&layout, &entries, &PackOptions::default()).unwrap()
 }
 
-/// Rows of every length up to beyond two tiles, and blocks that the matrix does not fill.
+/// Rows of every length up to beyond two tiles, some that are usual, and blocks that the matrix does not fill.
 #[test]
 fn kept_sums_are_those_of_the_interpreter() {
     let mut random = Random(11);
@@ -97,7 +97,7 @@ fn kept_sums_are_those_of_the_interpreter() {
     ] {
         let program = Program::parse(expression).unwrap();
         let kernel = kernel(expression, &[("A", layout)]).compile().unwrap();
-        for k in (1..35).chain([40, 48, 63, 64]) {
+        for k in (1..35).chain([40, 48, 63, 64, 127, 128]) {
             let (i, j, l) = (random.below(20), random.below(20), random.below(6));
             let extent = |name: char| match name {
                 'i' => i,
