@@ -14,7 +14,7 @@ use super::part::{Covered, Forms, Part};
 use super::room;
 use crate::check::follow;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Affine, Constraint, Formula, Name};
+use crate::formula::{Affine, Constraint, Formula, Name, Relop};
 use crate::layout::Layout;
 use crate::tensor::{Entries, IndexData, Value};
 
@@ -52,6 +52,12 @@ impl Covered {
                     listed.insert(n.clone());
                 });
             }
+        }
+        // What is looked up is listed, too, where nothing has to be sorted for it.
+        let stated = layout.relation.pieces.iter().flatten().filter(|c| c.relop == Relop::Eq);
+        for c in stated.filter(|c| c.affine.has_calls()) {
+            let own = |d: &&Name| c.affine.mentions(d);
+            listed.extend(layout.relation.coordinates.iter().filter(own).cloned());
         }
         let mut order: Vec<Name> =
             layout.stages.iter().flat_map(|stage| stage.dims.iter().cloned()).collect();
