@@ -391,8 +391,12 @@ struct Chunks {
 }
 
 impl Chunks {
+    /// No more threads are started, however many are asked for.
+    const MOST_THREADS: usize = 1024;
+
     fn new(threads: usize, lo: usize, hi: usize) -> Self {
-        let step = (hi.saturating_sub(lo) / (16 * threads.max(1))).max(1);
+        let threads = threads.clamp(1, Self::MOST_THREADS);
+        let step = (hi.saturating_sub(lo) / (16 * threads)).max(1);
         Chunks {
             next: std::sync::atomic::AtomicUsize::new(lo),
             hi,
@@ -466,10 +470,13 @@ impl<T> Shared<T> {
     }
 }
 
-/// Runs `work` on every thread, and waits until the threads have ended.
+/// Runs `work` on every thread, and waits until the threads have ended. If the system has no more
+/// threads to give, those that there are do the work.
 fn on_threads(threads: usize, work: impl Fn() + Sync) {
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(&work)).collect();
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, &work).ok();
+        let others = 1..threads.min(Chunks::MOST_THREADS);
+        let workers: Vec<_> = others.map_while(start).collect();
         work();
         for worker in workers {
             if let Err(panic) = worker.join() {
@@ -481,19 +488,20 @@ fn on_threads(threads: usize, work: impl Fn() + Sync) {
 ";
 
 const SUMMING: &str = "
-/// Runs `work` on every thread; every thread but this one sums into a copy of its own.
+/// Runs `work` on every thread; every thread but this one sums into a copy of its own. If the system
+/// has no more threads to give, those that there are do the work.
 fn on_threads_summing(threads: usize, output: &mut [TYPE], work: impl Fn(&mut [TYPE]) + Sync) {
     let len = output.len();
     let work = &work;
     std::thread::scope(|scope| {
-        let mut workers = Vec::new();
-        for _ in 1..threads {
-            workers.push(scope.spawn(move || {
-                let mut own = vec![ZERO; len];
-                work(&mut own);
-                own
-            }));
-        }
+        let sum = move || {
+            let mut own = vec![ZERO; len];
+            work(&mut own);
+            own
+        };
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, sum).ok();
+        let others = 1..threads.min(Chunks::MOST_THREADS);
+        let workers: Vec<_> = others.map_while(start).collect();
         work(output);
         for worker in workers {
             match worker.join() {

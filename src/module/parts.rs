@@ -23,13 +23,16 @@ impl Ends {
 ";
 
 const JOINED: &str = "
-/// Runs `work` on every thread; what it made of the chunks, in their order.
+/// Runs `work` on every thread; what it made of the chunks, in their order. If the system has no more
+/// threads to give, those that there are do the work.
 fn on_threads_in_order<T: Send>(
     threads: usize,
     work: impl Fn() -> Vec<(usize, T)> + Sync,
 ) -> Vec<T> {
     let mut parts = std::thread::scope(|scope| {
-        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(&work)).collect();
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, &work).ok();
+        let others = 1..threads.min(Chunks::MOST_THREADS);
+        let workers: Vec<_> = others.map_while(start).collect();
         let mut parts = work();
         for worker in workers {
             match worker.join() {
