@@ -76,7 +76,7 @@ const TAKEN: [&str; 60] = [
 ];
 
 /// The values and functions that a module defines itself.
-const ITEMS: [&str; 37] = [
+const ITEMS: [&str; 39] = [
     "at",
     "element",
     "at_mut",
@@ -102,6 +102,8 @@ const ITEMS: [&str; 37] = [
     "on_threads",
     "on_threads_summing",
     "on_threads_in_order",
+    "usual",
+    "ROWS",
     "join",
     "part",
     "parts",

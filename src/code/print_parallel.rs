@@ -55,7 +55,14 @@ impl Printer<'_> {
             .iter()
             .map(|a| format!("{}: {}", name(self, a), self.parameter_type(*a)))
             .collect();
-        let mut passed: Vec<String> = needed.iter().map(|a| name(self, a)).collect();
+        // Threads are told anew what their loops are made for.
+        let argument = |a: &Argument| match a {
+            Argument::Size(v) if self.body.tiled == Some(*v) => {
+                format!("usual::<ROWS>({})", self.variable(*v))
+            }
+            a => name(self, a),
+        };
+        let mut passed: Vec<String> = needed.iter().map(argument).collect();
         let output = p.writes.output().map(|a| (self.array_name(a), self.element_name(a)));
         match (&p.writes, &output) {
             (Writes::Copies(_), Some((output, element))) => {

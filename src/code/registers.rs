@@ -42,8 +42,8 @@ const WIDE: i64 = 32;
 /// Of what is left, so many at once, and then each by itself. A tile of as many as there are would be no registers.
 const NARROW: [i64; 3] = [16, 8, 4];
 
-/// Rows that are usual, and are tiles without a rest.
-pub const USUAL_ROWS: [i64; 6] = [NARROW[2], NARROW[1], NARROW[0], WIDE, 2 * WIDE, 4 * WIDE];
+/// Rows that are usual, and are one tile. Each takes time to compile.
+pub const USUAL_ROWS: [i64; 3] = [NARROW[1], NARROW[0], WIDE];
 
 /// Loops within each other, of which the innermost updates a row of elements.
 struct Nest<'a> {

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! C.val.fill(0.0);
-//! if size_K == 4 {
-//!     unsafe { core(&mut *C.val, size_I, 4, A.pos, A.crd, A.val, B.val) };
+//! if size_K == 8 {
+//!     unsafe { core::<8>(&mut *C.val, size_I, 8, A.pos, A.crd, A.val, B.val) };
 //! } else if …
 //! } else {
-//!     unsafe { core(&mut *C.val, size_I, size_K, A.pos, A.crd, A.val, B.val) };
+//!     unsafe { core::<0>(&mut *C.val, size_I, size_K, A.pos, A.crd, A.val, B.val) };
 //! }
 //! ```
 
@@ -54,7 +54,11 @@ impl Functions<'_> {
             }
         };
         let passed = core.body.arguments().iter().map(argument).collect();
-        out.in_unsafe(&Doc::call(self.path(&core.way.name), passed), ";");
+        let mut function = self.path(&core.way.name);
+        if core.body.tiled.is_some() {
+            function.push_str(&format!("::<{}>", known.map_or(0, |(_, length)| length)));
+        }
+        out.in_unsafe(&Doc::call(function, passed), ";");
     }
 
     /// The values of a result begin with something, where that is not written over.

@@ -488,10 +488,10 @@ impl<'a> Functions<'a> {
     fn core_function(&self, core: &Core, out: &mut Lines) {
         let printed = core.body.print(2);
         out.line("/// The loops. Unchecked accesses (`at`) are proved to be in bounds.");
-        if core.body.tiled.is_some() {
-            out.line("#[inline(always)]");
-        }
-        self.opening(&format!("unsafe fn {}", core.way.name), &printed.parameters, "", out);
+        // For each usual length of rows there is one.
+        let lengths = if core.body.tiled.is_some() { "<const ROWS: usize>" } else { "" };
+        let head = format!("unsafe fn {}{lengths}", core.way.name);
+        self.opening(&head, &printed.parameters, "", out);
         out.open("unsafe");
         out.raw(&printed.text);
         out.close("");

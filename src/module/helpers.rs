@@ -130,6 +130,9 @@ pub(super) fn items(cores: &[Core], validation: validate::Used) -> Result<String
     }
     if calls.shared || calls.private || calls.parts {
         add(CHUNKS.to_string());
+        if bodies().any(|body| body.tiled.is_some()) {
+            add(USUAL.to_string());
+        }
     }
     if calls.shared {
         add(SHARED.to_string());
@@ -411,6 +414,14 @@ impl Chunks {
             .fetch_add(self.step, std::sync::atomic::Ordering::Relaxed);
         (start < self.hi).then(|| (start, (start + self.step).min(self.hi)))
     }
+}
+";
+
+const USUAL: &str = "
+/// The length of rows for which loops are made, or any where that is 0.
+#[inline(always)]
+fn usual<const ROWS: usize>(length: usize) -> usize {
+    if ROWS == 0 { length } else { ROWS }
 }
 ";
 

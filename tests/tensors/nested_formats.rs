@@ -230,23 +230,6 @@ fn equal_neighbours_are_one_run_and_gaps_are_runs_of_fill() {
     assert_eq!(tensor.stored(), 2);
 }
 
-/// The column around runs is a point: it has runs in that column only, whether there are entries or not.
-#[test]
-fn runs_in_a_column_that_is_looked_up_cover_that_column() {
-    let cases: [&[(&[usize], f64)]; 3] =
-        [&[], &[(&[1, 2], 5.0)], &[(&[0, 3], 1.0), (&[2, 3], 4.0)]];
-    for points in cases {
-        let entries = Entries::from_points(&[3, 4], points).unwrap();
-        for around in LEVELS {
-            let format = layout(&named(&[around, "RunList"], "Element(0.0)"));
-            let tensor = packed(&format, &entries).unwrap_or_else(|| panic!("{around}"));
-            let dense = |t: &Tensor| DenseArray::from_entries(&t.entries().unwrap()).unwrap();
-            let expected = DenseArray::from_entries(&entries).unwrap();
-            assert_eq!(dense(&tensor).values(), expected.values(), "{around} {points:?}");
-        }
-    }
-}
-
 #[test]
 fn leaves_state_type_and_fill() {
     let cases = [

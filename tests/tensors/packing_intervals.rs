@@ -6,7 +6,7 @@ use std::sync::Arc;
 use siskin::diagnostic::Code;
 use siskin::layout::{Layout, LayoutSpec};
 use siskin::packing::{PackOptions, pack};
-use siskin::tensor::{Entries, IndexData, Tensor};
+use siskin::tensor::{DenseArray, Entries, IndexData, Tensor};
 
 fn layout(name: &str) -> Arc<Layout> {
     Arc::new(Layout::named(name).unwrap())
@@ -92,4 +92,21 @@ fn a_band_begins_at_the_first_entry_of_each_row() {
     packed(&band("3"), &[3, 4], points);
     let message = refused(&band("2"), &[3, 4], points);
     assert!(message.starts_with("entry (0, 3) has no place"), "{message}");
+}
+
+/// The column around runs may be looked up: then these are in that column only, whether there are entries or not.
+#[test]
+fn runs_cover_the_columns_that_there_are() {
+    let cases: [&[(&[usize], f64)]; 3] =
+        [&[], &[(&[1, 2], 5.0)], &[(&[0, 3], 1.0), (&[2, 3], 4.0)]];
+    for points in cases {
+        let entries = Entries::from_points(&[3, 4], points).unwrap();
+        let expected = DenseArray::from_entries(&entries).unwrap();
+        for around in ["SparsePoint", "SparseList", "SparseInterval", "SparseBand", "Dense"] {
+            let format = layout(&format!("{around}(RunList(Element(0.0)))"));
+            let stored = packed(&format, &[3, 4], points).entries().unwrap();
+            let dense = DenseArray::from_entries(&stored).unwrap();
+            assert_eq!(dense.values(), expected.values(), "{around} {points:?}");
+        }
+    }
 }
