@@ -76,7 +76,7 @@ const TAKEN: [&str; 60] = [
 ];
 
 /// The values and functions that a module defines itself.
-const ITEMS: [&str; 39] = [
+const ITEMS: [&str; 40] = [
     "at",
     "element",
     "at_mut",
@@ -99,6 +99,7 @@ const ITEMS: [&str; 39] = [
     "kernel_validated",
     "kernel_unchecked",
     "kernel_core",
+    "started",
     "on_threads",
     "on_threads_summing",
     "on_threads_in_order",

@@ -130,6 +130,7 @@ pub(super) fn items(cores: &[Core], validation: validate::Used) -> Result<String
     }
     if calls.shared || calls.private || calls.parts {
         add(CHUNKS.to_string());
+        add(STARTED.to_string());
         if bodies().any(|body| body.tiled.is_some()) {
             add(USUAL.to_string());
         }
@@ -394,12 +395,8 @@ struct Chunks {
 }
 
 impl Chunks {
-    /// No more threads are started, however many are asked for.
-    const MOST_THREADS: usize = 1024;
-
     fn new(threads: usize, lo: usize, hi: usize) -> Self {
-        let threads = threads.clamp(1, Self::MOST_THREADS);
-        let step = (hi.saturating_sub(lo) / (16 * threads)).max(1);
+        let step = (hi.saturating_sub(lo) / threads.max(1).saturating_mul(16)).max(1);
         Chunks {
             next: std::sync::atomic::AtomicUsize::new(lo),
             hi,
@@ -414,6 +411,18 @@ impl Chunks {
             .fetch_add(self.step, std::sync::atomic::Ordering::Relaxed);
         (start < self.hi).then(|| (start, (start + self.step).min(self.hi)))
     }
+}
+";
+
+const STARTED: &str = "
+/// Starts what other threads do: as many as the system has to give, and no more than 1023.
+fn started<'scope, T: Send + 'scope>(
+    scope: &'scope std::thread::Scope<'scope, '_>,
+    threads: usize,
+    work: impl Fn() -> T + Copy + Send + 'scope,
+) -> Vec<std::thread::ScopedJoinHandle<'scope, T>> {
+    let start = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+    (1..threads.min(1024)).map_while(start).collect()
 }
 ";
 
@@ -481,13 +490,10 @@ impl<T> Shared<T> {
     }
 }
 
-/// Runs `work` on every thread, and waits until the threads have ended. If the system has no more
-/// threads to give, those that there are do the work.
+/// Runs `work` on every thread, and waits until the threads have ended.
 fn on_threads(threads: usize, work: impl Fn() + Sync) {
     std::thread::scope(|scope| {
-        let start = |_| std::thread::Builder::new().spawn_scoped(scope, &work).ok();
-        let others = 1..threads.min(Chunks::MOST_THREADS);
-        let workers: Vec<_> = others.map_while(start).collect();
+        let workers = started(scope, threads, &work);
         work();
         for worker in workers {
             if let Err(panic) = worker.join() {
@@ -499,8 +505,7 @@ fn on_threads(threads: usize, work: impl Fn() + Sync) {
 ";
 
 const SUMMING: &str = "
-/// Runs `work` on every thread; every thread but this one sums into a copy of its own. If the system
-/// has no more threads to give, those that there are do the work.
+/// Runs `work` on every thread; every thread but this one sums into a copy of its own.
 fn on_threads_summing(threads: usize, output: &mut [TYPE], work: impl Fn(&mut [TYPE]) + Sync) {
     let len = output.len();
     let work = &work;
@@ -510,9 +515,7 @@ fn on_threads_summing(threads: usize, output: &mut [TYPE], work: impl Fn(&mut [T
             work(&mut own);
             own
         };
-        let start = |_| std::thread::Builder::new().spawn_scoped(scope, sum).ok();
-        let others = 1..threads.min(Chunks::MOST_THREADS);
-        let workers: Vec<_> = others.map_while(start).collect();
+        let workers = started(scope, threads, sum);
         work(output);
         for worker in workers {
             match worker.join() {

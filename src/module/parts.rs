@@ -23,16 +23,13 @@ impl Ends {
 ";
 
 const JOINED: &str = "
-/// Runs `work` on every thread; what it made of the chunks, in their order. If the system has no more
-/// threads to give, those that there are do the work.
+/// Runs `work` on every thread; what it made of the chunks, in their order.
 fn on_threads_in_order<T: Send>(
     threads: usize,
     work: impl Fn() -> Vec<(usize, T)> + Sync,
 ) -> Vec<T> {
     let mut parts = std::thread::scope(|scope| {
-        let start = |_| std::thread::Builder::new().spawn_scoped(scope, &work).ok();
-        let others = 1..threads.min(Chunks::MOST_THREADS);
-        let workers: Vec<_> = others.map_while(start).collect();
+        let workers = started(scope, threads, &work);
         let mut parts = work();
         for worker in workers {
             match worker.join() {

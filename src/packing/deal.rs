@@ -38,12 +38,13 @@ pub(super) fn deal<T: Copy + Send + Sync>(
     let counts: Vec<Vec<usize>> = (0..shares).into_par_iter().map(count).collect();
     // Of each bucket first what the first share puts there, then what the second does, …
     let mut end = 0;
-    let mut add = |count: &usize| {
-        end += count;
-        end
-    };
-    let ends: Vec<usize> =
-        (0..buckets).flat_map(|b| counts.iter().map(move |c| &c[b])).map(&mut add).collect();
+    let in_order = (0..buckets).flat_map(|b| counts.iter().map(move |c| c[b]));
+    let ends: Vec<usize> = in_order
+        .map(|count| {
+            end += count;
+            end
+        })
+        .collect();
     let mut dealt = vec![zero; n];
     let mut places: Vec<Vec<_>> = (0..shares).map(|_| Vec::with_capacity(buckets)).collect();
     for (k, place) in split(&mut dealt, &ends).into_iter().enumerate() {
@@ -52,10 +53,7 @@ pub(super) fn deal<T: Copy + Send + Sync>(
     places.into_par_iter().enumerate().for_each(|(number, mut places)| {
         each(number, &mut |items| {
             for x in items {
-                // There are as many places as were counted.
-                if let Some(place) = places[bucket(x)].next() {
-                    *place = *x;
-                }
+                *places[bucket(x)].next().expect("as many places as were counted") = *x;
             }
         });
     });
