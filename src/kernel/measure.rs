@@ -184,7 +184,7 @@ mod tests {
     fn the_share_of_a_sample_is_that_of_all_entries() {
         for layout in ["csr", "csc", "dcsr", "coo", "bcsr(2,2)", "dense"] {
             let many = tensor(layout, &[60, 40], |i, j| (i + j) % 3 == 0);
-            for other in ["csr", "csc", "dcsr", "dia", "bcsr(1,1)"] {
+            for other in ["csr", "csc", "dcsr", "coo", "dia", "bcsr(1,1)"] {
                 let same = tensor(other, &[60, 40], |i, j| (i + j) % 3 == 0);
                 let half = tensor(other, &[60, 40], |i, _| i % 2 == 0);
                 let none = tensor(other, &[60, 40], |_, _| false);
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn what_is_long_to_find_or_not_there_is_not_known() {
         let all = tensor("csr", &[80, 80], |_, _| true);
-        let list = tensor("coo", &[80, 80], |_, _| true);
+        let list = tensor("csb", &[80, 80], |_, _| true);
         assert_eq!(Sample::of(&all).share(&list, &[0, 1]), None);
         let empty = tensor("csr", &[80, 80], |_, _| false);
         assert_eq!(Sample::of(&empty).share(&all, &[0, 1]), None);

@@ -297,7 +297,9 @@ impl Sizes {
             }
             false => queries,
         };
-        [queries, length, repeats, states, extents, guards, uneven, hits, total, typical]
+        let compared = nest.levels.get(level).map_or(0, compared).max(1);
+        let compared = (compared as f64).into();
+        [queries, length, repeats, states, extents, guards, uneven, hits, total, typical, compared]
     }
 
     /// How often what is kept between queries begins anew. What an array keeps for each value of an index stays.
@@ -424,6 +426,17 @@ fn typical(length: &CostFormula) -> CostFormula {
         Some(Statistic::Step(array)) => Some(Statistic::TypicalStep(array).to_string()),
         _ => None,
     })
+}
+
+/// How many index arrays say whether a position matches.
+fn compared(level: &Level) -> usize {
+    let mut arrays: IndexSet<Name> = IndexSet::new();
+    for condition in &level.conditions {
+        condition.affine.visit_calls(&mut |call| {
+            arrays.insert(call.array.clone());
+        });
+    }
+    arrays.len()
 }
 
 /// How many equal elements follow each other in the arrays that are read; 1 if there is none.

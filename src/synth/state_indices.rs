@@ -37,6 +37,18 @@ pub(super) fn minimal_state(
     Ok(kept)
 }
 
+/// State indices together with more and more of the loops, from the outermost in.
+pub(super) fn with_loops(session: &Session, state: &[Name]) -> Vec<Vec<Name>> {
+    let mut out: Vec<Vec<Name>> = Vec::new();
+    let mut all = state.to_vec();
+    for around in session.problem.loops.iter().filter(|l| !state.contains(l)) {
+        all.push(around.clone());
+        all.sort_by_key(|n| session.nest.level_of(n));
+        out.push(all.clone());
+    }
+    out
+}
+
 /// Where the state is declared, or why the template cannot place it.
 pub(super) fn placement(
     session: &mut Session,

@@ -2,7 +2,8 @@
 //! something. What co-iteration costs depends on it, and sizes do not tell.
 //!
 //! The relations are interpreted as they stand. A few entries are taken behind each of some places of the first
-//! position; each is looked for with its coordinates given, which the relation turns into positions as far as it can.
+//! position; each is looked for with its coordinates given, which the relation turns into positions as far as it can;
+//! what is left to search is bisected if it seems to be in order.
 
 use std::ops::ControlFlow;
 
@@ -139,7 +140,7 @@ impl<'a> Lookup<'a> {
             self.scope.sizes.insert(name.clone(), *value);
         }
         for steps in &self.pieces {
-            let points = Points::new(&self.scope, self.positions, steps)?;
+            let points = Points::new(&self.scope, self.positions, steps)?.bisecting();
             let mut found = |_: &[i64]| ControlFlow::Break(());
             match points.visit_some(&self.scope, ROUNDS_TO_FIND, &mut found) {
                 Ok(()) => {}

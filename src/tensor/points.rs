@@ -181,7 +181,13 @@ enum CompiledStep {
 pub(crate) struct Points {
     variables: usize,
     steps: Vec<CompiledStep>,
+    bisects: bool,
 }
+
+/// Ranges that are not longer are not bisected.
+const SHORT: i64 = 32;
+/// What is compared along a range is taken to be in order if it is at so many places.
+const PROBES: i64 = 8;
 
 /// Why a visit ended early.
 pub(crate) enum Stop<B> {
@@ -225,7 +231,13 @@ impl Points {
                 })
             })
             .collect();
-        Ok(Points { variables: variables.len(), steps: steps? })
+        Ok(Points { variables: variables.len(), steps: steps?, bisects: false })
+    }
+
+    /// The same points, sooner: a loop whose variable is compared at once is bisected if what it is compared with seems
+    /// to be in order along its range. Where that is in no order, points may be missed.
+    pub fn bisecting(self) -> Points {
+        Points { bisects: true, ..self }
     }
 
     /// Calls `visit` at every point, with the values of the variables.
@@ -281,6 +293,15 @@ impl Points {
                         let rest = scope.eval(&b.rest, slots).map_err(Stop::fault)?;
                         last = last.min(rest.div_euclid(b.coefficient.saturating_neg()));
                     }
+                    if self.bisects
+                        && let Some(CompiledStep::Check(e, Relop::Eq)) = steps.get(at + 1)
+                    {
+                        let value = |x: i64| {
+                            slots[*slot] = x;
+                            scope.eval(e, slots)
+                        };
+                        (first, last) = zeros(first, last, value).map_err(Stop::fault)?;
+                    }
                     let mut x = first;
                     while x <= last {
                         slots[*slot] = x;
@@ -298,6 +319,39 @@ impl Points {
             ControlFlow::Break(b) => Err(Stop::Asked(b)),
         }
     }
+}
+
+/// The part of `first..=last` where `value` may be 0: all of it if it is short, or not in order at some places.
+fn zeros(
+    first: i64,
+    last: i64,
+    mut value: impl FnMut(i64) -> Result<i64, Fault>,
+) -> Result<(i64, i64), Fault> {
+    let length = match last.checked_sub(first) {
+        Some(length) if length > SHORT && last < i64::MAX => length,
+        _ => return Ok((first, last)),
+    };
+    let places = (0..=PROBES).map(|k| value(first + length / PROBES * k));
+    let places: Vec<i64> = places.collect::<Result<_, _>>()?;
+    let falls = match (places.is_sorted(), places.is_sorted_by(|a, b| a >= b)) {
+        (true, _) => false,
+        (false, true) => true,
+        (false, false) => return Ok((first, last)),
+    };
+    // The first place that something does not hold of any more.
+    let mut end_of = |before: fn(i64) -> bool| {
+        let (mut from, mut to) = (first, last + 1);
+        while from < to {
+            let middle = from + (to - from) / 2;
+            let it = value(middle)?;
+            match before(if falls { it.saturating_neg() } else { it }) {
+                true => from = middle + 1,
+                false => to = middle,
+            }
+        }
+        Ok(from)
+    };
+    Ok((end_of(|it| it < 0)?, end_of(|it| it <= 0)? - 1))
 }
 
 #[cfg(test)]
@@ -341,6 +395,39 @@ mod tests {
         assert_eq!(of("3*x = 7"), [0; 0]);
         assert_eq!(of("0 <= x <= 4 and x != 2 and floor(x/2) = 1"), [3]);
         assert_eq!(points(&scope, &["x", "y"], "0 <= x <= 1 and y >= x").unwrap_err(), "y".into());
+    }
+
+    #[test]
+    fn what_is_in_order_is_bisected() {
+        let rising: Vec<i64> = (0..1000).map(|k| k / 3).collect();
+        for (elements, sought) in [
+            (rising.clone(), 7),
+            (rising.iter().rev().copied().collect(), 7),
+            (rising.clone(), 0),
+            (rising.clone(), 333),
+            (rising, 400),
+            ((0..1000).map(|k| k % 7).collect(), 5),
+            (vec![5; 1000], 5),
+        ] {
+            let crd = IndexData::I64(elements);
+            let mut scope = Scope::default();
+            scope.sizes.insert("s".into(), sought);
+            scope.add_array(&"crd".into(), &crd, vec![1000]);
+            let constraints = parse::formula("0 <= p < 1000 and crd(p) = s").unwrap();
+            let variables = ["p".into()];
+            let steps = visit::steps(&variables, &constraints.as_conjunction().unwrap()).unwrap();
+            let plan = Points::new(&scope, &variables, &steps).unwrap();
+            let all = |plan: &Points| {
+                let mut out = Vec::new();
+                let end = plan.visit::<()>(&scope, &mut |p| {
+                    out.push(p[0]);
+                    ControlFlow::Continue(())
+                });
+                assert!(end.is_ok());
+                out
+            };
+            assert_eq!(all(&plan.clone().bisecting()), all(&plan), "{sought} in {crd:?}");
+        }
     }
 
     #[test]

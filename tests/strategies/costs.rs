@@ -7,7 +7,7 @@ use siskin::diagnostic::{Code, Diagnostic};
 use siskin::synth::{CostFormula, Machine, Template, constants, loops_cost, templates, workspaces};
 
 /// What a formula may use that is no constant.
-const NAMES: [&str; 17] = [
+const NAMES: [&str; 18] = [
     "queries",
     "length",
     "repeats",
@@ -25,6 +25,7 @@ const NAMES: [&str; 17] = [
     "begun",
     "private",
     "typical",
+    "compared",
 ];
 
 /// The value of a name, in one of several settings: sizes are small, large, or none.

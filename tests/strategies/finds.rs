@@ -214,13 +214,13 @@ fn blocks_in_csr() {
     assert_snapshot!(study.verdicts(), @r"
     find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where j = crd_B(pB1)
       bsearch (while crd_B(pB1) < j)
-      direct not applicable: it would keep one state for each value of pA2
-      expand not applicable: it would keep one state for each value of pA2
+      direct (key crd_B(pB1) = j, state {pA0, pA1, pA2})
+      expand (key crd_B(pB1) = j, state {pA0, pA1, pA2})
       gallop (up, while crd_B(pB1) < j, resume after a match, state {pA0, pA2})
       group not applicable: at most one position matches
-      hash not applicable: it would keep one state for each value of pA2
-      masked not applicable: it would keep one state for each value of pA2
-      rank not applicable: it would keep one state for each value of pA2
+      hash (key crd_B(pB1) = j, state {pA0, pA1, pA2})
+      masked (key crd_B(pB1) = j, state {pA0, pA1, pA2})
+      rank (key crd_B(pB1) = j, state {pA0, pA1, pA2})
       scan
       seq (up, while crd_B(pB1) < j, resume after a match, state {pA0, pA2})
       vector (up, while crd_B(pB1) < j, state {pA0, pA2})
@@ -322,7 +322,7 @@ fn csr_in_a_hash_table_for_each_row() {
       expand not applicable: more is read of a match than one value
       gallop refuted by `partition` (up, while crd1_B(pB0, pB1) < j): the positions to skip do not all come first; e.g. W1_B = 2, pB0 = 0, j = 1, pB1 = 0, pB1' = 1, crd0_B(0, 0) = 0, crd1_B(0, 0) = 1, crd1_B(0, 1) = 0, home(2, 0) = 0, home(2, 1) = 0
       group not applicable: at most one position matches
-      hash not applicable: it would keep one state for each value of i
+      hash (key crd1_B(pB0, pB1) = j, state {pB0, i})
       masked not applicable: more is read of a match than one value
       probe (key crd1_B(pB0, pB1) = j)
       rank refuted by `coordinate`: the key is several numbers, or may be negative; e.g. W1_B = 1, pB0 = 0, pB1 = 0, crd0_B(0, 0) = 0, crd1_B(0, 0) = -1, home(1, -1) = -8
@@ -351,11 +351,11 @@ fn dcsr_in_dcsr() {
     find pB1 in pos1_B(pB0)..pos1_B(pB0 + 1) where j = crd1_B(pB1)
       bsearch (while crd1_B(pB1) < j)
       direct (key crd1_B(pB1) = j, state {i})
-      expand not applicable: it would keep one state for each value of i
+      expand (key crd1_B(pB1) = j, state {pA0, i, pB0})
       gallop (up, while crd1_B(pB1) < j, resume after a match, state {i})
       group not applicable: at most one position matches
       hash (key crd1_B(pB1) = j, state {i})
-      masked not applicable: it would keep one state for each value of i
+      masked (key crd1_B(pB1) = j, state {pA0, i, pB0})
       rank (key crd1_B(pB1) = j, state {i})
       scan
       seq (up, while crd1_B(pB1) < j, resume after a match, state {i})

@@ -121,7 +121,8 @@ impl Choice<'_> {
             6 => "how often its range is another, and not as long as the one before".to_string(),
             7 => "the share of its queries that are expected to find something".to_string(),
             8 => "positions in all its ranges".to_string(),
-            _ => "positions in its range where a few are long".to_string(),
+            9 => "positions in its range where a few are long".to_string(),
+            _ => "index arrays that say whether a position matches".to_string(),
         }
     }
 
