@@ -299,7 +299,13 @@ impl Sizes {
         };
         let compared = nest.levels.get(level).map_or(0, compared).max(1);
         let compared = (compared as f64).into();
-        [queries, length, repeats, states, extents, guards, uneven, hits, total, typical, compared]
+        let checks =
+            matches!(plan.placement, Some(Placement::Reset { .. } | Placement::Array { .. }));
+        let checks = f64::from(checks).into();
+        [
+            queries, length, repeats, states, extents, guards, uneven, hits, total, typical,
+            compared, checks,
+        ]
     }
 
     /// How often what is kept between queries begins anew. What an array keeps for each value of an index stays.

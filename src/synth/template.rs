@@ -15,9 +15,9 @@ use crate::formula::{Formula, parse};
 use crate::layout::PropertyKind;
 
 /// What formulas of find templates are over, beside constants of the machine.
-pub const QUANTITIES: [&str; 11] = [
+pub const QUANTITIES: [&str; 12] = [
     "queries", "length", "repeats", "states", "extent", "guards", "uneven", "hits", "total",
-    "typical", "compared",
+    "typical", "compared", "checks",
 ];
 
 /// A find algorithm as declared by its folder.

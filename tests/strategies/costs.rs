@@ -7,7 +7,7 @@ use siskin::diagnostic::{Code, Diagnostic};
 use siskin::synth::{CostFormula, Machine, Template, constants, loops_cost, templates, workspaces};
 
 /// What a formula may use that is no constant.
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 19] = [
     "queries",
     "length",
     "repeats",
@@ -26,6 +26,7 @@ const NAMES: [&str; 18] = [
     "private",
     "typical",
     "compared",
+    "checks",
 ];
 
 /// The value of a name, in one of several settings: sizes are small, large, or none.

@@ -122,7 +122,9 @@ impl Choice<'_> {
             7 => "the share of its queries that are expected to find something".to_string(),
             8 => "positions in all its ranges".to_string(),
             9 => "positions in its range where a few are long".to_string(),
-            _ => "index arrays that say whether a position matches".to_string(),
+            10 => "index arrays that say whether a position matches".to_string(),
+            _ => "1 if each query asks whether its state is that of the one before, else 0"
+                .to_string(),
         }
     }
 
