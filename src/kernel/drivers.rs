@@ -15,6 +15,15 @@
 //! pA1, find px, find pA0           each entry of A is looked for in x, then its row in A
 //! ```
 //!
+//! Where the positions of several loops say what is looked for, each of them may follow it:
+//!
+//! ```text
+//! y[i] += A[i,j] * x[j]            A in a grid of blocks, entries listed in each
+//!
+//! pA0, pA1, pA2, find px           each entry of A is looked for in x
+//! pA0, px, pA1, find pA2           each entry of x is looked for in that block of a row which has its column
+//! ```
+//!
 //! What is searched for is often the same in all iterations of a loop around it. Then the search comes before that loop:
 //!
 //! ```text
@@ -25,9 +34,11 @@
 //! pA0, pA1, px, find pA3, pA2      entries of x in the columns of a block: once
 //! ```
 
+use std::ops::Range;
+
 use crate::formula::Name;
 use crate::iterspace::Space;
-use crate::scan::{Level, Nest};
+use crate::scan::{Bind, Level, Nest};
 use crate::schedule::Alternative;
 
 /// For each operand that is walked by several loops, the order in which its entries are one list: what else is searched
@@ -74,24 +85,40 @@ fn depends(nest: &Nest, find: &Name, position: &Name) -> bool {
 /// For each find of `nest`, the order of its loops in which what is searched is walked, right before that loop whose
 /// position says what is looked for, and before loops in which it is always the same.
 pub(super) fn other_drivers(nest: &Nest) -> Vec<Vec<Name>> {
-    let mut out = Vec::new();
+    followed(nest, 0..1)
+}
+
+/// The same, before loops around that one whose positions say what is looked for, too.
+pub(super) fn outer_drivers(nest: &Nest) -> Vec<Vec<Name>> {
+    followed(nest, 1..usize::MAX)
+}
+
+/// The same, before those among the loops that are numbered so, from the innermost out.
+fn followed(nest: &Nest, by: Range<usize>) -> Vec<Vec<Name>> {
+    let mut out: Vec<Vec<Name>> = Vec::new();
     for find in nest.levels.iter().filter(|level| level.is_find()) {
-        let Some(driver) = driver(nest, &find.var) else { continue };
-        if let Some(order) = sooner(nest, &find.var, Some(&driver)) {
-            out.push(order);
-            continue;
-        }
-        let loops = nest.levels.iter().filter(|l| l.is_loop() && l.var != find.var);
-        let mut order: Vec<Name> = Vec::new();
-        for level in loops {
-            if level.var == driver {
-                order.push(find.var.clone());
+        let drivers = drivers(nest, &find.var).into_iter().enumerate();
+        for (_, driver) in drivers.filter(|(k, _)| by.contains(k)) {
+            let order = sooner(nest, &find.var, Some(&driver))
+                .unwrap_or_else(|| right_before(nest, &find.var, &driver));
+            if !out.contains(&order) {
+                out.push(order);
             }
-            order.push(level.var.clone());
         }
-        out.push(order);
     }
     out
+}
+
+/// The order of the loops of `nest` in which a find comes right before the loop of `driver`.
+fn right_before(nest: &Nest, find: &Name, driver: &Name) -> Vec<Name> {
+    let mut order: Vec<Name> = Vec::new();
+    for level in nest.levels.iter().filter(|l| l.is_loop() && l.var != *find) {
+        if level.var == *driver {
+            order.push(find.clone());
+        }
+        order.push(level.var.clone());
+    }
+    order
 }
 
 /// For each find of `nest` that is the same in all iterations of loops around it, the order in which it comes before
@@ -128,11 +155,17 @@ fn sooner(nest: &Nest, find: &Name, driver: Option<&Name>) -> Option<Vec<Name>> 
     Some(order)
 }
 
-/// The innermost loop around a find on which depends what it looks for.
-fn driver(nest: &Nest, position: &Name) -> Option<Name> {
-    let at = nest.level_of(position)?;
+/// The loops around a find on which depends what it looks for, but not where, the innermost first.
+fn drivers(nest: &Nest, position: &Name) -> Vec<Name> {
+    let Some(at) = nest.level_of(position) else { return Vec::new() };
     let sought = |name: &Name| nest.levels[at].conditions.iter().any(|c| c.mentions(name));
     // What the conditions mention may be read off the position of a loop.
     let deciding = nest.deciding(at, sought, |level| !level.is_loop());
-    deciding.into_iter().find(|level| level.is_loop()).map(|level| level.var.clone())
+    let where_to = |name: &Name| match &nest.levels[at].bind {
+        Bind::Loop(range) => range.mentions(name),
+        Bind::Let(_) => false,
+    };
+    let ranges = nest.deciding(at, where_to, |_| true);
+    let free = |level: &&Level| level.is_loop() && !ranges.iter().any(|l| l.var == level.var);
+    deciding.into_iter().filter(free).map(|level| level.var.clone()).collect()
 }

@@ -7,7 +7,7 @@
 //! the other direction of each search is priced in any case (`drivers.rs`). The cheapest is taken.
 
 use super::coiterate::Coiterate;
-use super::drivers::{by_entries, earlier_searches, other_drivers};
+use super::drivers::{by_entries, earlier_searches, other_drivers, outer_drivers};
 use super::grounds::PricedOrder;
 use super::layouts::layouts;
 use super::planned::Planned;
@@ -69,7 +69,9 @@ pub(super) fn cheapest_order(
     // Orders of the indices are tried only where the price is high.
     let good = if others.all { others.good } else { 0.0 };
     let Some(space) = only_space(request, union)? else { return first };
-    let mut orders = others.drivers;
+    let mut orders = others.outer;
+    let outer = orders.len();
+    orders.extend(others.drivers);
     if others.all {
         orders.extend(alternatives(&space, others.first.as_ref()));
     }
@@ -85,7 +87,7 @@ pub(super) fn cheapest_order(
         seen.iter().map(|schedule| of_order(schedule, price_of_first, false)).collect();
     let mut best = first;
     let mut open = Vec::new();
-    for other in orders {
+    for (k, other) in orders.into_iter().enumerate() {
         let mut request = request.clone();
         (request.order, request.fused) = (other.order, other.fused);
         let Ok((wished, schedule)) = scheduled(&request, &space) else { continue };
@@ -94,7 +96,11 @@ pub(super) fn cheapest_order(
             continue;
         }
         seen.push(schedule.clone());
-        let Ok(visits) = visits(&request, &wished, &schedule) else { continue };
+        let Ok(mut visits) = price_of_visits(&request, &wished, &schedule, None) else { continue };
+        // What drives leaves few positions to visit of the loops behind it, as only proofs tell.
+        if visits >= least && k < outer {
+            visits = price_of_visits(&request, &wished, &schedule, Some(prover)).unwrap_or(visits);
+        }
         match visits < least {
             true => open.push((visits, request, schedule)),
             false => priced.push(of_order(&schedule, Some(visits), true)),
@@ -129,6 +135,8 @@ pub(super) fn cheapest_order(
 struct Orders {
     /// Those in which what is searched drives.
     drivers: Vec<Alternative>,
+    /// Those in which it drives several loops.
+    outer: Vec<Alternative>,
     /// Those of the indices: of a result that is assembled, those that begin with its first coordinate.
     all: bool,
     /// The index of that.
@@ -166,11 +174,12 @@ fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Order
         let first = how.appending.order.first()?;
         statement.space().output().subscripts[*first].as_var().cloned()
     });
-    let drivers = match assembled {
-        true => Vec::new(),
-        false => drivers(statement),
+    let (drivers, outer) = match assembled {
+        true => (Vec::new(), Vec::new()),
+        false => (drivers(statement), outer(statement)),
     };
-    Ok((all || !drivers.is_empty()).then_some((price, Orders { drivers, all, first, good })))
+    let any = all || !drivers.is_empty() || !outer.is_empty();
+    Ok(any.then_some((price, Orders { drivers, outer, all, first, good })))
 }
 
 /// The orders of a statement in which something else drives.
@@ -181,12 +190,19 @@ fn drivers(statement: &Statement) -> Vec<Alternative> {
     orders.chain(by_entries(nest, statement.space())).collect()
 }
 
+/// Those in which it drives several loops.
+fn outer(statement: &Statement) -> Vec<Alternative> {
+    let orders = outer_drivers(statement.nest()).into_iter();
+    orders.map(|order| Alternative { order, fused: Vec::new() }).collect()
+}
+
 impl Planned {
     /// Orders of the loops of this plan in which what it searches drives, or the entries of a tensor are one list: to
     /// be asked for (`Kernel::order`, `Kernel::fuse`). None of what is not one nest with a dense result.
     pub fn other_orders(&self) -> Vec<Alternative> {
         let open = only_nest(self).filter(|_| self.assembled().is_none());
-        open.map(drivers).unwrap_or_default()
+        let all = |statement| drivers(statement).into_iter().chain(outer(statement)).collect();
+        open.map(all).unwrap_or_default()
     }
 }
 
@@ -220,8 +236,13 @@ fn scheduled(request: &Request, space: &Space) -> Result<(Space, Schedule)> {
 }
 
 /// What the iterations of the loops of an order are expected to cost, and at least what is searched in them.
-fn visits(request: &Request, space: &Space, schedule: &Schedule) -> Result<f64> {
-    let nest = outline(space, schedule)?;
+fn price_of_visits(
+    request: &Request,
+    space: &Space,
+    schedule: &Schedule,
+    prover: Option<&mut dyn Prover>,
+) -> Result<f64> {
+    let nest = outline(space, schedule, prover)?;
     let sizes = &request.sizes;
     let (uneven, begun) = (sizes.uneven_in(&nest), sizes.begun_in(&nest));
     let amounts = [sizes.iterations(&nest), 0.0, 0.0, uneven, begun, 0.0];

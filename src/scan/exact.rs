@@ -37,15 +37,22 @@ pub fn scan(space: &Space, schedule: &Schedule, prover: &mut dyn Prover) -> Resu
     }
 }
 
-/// The loops of [`scan`] as far as they are seen without a prover, for an estimate of what they cost: some may have
-/// bounds and conditions that are known to hold, and that they are exact is not proved.
+/// The loops of [`scan`] for an estimate of what they cost: that they are exact is not proved. Without a prover, some may
+/// go round more often, and have conditions that are known to hold.
 ///
 /// # Errors
 /// As [`scan`].
-pub fn outline(space: &Space, schedule: &Schedule) -> Result<Nest> {
+pub fn outline(
+    space: &Space,
+    schedule: &Schedule,
+    prover: Option<&mut dyn Prover>,
+) -> Result<Nest> {
     let dims = schedule.dims();
     let space = &*with_extents_of_lists(space);
-    let assumptions = Assumptions::plain(space, &dims);
+    let assumptions = match prover {
+        Some(prover) => Assumptions::derive(space, &dims, prover),
+        None => Assumptions::plain(space, &dims),
+    };
     let scanner = Scanner::new(space, &dims, &assumptions);
     match scanner.is_empty() {
         true => Ok(Nest::nothing(&dims)),

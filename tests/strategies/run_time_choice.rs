@@ -263,6 +263,38 @@ fn what_one_of_several_threads_does_is_priced() {
     assert_eq!(loops(&kernel(1, "csc"))[5], 0.0);
 }
 
+/// A vector with few entries says which blocks of a row are visited; one with many is looked up.
+#[test]
+fn few_entries_say_which_blocks_are_visited() {
+    let order = |layout: &str, entries: f64| -> Vec<String> {
+        let known = [("I", 2e3), ("J", 2e3), ("NNZ_A", 8e4), ("NB_A", 5e3), ("NNZ_x", entries)];
+        let params = known.map(|(name, value)| (Name::from(name), value));
+        let steps = [("pos_A", 80.0), ("crd_x", 2e3 / entries)];
+        let steps = steps.map(|(name, value)| (Name::from(name), value));
+        let sizes = Sizes {
+            params: params.into_iter().collect(),
+            indices: [("i", "I"), ("j", "J")]
+                .map(|(i, n)| (i.into(), n.into()))
+                .into_iter()
+                .collect(),
+            steps: steps.into_iter().collect(),
+            ..Sizes::default()
+        };
+        let kernel = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", layout).layout("x", "sparse");
+        let planned = kernel.sizes(sizes).plan().unwrap();
+        planned.statements()[0].schedule().dims().iter().map(ToString::to_string).collect()
+    };
+    let first = |layout: &str, entries: f64| {
+        let order = order(layout, entries);
+        let place = |name: &str| order.iter().position(|n| n == name).unwrap();
+        place("px") < place("pA1")
+    };
+    for layout in ["csb(64)", "bcsr(4,4)"] {
+        assert!(first(layout, 2.0), "{layout}: {:?}", order(layout, 2.0));
+        assert!(!first(layout, 500.0), "{layout}: {:?}", order(layout, 500.0));
+    }
+}
+
 /// One search for all rows of a block, where each row was searched for by itself; in every order the same result.
 #[test]
 fn a_search_comes_before_loops_in_which_it_is_the_same() {
@@ -270,8 +302,10 @@ fn a_search_comes_before_loops_in_which_it_is_the_same() {
     let blocks: Statement = ("y[i] += A[i,j] * x[j]", &[("A", "bcsr(2,3)"), ("x", "sparse")]);
     let inner: Statement =
         ("y[i] += A[i,j] * B[i,k] * x[k]", &[("A", "csr"), ("B", "csr"), ("x", "sparse")]);
+    let grid: Statement = ("y[i] += A[i,j] * x[j]", &[("A", "csb(2)"), ("x", "sparse")]);
     for (statement, search, after) in [
         (blocks, "px", "pA2"),
+        (grid, "px", "pA1"),
         (inner, "px", "pA1"),
         (("y[i] += A[i,j] * x[j]", &[("A", "csr"), ("x", "sparse")]), "px", ""),
     ] {
