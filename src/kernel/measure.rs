@@ -206,8 +206,11 @@ mod tests {
     #[test]
     fn what_is_long_to_find_or_not_there_is_not_known() {
         let all = tensor("csr", &[80, 80], |_, _| true);
-        let list = tensor("csb", &[80, 80], |_, _| true);
-        assert_eq!(Sample::of(&all).share(&list, &[0, 1]), None);
+        let blocks = tensor("csb", &[80, 80], |_, _| true);
+        assert_eq!(Sample::of(&all).share(&blocks, &[0, 1]), None);
+        // A list in order is bisected.
+        let list = tensor("coo", &[80, 80], |_, _| true);
+        assert_eq!(Sample::of(&all).share(&list, &[0, 1]), Some(1.0));
         let empty = tensor("csr", &[80, 80], |_, _| false);
         assert_eq!(Sample::of(&empty).share(&all, &[0, 1]), None);
         let none = tensor("csr", &[0, 80], |_, _| true);

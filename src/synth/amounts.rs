@@ -174,13 +174,13 @@ impl Sizes {
 
     /// How many iterations the loops of `nest` have, those of finds aside.
     pub fn iterations_of(&self, nest: &Nest) -> CostFormula {
-        let loops = self.rounds_of(nest).into_iter().filter(|(level, ..)| !level.is_find());
+        let loops = self.rounds_of(nest).into_iter().filter(|(level, ..)| goes_round(level));
         loops.fold(0.0.into(), |all, (_, _, rounds)| all + rounds)
     }
 
     /// How often loops of `nest` are begun that do not go round as often as the time before.
     pub fn uneven_of(&self, nest: &Nest) -> CostFormula {
-        let loops = self.rounds_of(nest).into_iter().filter(|(level, ..)| !level.is_find());
+        let loops = self.rounds_of(nest).into_iter().filter(|(level, ..)| goes_round(level));
         loops.fold(0.0.into(), |all, (level, begun, _)| match &level.bind {
             Bind::Loop(range) => all + begun * self.unevenness(range),
             Bind::Let(_) => all,
@@ -189,7 +189,7 @@ impl Sizes {
 
     /// How often loops of `nest` are begun.
     pub fn begun_of(&self, nest: &Nest) -> CostFormula {
-        self.begun_by(nest, |level| !level.is_find())
+        self.begun_by(nest, goes_round)
     }
 
     fn begun_by(&self, nest: &Nest, counts: impl Fn(&Level) -> bool) -> CostFormula {
@@ -199,9 +199,7 @@ impl Sizes {
 
     /// The share of the times that a range is not as long as the time before: nothing, unless arrays say how long it is.
     pub fn unevenness(&self, range: &Range) -> CostFormula {
-        let lengths =
-            range.upper.iter().flat_map(|u| range.lower.iter().map(|l| u.clone() - l.clone()));
-        if lengths.into_iter().any(|length| length.as_constant().is_some()) {
+        if constant_length(range).is_some() {
             return 0.0.into();
         }
         let mut out = CostFormula::Number(0.0);
@@ -437,6 +435,20 @@ fn typical(length: &CostFormula) -> CostFormula {
         Some(Statistic::Step(array)) => Some(Statistic::TypicalStep(array).to_string()),
         _ => None,
     })
+}
+
+/// Whether a level is a loop, and neither a find nor one that a position which is known goes through once.
+fn goes_round(level: &Level) -> bool {
+    match &level.bind {
+        Bind::Loop(range) => !level.is_find() && constant_length(range) != Some(1),
+        Bind::Let(_) => false,
+    }
+}
+
+/// How many values a range has at most, if a number says so.
+fn constant_length(range: &Range) -> Option<i64> {
+    let ends = range.upper.iter().flat_map(|u| range.lower.iter().map(move |l| (u, l)));
+    ends.filter_map(|(u, l)| (u.clone() - l.clone()).as_constant()).min()
 }
 
 /// How many index arrays say whether a position matches.
