@@ -186,14 +186,12 @@ fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Order
 fn drivers(statement: &Statement) -> Vec<Alternative> {
     let nest = statement.nest();
     let orders = other_drivers(nest).into_iter().chain(earlier_searches(nest));
-    let orders = orders.map(|order| Alternative { order, fused: Vec::new() });
-    orders.chain(by_entries(nest, statement.space())).collect()
+    orders.map(Alternative::from).chain(by_entries(nest, statement.space())).collect()
 }
 
 /// Those in which it drives several loops.
 fn outer(statement: &Statement) -> Vec<Alternative> {
-    let orders = outer_drivers(statement.nest()).into_iter();
-    orders.map(|order| Alternative { order, fused: Vec::new() }).collect()
+    outer_drivers(statement.nest()).into_iter().map(Alternative::from).collect()
 }
 
 impl Planned {

@@ -23,6 +23,13 @@ pub struct Alternative {
     pub fused: Vec<Vec<Name>>,
 }
 
+/// That in which nothing is fused.
+impl From<Vec<Name>> for Alternative {
+    fn from(order: Vec<Name>) -> Alternative {
+        Alternative { order, fused: Vec::new() }
+    }
+}
+
 /// So many indices have few enough orders to try.
 const MOST_INDICES: usize = 4;
 
@@ -39,7 +46,7 @@ pub fn alternatives(space: &Space, first: Option<&Name>) -> Vec<Alternative> {
         if !fused.fused.is_empty() {
             out.push(fused);
         }
-        out.push(Alternative { order, fused: Vec::new() });
+        out.push(order.into());
     }
     out
 }
@@ -47,7 +54,7 @@ pub fn alternatives(space: &Space, first: Option<&Name>) -> Vec<Alternative> {
 /// An order of indices in which tensors that are stored otherwise are one list, which is entered where the index
 /// of its last position is known.
 fn fused(space: &Space, order: &[Name]) -> Alternative {
-    let mut out = Alternative { order: order.to_vec(), fused: Vec::new() };
+    let mut out = Alternative::from(order.to_vec());
     let rank = |index: &Name| order.iter().position(|i| i == index);
     for o in space.present() {
         let (decided, Some(last)) = (determined_at(space, o), o.positions.last()) else { continue };

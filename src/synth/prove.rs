@@ -8,11 +8,9 @@ use std::rc::Rc;
 
 use super::conditions::{find_key, orderings};
 use super::session::Session;
-use super::state_indices::{minimal_state, placement, with_loops};
+use super::state_indices::{minimal_state, placement, placement_in_loops};
 use super::vocabulary::{Arguments, Vocabulary};
-use super::{
-    Direction, FindProblem, KeyPart, Obligation, Placement, Plan, Refutation, Template, Verdict,
-};
+use super::{Direction, FindProblem, KeyPart, Obligation, Plan, Refutation, Template, Verdict};
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Atom, Formula, Name};
 use crate::iterspace::Space;
@@ -294,10 +292,14 @@ impl Session<'_> {
             }
             match placement(self, template, &vocabulary)? {
                 Ok(found) => place = Some(found),
-                Err(why) => match self.placed_in_loops(template, &mut vocabulary, &required)? {
-                    Some(found) => place = Some(found),
-                    None => return Ok((met, Verdict::Inapplicable(why))),
-                },
+                Err(why) => {
+                    let all: Vec<&Obligation> =
+                        required.iter().filter(|o| o.state).copied().collect();
+                    place = placement_in_loops(self, template, &mut vocabulary, &all)?;
+                    if place.is_none() {
+                        return Ok((met, Verdict::Inapplicable(why)));
+                    }
+                }
             }
         }
         let mut resume = false;
@@ -316,30 +318,6 @@ impl Session<'_> {
             placement: place,
         };
         Ok((met + 1, Verdict::Proved(Proved::new(plan))))
-    }
-
-    /// The place of a state that belongs to loops, too: to those around the values that it belongs to. It begins anew
-    /// where the same value is read again, which is as often if each is read once.
-    fn placed_in_loops(
-        &mut self,
-        template: &Template,
-        vocabulary: &mut Vocabulary,
-        required: &[&Obligation],
-    ) -> Result<Option<Placement>> {
-        let own = vocabulary.arguments.state.clone();
-        for state in with_loops(self, &own) {
-            vocabulary.arguments.state = state;
-            let Ok(found) = placement(self, template, vocabulary)? else { continue };
-            for o in required.iter().filter(|o| o.state) {
-                if self.fails(o, vocabulary)?.is_some() {
-                    vocabulary.arguments.state = own;
-                    return Ok(None);
-                }
-            }
-            return Ok(Some(found));
-        }
-        vocabulary.arguments.state = own;
-        Ok(None)
     }
 }
 

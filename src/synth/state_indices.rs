@@ -22,14 +22,7 @@ pub(super) fn minimal_state(
     for name in kept.clone().iter().rev() {
         let without: Vec<Name> = kept.iter().filter(|n| *n != name).cloned().collect();
         vocabulary.arguments.state = without.clone();
-        let mut holds = true;
-        for o in obligations {
-            if session.fails(o, vocabulary)?.is_some() {
-                holds = false;
-                break;
-            }
-        }
-        if holds {
+        if all_hold(session, vocabulary, obligations)? {
             kept = without;
         }
     }
@@ -37,16 +30,39 @@ pub(super) fn minimal_state(
     Ok(kept)
 }
 
-/// State indices together with more and more of the loops, from the outermost in.
-pub(super) fn with_loops(session: &Session, state: &[Name]) -> Vec<Vec<Name>> {
-    let mut out: Vec<Vec<Name>> = Vec::new();
-    let mut all = state.to_vec();
-    for around in session.problem.loops.iter().filter(|l| !state.contains(l)) {
-        all.push(around.clone());
-        all.sort_by_key(|n| session.nest.level_of(n));
-        out.push(all.clone());
+fn all_hold(
+    session: &mut Session,
+    vocabulary: &Vocabulary,
+    obligations: &[&Obligation],
+) -> Result<bool> {
+    for o in obligations {
+        if session.fails(o, vocabulary)?.is_some() {
+            return Ok(false);
+        }
     }
-    out
+    Ok(true)
+}
+
+/// The place of a state that also belongs to loops, to as few as give it one, from the outermost in. It begins anew where
+/// the values that it belongs to are read again, which is as often if each is read once.
+pub(super) fn placement_in_loops(
+    session: &mut Session,
+    template: &Template,
+    vocabulary: &mut Vocabulary,
+    obligations: &[&Obligation],
+) -> Result<Option<Placement>> {
+    let own = vocabulary.arguments.state.clone();
+    for around in session.problem.loops.iter().filter(|l| !own.contains(l)) {
+        vocabulary.arguments.state.push(around.clone());
+        vocabulary.arguments.state.sort_by_key(|n| session.nest.level_of(n));
+        let Ok(found) = placement(session, template, vocabulary)? else { continue };
+        if all_hold(session, vocabulary, obligations)? {
+            return Ok(Some(found));
+        }
+        break;
+    }
+    vocabulary.arguments.state = own;
+    Ok(None)
 }
 
 /// Where the state is declared, or why the template cannot place it.

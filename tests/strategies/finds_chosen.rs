@@ -152,8 +152,9 @@ fn where_tensors_have_much_in_common_finds_cost_no_more_for_it() {
         |kernel, tensor| kernel.layout(tensor, "csr"),
     );
     let (mut cheaper, mut compared) = (0, 0);
-    let alike = [(1e3, 5.0), (1e3, 100.0), (1e5, 10.0), (1e5, 1e3), (1e7, 40.0)];
-    for (extent, row) in alike.into_iter().chain([(1e3, 1.0), (1e6, 2.0), (1e7, 1e3)]) {
+    let mut settings = vec![(1e3, 5.0), (1e3, 100.0), (1e5, 10.0), (1e5, 1e3), (1e7, 40.0)];
+    settings.extend([(1e3, 1.0), (1e6, 2.0), (1e7, 1e3)]);
+    for (extent, row) in settings {
         let rows = ["pos_A", "pos_B", "pos_D"].map(|array| (Name::from(array), row));
         let sizes = Sizes {
             params: ["I", "J"].map(|name| (Name::from(name), extent)).into_iter().collect(),

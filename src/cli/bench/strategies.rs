@@ -115,7 +115,7 @@ impl Varied {
         let mut out = Vec::new();
         if self.orders {
             let all = orders(&planned.program().indices());
-            let all = all.into_iter().map(|order| Alternative { order, fused: Vec::new() });
+            let all = all.into_iter().map(Alternative::from);
             for order in all.chain(default.map(Planned::other_orders).unwrap_or_default()) {
                 let name = format!("order={}", words(&order.order).join(">"));
                 out.push((name, Choice::Order(order)));
