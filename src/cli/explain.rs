@@ -212,12 +212,20 @@ fn summary(planned: &Planned, module: &Module) -> String {
             statement.schedule().dims().iter().map(ToString::to_string).collect();
         let space = statement.space();
         let label = |k: &usize| space.operands[*k].label.clone();
-        let mut merged = String::new();
-        if let Some(m) = statement.merged() {
-            let walked: Vec<String> = m.walks.iter().map(|walk| label(&walk.operand)).collect();
-            let key = dims.split_off(m.depth);
-            merged = format!("merging {} by {}", walked.join(", "), key.join(", "));
-        }
+        let merged = match (statement.merged(), statement.regions()) {
+            (Some(m), _) => {
+                let walked: Vec<String> = m.walks.iter().map(|walk| label(&walk.operand)).collect();
+                let key = dims.split_off(m.depth);
+                format!("merging {} by {}", walked.join(", "), key.join(", "))
+            }
+            (None, Some(regions)) => {
+                let what = if regions.are_points() { "merging" } else { "walking regions of" };
+                let walked: Vec<String> = regions.walked().map(|k| label(&k)).collect();
+                let indices = std::mem::take(&mut dims);
+                format!("{what} {} by each of {}", walked.join(", "), indices.join(", "))
+            }
+            (None, None) => String::new(),
+        };
         let looked = space.lookups.iter().filter(|&&k| statement.looks_up(k));
         let looked: Vec<String> = looked.map(label).collect();
         let looked = match looked.is_empty() {

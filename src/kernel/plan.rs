@@ -185,6 +185,10 @@ fn sets_all(program: &Program, output: &Name) -> Result<bool> {
     Ok(whole && everywhere && inside)
 }
 
+fn asks_for_merge(request: &Request) -> bool {
+    request.coiterate == Coiterate::Merge || request.union == Some(Union::Merge)
+}
+
 /// A plan by the way of visiting the points of sums that is asked for, or that is best.
 fn plan_united(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
     if request.coiterate == Coiterate::Looplets {
@@ -204,7 +208,7 @@ fn plan_united(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
             other => by_looplets = Some(other),
         }
     }
-    let asked = union == Some(Union::Merge);
+    let asked = asks_for_merge(request);
     let first = match union {
         None | Some(Union::Merge) => plan_by(request, Union::Distribute, prover),
         Some(union) => return plan_by(request, union, prover),
@@ -377,10 +381,11 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
         let first = (!is_open || by_looplets).then_some(own);
         let walks = std::iter::once_with(|| orders_of_walks(&space)).take(usize::from(is_open));
         let orders: Vec<Vec<Name>> = first.into_iter().chain(walks.flatten()).collect();
-        // What is not walked in any of these orders is looked up in one.
-        let again = orders.iter().filter(|_| by_looplets).map(|own| (own, true));
-        let mut all = orders.iter().map(|own| (own, false)).chain(again).map(|(own, seeks)| {
-            statement(request, (space.clone(), own, seeks), &templates, prover)
+        // What is not walked in any of these orders is looked up in one, or merged index by index.
+        let merges = is_open && asks_for_merge(request);
+        let again = orders.iter().filter(|_| by_looplets || merges).map(|own| (own, true));
+        let mut all = orders.iter().map(|own| (own, false)).chain(again).map(|(own, again)| {
+            statement(request, (space.clone(), own, again), &templates, prover)
         });
         let mut statement =
             all.next().unwrap_or_else(|| Err(Diagnostic::defect("nothing is walked")));
@@ -486,20 +491,22 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
     })
 }
 
-/// A space in the order that is asked for, with the cheapest plan for each of its finds.
+/// A space in the order that is asked for, with the cheapest plan for each of its finds; `again` in the way that is left
+/// if that failed.
 fn statement(
     request: &Request,
-    (space, own, seeks): (Space, &[Name], bool),
+    (space, own, again): (Space, &[Name], bool),
     templates: &[Rc<Template>],
     prover: &mut dyn Prover,
 ) -> Result<Statement> {
     let schedule = schedule(&space, own)?;
     let statement = match request.coiterate {
-        Coiterate::Looplets if seeks => {
+        Coiterate::Looplets if again => {
             let finder = Finder::new(templates, &request.sizes);
             Statement::by_looplets_and_finds(&space, &schedule, finder, prover)
         }
         Coiterate::Looplets => Statement::by_looplets(space, schedule, prover),
+        _ if again => Statement::by_points(space, schedule, prover),
         _ => Statement::new(space, schedule, templates, &request.sizes, prover),
     };
     statement.map_err(|e| reproducible(e, request))

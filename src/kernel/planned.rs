@@ -142,7 +142,7 @@ impl Planned {
 
     /// Whether operands are walked at once.
     pub(super) fn walks_at_once(&self) -> bool {
-        self.statements.iter().any(|s| s.merged.is_some())
+        self.statements.iter().any(Statement::walks_at_once)
     }
 
     /// Whether an operand is searched.

@@ -90,7 +90,10 @@ pub(super) fn merged(space: &Space, nest: &Nest, prover: &mut dyn Prover) -> Res
         Code::Space,
         format!("{} cannot be merged: nothing walks them in one order", labels.join(", ")),
     )
-    .note("each must be one loop over ordered coordinates inside loops that all of them share")
+    .note(
+        "each must be one loop over ordered coordinates inside loops that all of them share, or an ordered list of \
+         coordinates for each index",
+    )
     .help(
         "store them alike, in a layout whose coordinates are ordered, or leave `--union merge` out",
     ))

@@ -65,6 +65,7 @@ mod outermost;
 mod outline;
 mod parse;
 mod parts;
+mod piece;
 mod regions;
 mod repeated;
 mod rounds;

@@ -17,14 +17,15 @@
 //!       …
 //! ```
 
-use super::held::{Around, Held, Steps, held_in, not_lowered, opened, searches, without_ends};
+use super::held::{Around, Steps, not_lowered, opened, without_ends};
 use super::leaf::{leaf, looked_up, lookup_name, stored_at};
 use super::outermost::Outermost;
-use super::tree::{Block, Loop, Node, Place, Regions, Step, Take};
+use super::piece::{Part, extend, is_needed, parts_of, place, read};
+use super::tree::{Block, Loop, Node, Regions, Step, Take};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name};
 use crate::iterspace::Space;
-use crate::looplets::{Derived, Looplet, derive_operand, of_operand};
+use crate::looplets::{Looplet, of_operand};
 use crate::operators::Region;
 use crate::prover::Prover;
 use crate::scan::Range;
@@ -34,6 +35,7 @@ use crate::scan::Range;
 pub struct ByRegions {
     pub(super) order: Vec<Name>,
     parts: Vec<Part>,
+    how: How,
     /// The operands that are looked up where their indices are known.
     pub(super) sought: Vec<usize>,
     /// What operands do not say.
@@ -41,18 +43,13 @@ pub struct ByRegions {
     pub(super) outermost: Outermost,
 }
 
-/// A piece of an operand, and what is left of its looplets.
-#[derive(Clone, Debug)]
-pub(super) struct Part {
-    operand: usize,
-    piece: usize,
-    /// Where it holds nothing, something may be computed all the same.
-    optional: bool,
-    looplet: Looplet,
-    /// Its walks so far, where something may count though they hold nothing.
-    walks: Vec<Name>,
-    /// What is computed and tested before what is left, if it is optional.
-    before: Vec<Around>,
+/// How regions are walked at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// Whatever they are; the first behind an index may be sought.
+    AsRegions,
+    /// Each is a point, and all are compared with the others: the merges of the levels of sparse formats (TACO §5).
+    AsPoints,
 }
 
 /// The looplets of the operands of a space, whose indices come in this order.
@@ -62,74 +59,14 @@ pub(super) struct Part {
 pub(super) fn by_looplets(
     space: &Space,
     order: &[Name],
+    how: How,
     prover: &mut dyn Prover,
 ) -> Result<ByRegions> {
     let mut parts = Vec::new();
     for k in read(space) {
         parts.extend(parts_of(space, k, order, prover)?);
     }
-    ByRegions::new(space, order, parts, Vec::new())
-}
-
-/// The operands that are read.
-pub(super) fn read(space: &Space) -> impl Iterator<Item = usize> {
-    space.stored.iter().chain(&space.lookups).copied().filter(|&k| !space.writes(k))
-}
-
-/// The parts of an operand that is read, one for each of its pieces.
-pub(super) fn parts_of(
-    space: &Space,
-    k: usize,
-    order: &[Name],
-    prover: &mut dyn Prover,
-) -> Result<Vec<Part>> {
-    if space.stored.contains(&k) {
-        let looplet = in_order(derive_operand(space, k, order, prover)?, order)?;
-        return Ok(vec![Part::new((k, 0), false, looplet)]);
-    }
-    let pieces = space.operands[k].pieces.len();
-    let optional = pieces != 1 || !is_needed(&space.rest, &k);
-    let part = |piece| {
-        let own = space.of_lookup(k, piece, space.constraints.clone());
-        let looplet = in_order(derive_operand(&own, k, order, prover)?, order)?;
-        Ok(Part::new((k, piece), optional, looplet))
-    };
-    (0..pieces).map(part).collect()
-}
-
-/// How the parts of an operand can be walked in this order: `true` if nothing else may be walked along its indices.
-///
-/// # Errors
-/// [`Code::Space`] with the reason if they cannot.
-pub(super) fn walk_alone(space: &Space, parts: &[Part], order: &[Name]) -> Result<bool> {
-    let mut alone = false;
-    for part in parts {
-        let mut part = part.clone();
-        for index in order {
-            part.looplet = opened(&part.looplet, &mut Vec::new());
-            let own = match &part.looplet {
-                Looplet::Along(along) if along.index == *index => along.body.clone(),
-                _ => continue,
-            };
-            let mut held = Held::default();
-            part.looplet = held_in(&own, &mut held, &mut Vec::new())?;
-            alone |= !held.steps.is_empty();
-        }
-        part.looplet = opened(&part.looplet, &mut Vec::new());
-        if part.looplet != Looplet::Fill {
-            place(space, &part)?;
-        }
-    }
-    Ok(alone)
-}
-
-/// The looplets of an operand that is stored in the order of the indices.
-fn in_order(derived: Derived, order: &[Name]) -> Result<Looplet> {
-    let own: Vec<&Name> = order.iter().filter(|index| derived.indices.contains(index)).collect();
-    match derived.indices.iter().eq(own) {
-        true => Ok(derived.looplet),
-        false => Err(not_lowered("an operand is stored in another order of the indices")),
-    }
+    ByRegions::new(space, order, how, (parts, Vec::new()))
 }
 
 impl ByRegions {
@@ -140,17 +77,27 @@ impl ByRegions {
     pub(super) fn new(
         space: &Space,
         order: &[Name],
-        parts: Vec<Part>,
-        sought: Vec<usize>,
+        how: How,
+        (parts, sought): (Vec<Part>, Vec<usize>),
     ) -> Result<ByRegions> {
         if !space.output().positions.is_empty() {
             return Err(not_lowered("the result has positions of its own"));
         }
         let (order, tests) = (order.to_vec(), demanded(space));
         let outermost = Outermost::Nothing;
-        let mut regions = ByRegions { order, parts, sought, tests, outermost };
+        let mut regions = ByRegions { order, parts, how, sought, tests, outermost };
         regions.outermost = regions.lower(space, &[])?.1;
         Ok(regions)
+    }
+
+    /// Whether what is walked are points.
+    pub fn are_points(&self) -> bool {
+        self.how == How::AsPoints
+    }
+
+    /// The operands that are walked.
+    pub fn walked(&self) -> impl Iterator<Item = usize> {
+        self.parts.iter().filter(|part| part.piece == 0).map(|part| part.operand)
     }
 
     /// The nodes that visit the points. `lookups` are those of what is sought, by the number of indices that are known.
@@ -160,114 +107,13 @@ impl ByRegions {
     }
 
     fn lower(&self, space: &Space, lookups: &[Block]) -> Result<(Block, Outermost)> {
-        let ByRegions { order, parts, sought, tests, .. } = self;
+        let &ByRegions { ref order, ref parts, how, ref sought, ref tests, .. } = self;
         let (around, outermost) = (Vec::new(), Outermost::Nothing);
-        let mut lowering = Lowering { space, order, sought, lookups, tests, around, outermost };
+        let mut lowering =
+            Lowering { space, order, how, sought, lookups, tests, around, outermost };
         let nodes = lowering.nodes(order, parts.clone())?;
         Ok((nodes, lowering.outermost))
     }
-}
-
-impl Part {
-    fn new((operand, piece): (usize, usize), optional: bool, looplet: Looplet) -> Part {
-        Part { operand, piece, optional, looplet, walks: Vec::new(), before: Vec::new() }
-    }
-
-    /// Its walk along an index, and what stands around all that follows. What can only be computed where it holds
-    /// something stays with it.
-    fn hold(
-        &mut self,
-        along: &Looplet,
-        (space, all): (&Space, &Range),
-    ) -> Result<(Held, Vec<Around>)> {
-        let mut around = Vec::new();
-        let mut held = Held::default();
-        self.looplet = held_in(along, &mut held, &mut around)?;
-        if !self.optional {
-            return Ok((held, around));
-        }
-        if !held.steps.is_empty() {
-            return Err(without_ends());
-        }
-        let around = self.keep(around, space);
-        if held.is_whole() {
-            return Ok((held, around));
-        }
-        if let Some((walk, _)) = &mut held.walk {
-            walk.rises &= !held.upper.iter().any(|end| end.mentions(&walk.var));
-            walk.is_sought &= walk.rises;
-        }
-        let (mut regions, mut tests) = held.walk.unwrap_or_else(|| (self.once(space), Vec::new()));
-        extend(&mut regions.region.lower, held.lower);
-        extend(&mut regions.region.upper, held.upper);
-        let Range { lower, upper } = &mut regions.region;
-        if lower.is_empty() {
-            lower.extend(all.lower.iter().cloned());
-        }
-        if upper.is_empty() {
-            upper.extend(all.upper.iter().cloned());
-        }
-        // A region says by itself where it is: what is computed before it stands in it.
-        let mut known: Vec<(Name, Affine)> = Vec::new();
-        for before in std::mem::take(&mut self.before) {
-            match before {
-                Around::If(own) => tests.extend(own),
-                Around::Let(var, value) => {
-                    let value = value.substitute(&|n| value_of(&known, n));
-                    known.push((var.clone(), value.clone()));
-                    self.before.push(Around::Let(var, value));
-                }
-            }
-        }
-        let known = |name: &Name| value_of(&known, name);
-        let Regions { range, tests: own, region, .. } = &mut regions;
-        let ends = [&mut range.lower, &mut range.upper, &mut region.lower, &mut region.upper];
-        ends.into_iter().flatten().for_each(|e| *e = e.substitute(&known));
-        own.iter_mut().for_each(|test| *test = test.substitute(&known));
-        tests.iter_mut().for_each(|test| *test = test.substitute(&known));
-        regions.within = self.walks.clone();
-        Ok((Held { walk: Some((regions, tests)), ..Held::default() }, around))
-    }
-
-    /// Keeps what can only be computed where it holds something, and gives the rest. What it says of an index is
-    /// so where it holds something, and asked there.
-    fn keep(&mut self, around: Vec<Around>, space: &Space) -> Vec<Around> {
-        let walks = &self.walks;
-        let asked = |around: Around| match around {
-            Around::Let(var, value) if space.indices.contains(&var) => {
-                Around::If(vec![Formula::Constraint(Constraint::eq(Affine::var(var), value))])
-            }
-            other => other,
-        };
-        let (everywhere, own) = around.into_iter().map(asked).partition(|a| a.is_everywhere(walks));
-        self.before.extend(own);
-        everywhere
-    }
-
-    /// One region, that of a walk of a single position.
-    fn once(&self, space: &Space) -> Regions {
-        let number = if self.piece == 0 { String::new() } else { self.piece.to_string() };
-        let wish = format!("once{number}_{}", space.operands[self.operand].label);
-        let mut names = space.names.clone();
-        let mut var = names.fresh(&wish);
-        while self.walks.contains(&var) {
-            var = names.fresh(&wish);
-        }
-        Regions {
-            var,
-            end: None,
-            range: Range { lower: vec![Affine::zero()], upper: vec![Affine::constant(1)] },
-            tests: Vec::new(),
-            within: Vec::new(),
-            region: Range { lower: Vec::new(), upper: Vec::new() },
-            rises: true,
-            is_sought: false,
-        }
-    }
-}
-
-fn value_of(known: &[(Name, Affine)], name: &Name) -> Option<Affine> {
-    known.iter().find(|(var, _)| var == name).map(|(_, value)| value.clone())
 }
 
 /// What holds at the points of a space, but for what the operands and the extents of its indices say.
@@ -281,13 +127,10 @@ fn demanded(space: &Space) -> Vec<Formula> {
     others.cloned().map(Formula::Constraint).chain(space.guards.iter().cloned()).collect()
 }
 
-fn is_needed<K: Clone + Ord>(region: &Region<K>, name: &K) -> bool {
-    region.with(name, false) == Region::Nothing
-}
-
 struct Lowering<'a> {
     space: &'a Space,
     order: &'a [Name],
+    how: How,
     sought: &'a [usize],
     /// Those of what is sought, by the number of indices that are known.
     lookups: &'a [Block],
@@ -359,7 +202,11 @@ impl Lowering<'_> {
                 (_, Some(mut walk)) => {
                     let var = walk.0.var.clone();
                     let gallops = self.space.operands[part.operand].gallops;
-                    walk.0.is_sought &= gallops || self.begins_anew(&walk.0);
+                    if self.how == How::AsPoints && walk.0.point().is_none() {
+                        return Err(not_lowered("an operand holds more than points"));
+                    }
+                    let is_longer = self.how == How::AsRegions && self.begins_anew(&walk.0);
+                    walk.0.is_sought &= gallops || is_longer;
                     if walks.iter().any(|(other, _)| other.var == var) {
                         return Err(not_lowered("two of its walks have one name"));
                     }
@@ -512,17 +359,6 @@ impl Lowering<'_> {
     }
 }
 
-/// Where a part is stored, all indices being known.
-fn place(space: &Space, part: &Part) -> Result<Place> {
-    match &part.looplet {
-        Looplet::Element { array, index } => {
-            Ok(Place { array: array.clone(), index: index.clone() })
-        }
-        Looplet::Search(_) => Err(searches(&space.operands[part.operand].label)),
-        other => Err(Diagnostic::defect(format!("no element is left of\n{other}"))),
-    }
-}
-
 /// Where a region may hold, by where operands may be stored.
 fn may_hold(region: &Region, stored: &dyn Fn(usize) -> Region<Name>) -> Region<Name> {
     match region {
@@ -569,13 +405,4 @@ fn tested(body: Block, tests: &[Formula]) -> Block {
         }
     }
     vec![Node::If { tests: constraints, restrictions, body }]
-}
-
-/// Further ends, each once.
-fn extend(ends: &mut Vec<Affine>, more: Vec<Affine>) {
-    for e in more {
-        if !ends.contains(&e) {
-            ends.push(e);
-        }
-    }
 }

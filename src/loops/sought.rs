@@ -12,7 +12,8 @@
 
 use super::held::without_ends;
 use super::lookups::Finder;
-use super::regions::{ByRegions, parts_of, read, walk_alone};
+use super::piece::{parts_of, read, walk_alone};
+use super::regions::{ByRegions, How};
 use super::statement::Statement;
 use super::tree::{Block, Node};
 use crate::diagnostic::Result;
@@ -78,7 +79,7 @@ fn walked(space: &Space, order: &[Name], prover: &mut dyn Prover) -> Result<(Spa
             why.get_or_insert(unwalked);
         }
         let space = space.looking_up(&sought);
-        match (ByRegions::new(&space, order, parts, sought), why) {
+        match (ByRegions::new(&space, order, How::AsRegions, (parts, sought)), why) {
             (Ok(regions), _) => Ok((space, regions)),
             (Err(e), None) => Err(e),
             (Err(e), Some(why)) => Err(why.note(e.message)),

@@ -8,9 +8,9 @@ use indexmap::IndexMap;
 use super::lookups::{Finder, Looked};
 use super::merged::{Merged, Walk, merged};
 use super::outermost::{Outermost, outermost_kind};
-use super::regions::{ByRegions, by_looplets};
+use super::regions::{ByRegions, How, by_looplets};
 use super::rounds::Rounds;
-use super::tree::Threads;
+use super::tree::{Node, Threads};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Formula, Name};
 use crate::iterspace::{LoopKind, Space, loop_kind};
@@ -113,8 +113,30 @@ impl Statement {
         schedule: Schedule,
         prover: &mut dyn Prover,
     ) -> Result<Statement> {
+        Statement::by_regions(space, schedule, How::AsRegions, prover)
+    }
+
+    /// Visits the points of `space` by merges of its operands, one for each index: where all hold one of the first,
+    /// those of the second are merged, and so on. Walks at once, of which all are one loop, are a merge of all of them.
+    ///
+    /// # Errors
+    /// If it has no scan in this order, or what an operand stores along an index is no ordered list of points.
+    pub fn by_points(
+        space: Space,
+        schedule: Schedule,
+        prover: &mut dyn Prover,
+    ) -> Result<Statement> {
+        Statement::by_regions(space, schedule, How::AsPoints, prover)
+    }
+
+    fn by_regions(
+        space: Space,
+        schedule: Schedule,
+        how: How,
+        prover: &mut dyn Prover,
+    ) -> Result<Statement> {
         let nest = scan(&space, &schedule, prover)?;
-        let regions = Some(by_looplets(&space, &schedule.indices(&space), prover)?);
+        let regions = Some(by_looplets(&space, &schedule.indices(&space), how, prover)?);
         Ok(Statement { nest, regions, ..Statement::nothing(space, schedule) })
     }
 
@@ -266,10 +288,23 @@ impl Statement {
         self.merged.as_ref()
     }
 
+    /// Whether several operands are walked at once anywhere.
+    pub fn walks_at_once(&self) -> bool {
+        fn steps(block: &[Node]) -> bool {
+            let is_step = |node: &Node| matches!(node, Node::Step(_));
+            block.iter().any(|node| is_step(node) || node.blocks().into_iter().any(|b| steps(b)))
+        }
+        let regions = self.regions.as_ref();
+        self.merged.is_some() || regions.is_some_and(|r| steps(&r.nodes(&self.space, &[])))
+    }
+
     /// Whether an operand is looked up, and not walked.
     pub fn looks_up(&self, operand: usize) -> bool {
-        self.space.lookups.contains(&operand)
-            && self.merged.as_ref().is_none_or(|merged| !merged.walks(operand))
+        match (&self.regions, &self.merged) {
+            (Some(regions), _) => regions.sought.contains(&operand),
+            (None, Some(merged)) if merged.walks(operand) => false,
+            _ => self.space.lookups.contains(&operand),
+        }
     }
 
     /// Whether something is looked up of which the value does not matter.

@@ -191,28 +191,39 @@ pub fn strategies(planned: &Planned, kernel: &Kernel, varied: Varied) -> Result<
     Ok(out)
 }
 
-/// The automatic choice, every scheme of co-iteration that makes something else of the statement, every proved
+/// The automatic choice, the schemes of co-iteration if one makes something else of the statement, every proved
 /// template of every find, one at a time, and what else is varied where that is valid and makes something else.
 fn strategies_of(planned: &Planned, kernel: &Kernel, varied: Varied) -> Result<Vec<Strategy>> {
     let auto = Choice::Scheme(Coiterate::Auto);
     let mut out = vec![Strategy { name: automatic().to_string(), choice: auto, estimate: 0.0 }];
     let mut known = vec![planned.render()?.text().to_string()];
-    let mut choices: Vec<(String, Choice)> = Vec::new();
     if !kernel.states_coiteration() {
         let schemes = [Coiterate::Find, Coiterate::Merge, Coiterate::Looplets];
-        choices.extend(schemes.map(|s| (s.word().to_string(), Choice::Scheme(s))));
+        // What cannot be done is no strategy.
+        let made = schemes.into_iter().filter_map(|scheme| {
+            let choice = Choice::Scheme(scheme);
+            let planned = choice.apply(kernel).plan().ok()?;
+            let text = planned.render().ok()?.text().to_string();
+            Some((Strategy { name: scheme.word().to_string(), choice, estimate: 0.0 }, text))
+        });
+        let made: Vec<(Strategy, String)> = made.collect();
+        // Those that come to the same are told as well, so that they stand side by side, unless all do.
+        if made.iter().any(|(_, text)| !known.contains(text)) {
+            for (strategy, text) in made {
+                out.push(strategy);
+                known.push(text);
+            }
+        }
     }
     // The automatic choice may be of another order, in which other positions are searched for.
     let default = kernel.clone().in_default_order().plan().ok();
-    let (schemes, more) = (choices.len(), varied.choices(planned, default.as_ref()));
-    for (k, (name, choice)) in choices.into_iter().chain(more).enumerate() {
-        // What cannot be done is no strategy; what the options ask for stays as it is.
+    for (name, choice) in varied.choices(planned, default.as_ref()) {
+        // What the options ask for stays as it is.
         let made = choice.apply(kernel).plan().and_then(|p| Ok((p.render()?, p)));
         let Ok((module, own)) = made else { continue };
         let text = module.text().to_string();
         if !known.contains(&text) {
-            let estimate = if k < schemes { 0.0 } else { estimate(&own, kernel) };
-            out.push(Strategy { name, choice, estimate });
+            out.push(Strategy { name, choice, estimate: estimate(&own, kernel) });
             known.push(text);
         }
     }

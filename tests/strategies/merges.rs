@@ -1,0 +1,110 @@
+//! Merges of operands that are no one loop inside loops that they share: one for each index.
+
+use std::sync::Arc;
+
+use siskin::diagnostic::Code;
+use siskin::kernel::Coiterate;
+use siskin::packing::{PackOptions, pack};
+use siskin::tensor::Entries;
+use siskin::{Kernel, Layout, Tensor};
+
+/// Layouts of which each index is an ordered list or counted, by rows.
+const ORDERED: [&str; 6] = [
+    "csr",
+    "dcsr",
+    "coo",
+    "ell",
+    "compressed(i), compressed(j)",
+    "compressed(i, unique=false), singleton(j)",
+];
+
+fn packed(layout: &str, dims: &[usize], seed: usize) -> Tensor {
+    let points = (0..dims.iter().product::<usize>()).filter(|at| (at * 7 + seed) % 3 == 0);
+    let points: Vec<(Vec<usize>, f64)> = points
+        .map(|at| {
+            let mut rest = at;
+            let mut point: Vec<usize> = dims
+                .iter()
+                .rev()
+                .map(|n| {
+                    let own = rest % n;
+                    rest /= n;
+                    own
+                })
+                .collect();
+            point.reverse();
+            (point, 1.0 + (at % 5) as f64)
+        })
+        .filter(|(point, _)| (point[0] + seed) % 4 != 0)
+        .collect();
+    let points: Vec<(&[usize], f64)> = points.iter().map(|(p, v)| (p.as_slice(), *v)).collect();
+    let layout = Arc::new(Layout::named_for_rank(layout, dims.len()).unwrap());
+    let entries = Entries::from_points(dims, &points).unwrap();
+    pack(&layout, &entries, &PackOptions::default()).unwrap()
+}
+
+fn kernel(expression: &str, layouts: &[(&str, &str)], scheme: Coiterate) -> Kernel {
+    let kernel = Kernel::new(expression).coiterate(scheme);
+    layouts.iter().fold(kernel, |kernel, (tensor, layout)| kernel.layout(tensor, layout))
+}
+
+/// The loops of a merge, in which nothing is searched for; it computes what finds do.
+fn merged(expression: &str, layouts: &[(&str, &str)], dims: &[usize]) -> String {
+    let tensors: Vec<(&str, Tensor)> = layouts
+        .iter()
+        .enumerate()
+        .map(|(k, (name, layout))| (*name, packed(layout, dims, k)))
+        .collect();
+    let run = |scheme| {
+        let kernel = kernel(expression, layouts, scheme);
+        let inputs = tensors.iter().map(|(name, tensor)| (*name, tensor));
+        let result = kernel.compile().unwrap().run(inputs).unwrap();
+        result.values().as_slice().map(<[f64]>::to_vec)
+    };
+    assert_eq!(run(Coiterate::Merge), run(Coiterate::Find), "{expression} {layouts:?}");
+    let planned = kernel(expression, layouts, Coiterate::Merge).plan().unwrap();
+    assert!(planned.statements().iter().all(|s| s.finds().is_empty()), "{layouts:?}");
+    planned.loops().to_string()
+}
+
+#[test]
+fn ordered_lists_are_merged_index_by_index() {
+    for (k, a) in ORDERED.iter().enumerate() {
+        for b in &ORDERED[k..] {
+            let expression = ["s[] += A[i,j] * B[i,j]", "C[i,j] = A[i,j] + B[i,j]"][k % 2];
+            let loops = merged(expression, &[("A", a), ("B", b)], &[5, 4]);
+            assert!(loops.contains("merge ") || loops.contains("step j"), "{a} {b}\n{loops}");
+        }
+    }
+}
+
+#[test]
+fn trees_of_lists_are_merged_list_by_list() {
+    let loops = merged("s[] += A[i,j,k] * B[i,j,k]", &[("A", "csf"), ("B", "csf")], &[4, 3, 5]);
+    let steps = loops.lines().filter(|line| line.trim_start().starts_with("step "));
+    assert_eq!(steps.count(), 3, "{loops}");
+    assert!(!loops.contains("sought"), "{loops}");
+}
+
+#[test]
+fn three_are_merged_at_once() {
+    let layouts = [("A", "dcsr"), ("B", "coo"), ("D", "csr")];
+    let loops = merged("C[i,j] = (A[i,j] + B[i,j]) * D[i,j]", &layouts, &[6, 5]);
+    assert!(loops.contains("step i") && loops.contains("step j"), "{loops}");
+}
+
+#[test]
+fn what_holds_more_than_points_or_has_no_order_is_not_merged() {
+    for (a, b) in [
+        ("dcsr", "coo-unsorted"),
+        ("csr", "csc"),
+        ("dcsr", "hash"),
+        ("dcsr", "Dense(SparseRunList(Element(0.0)))"),
+    ] {
+        let kernel =
+            kernel("s[] += A[i,j] * B[i,j]", &[("A", a), ("B", b)], Coiterate::Merge).plan();
+        let refused = kernel.expect_err(b);
+        assert_eq!(refused.code, Code::Space, "{b}");
+        assert!(refused.message.contains("cannot be merged"), "{b}: {refused:?}");
+    }
+}
