@@ -104,10 +104,6 @@ impl Body {
             });
         };
         let rest = block[at + 1..].to_vec();
-        // What is left early is not cleared.
-        if around == Around::Loop && leaves(&rest) {
-            return false;
-        }
         let Some((stored, extent)) = self.spreads(table, &rest) else { return false };
         let Element::Value(ty) = self.arr(stored).element else { return false };
         let hint = self.hint(table).trim_end_matches("_table").to_string();
@@ -145,6 +141,7 @@ impl Body {
                 before.extend(allocated);
                 let zero = spread.takes_part.then(|| Expr::zero(ty));
                 spread.clear(&mut entered, masked, zero.as_ref());
+                before_leaving(block, &entered, (false, &[]));
                 block.extend(entered);
             }
             _ => drop(block.splice(at..at, allocated)),
@@ -465,25 +462,28 @@ fn drop_stores(block: &mut Block, array: ArrayId) {
     }
 }
 
-/// Whether a block may be left before its end: by a break that is not of a loop, or a labelled block, within it.
-fn leaves(block: &Block) -> bool {
-    fn within(block: &Block, in_loop: bool, labels: &[LabelId]) -> bool {
-        block.iter().any(|stmt| {
-            let mut labels = labels.to_vec();
-            let in_loop = match stmt {
-                Stmt::Break(None) => return !in_loop,
-                Stmt::Break(Some(label)) => return !labels.contains(label),
-                Stmt::Labelled { label, .. } => {
-                    labels.push(*label);
-                    in_loop
-                }
-                Stmt::For { .. } | Stmt::While { .. } | Stmt::Drain(_) => true,
-                _ => in_loop,
-            };
-            let mut found = false;
-            stmt.parts(&mut |_| {}, &mut |inner| found |= within(inner, in_loop, &labels));
-            found
-        })
+/// Puts statements before each that leaves a block: a break that is not of a loop, or a labelled block, within it.
+fn before_leaving(block: &mut Block, first: &Block, (in_loop, labels): (bool, &[LabelId])) {
+    for mut stmt in std::mem::take(block) {
+        let mut labels = labels.to_vec();
+        let in_loop = match &stmt {
+            Stmt::Break(None) => {
+                block.extend(first.iter().filter(|_| !in_loop).cloned());
+                false
+            }
+            Stmt::Break(Some(label)) => {
+                block.extend(first.iter().filter(|_| !labels.contains(label)).cloned());
+                false
+            }
+            Stmt::Labelled { label, .. } => {
+                labels.push(*label);
+                in_loop
+            }
+            Stmt::For { .. } | Stmt::While { .. } | Stmt::Drain(_) => true,
+            _ => in_loop,
+        };
+        let mut within = |inner: &mut Block| before_leaving(inner, first, (in_loop, &labels));
+        stmt.parts_mut(&mut |_| {}, &mut within);
+        block.push(stmt);
     }
-    within(block, false, &[])
 }

@@ -78,7 +78,7 @@ fn solve(
 ) -> Result<Find> {
     let mut first = None;
     if let Some(fewer) = problem.without(nest, unique) {
-        let found = Session::new(&fewer, nest, prover).run(templates, None)?;
+        let found = Session::new(&fewer, (nest, unique), prover).run(templates, None)?;
         let settled = |a: &Attempt| match a.verdict {
             Verdict::Proved(_) | Verdict::Inapplicable(_) | Verdict::Vacuous => true,
             Verdict::Refuted(_) | Verdict::Unknown(_) => false,
@@ -88,7 +88,7 @@ fn solve(
         }
         first = Some(found);
     }
-    Session::new(&problem, nest, prover).run(templates, first)
+    Session::new(&problem, (nest, unique), prover).run(templates, first)
 }
 
 /// Every choice of arguments of `template` that is refuted for `find`, with a counterexample
@@ -99,7 +99,7 @@ pub fn refutations(
     template: &Rc<Template>,
     prover: &mut dyn Prover,
 ) -> Result<Vec<Refutation>> {
-    let mut session = Session::new(&find.problem, nest, prover);
+    let mut session = Session::new(&find.problem, (nest, &[]), prover);
     session.refuted = Some(Vec::new());
     session.attempt(template, find.unique)?;
     Ok(session.refuted.take().unwrap_or_default())

@@ -7,7 +7,7 @@ use super::verdict::Situation;
 use super::vocabulary::{Arguments, Vocabulary};
 use super::{Direction, FindProblem, Obligation, Refutation, Verdict};
 use crate::diagnostic::Result;
-use crate::formula::Formula;
+use crate::formula::{Formula, Name};
 use crate::prover::{Answer, Prover};
 use crate::scan::Nest;
 use crate::theory::Known;
@@ -19,18 +19,24 @@ pub(super) struct Session<'a> {
     pub known: Known<'a>,
     /// What the prover holds of two positions.
     given: Rc<[Formula]>,
+    /// Finds around it that have one match at most.
+    pub unique: &'a [Name],
     /// When asked for: every choice of arguments that was refuted on the way.
     pub refuted: Option<Vec<Refutation>>,
 }
 
 impl<'a> Session<'a> {
-    pub fn new(problem: &'a FindProblem, nest: &'a Nest, prover: &'a mut dyn Prover) -> Self {
+    pub fn new(
+        problem: &'a FindProblem,
+        (nest, unique): (&'a Nest, &'a [Name]),
+        prover: &'a mut dyn Prover,
+    ) -> Self {
         let vocabulary = Vocabulary { problem, arguments: Arguments::default() };
         let mut known = Known::new(&problem.theory, prover);
         let iterations = [vocabulary.context(0), vocabulary.context(1)];
         known.enter_formulas(&iterations, &sights(&vocabulary, 0..2));
         let given = known.given().into();
-        Session { problem, nest, known, given, refuted: None }
+        Session { problem, nest, known, given, unique, refuted: None }
     }
 
     fn enter_third_position(&mut self) {

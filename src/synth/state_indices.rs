@@ -74,7 +74,9 @@ pub(super) fn placement(
     let problem = session.problem;
     let state = &vocabulary.arguments.state;
     let level_of = |n: &Name| session.nest.level_of(n).unwrap_or(problem.level);
-    let before = problem.loops.iter().find(|l| !state.contains(l)).map_or(problem.level, level_of);
+    // What has one match at most goes round once: the state is set up where there is one.
+    let goes_round = |l: &&Name| !state.contains(l) && !session.unique.contains(l);
+    let before = problem.loops.iter().find(goes_round).map_or(problem.level, level_of);
     let inner: Vec<Name> = state.iter().filter(|n| level_of(n) > before).cloned().collect();
     let allowed = |kind: &str| template.placements.iter().any(|p| p == kind);
 

@@ -103,6 +103,23 @@ fn is_bound(name: &Name) -> bool {
     name.starts_with(BOUND)
 }
 
+/// `a or b and c` says that `a or b`.
+fn looser(formula: &Formula) -> Vec<Formula> {
+    let Formula::Or(parts) = formula else { return Vec::new() };
+    let mut out = Vec::new();
+    for (k, part) in parts.iter().enumerate() {
+        let Formula::And(both) = part else { continue };
+        let Some((last, first)) = both.split_last() else { continue };
+        let first = Formula::and(first.iter().cloned());
+        let inner = looser(last).into_iter().map(|last| Formula::and([first.clone(), last]));
+        for part in std::iter::once(first.clone()).chain(inner) {
+            let others = parts.iter().enumerate().filter(|(n, _)| *n != k).map(|(_, p)| p.clone());
+            out.push(Formula::or(others.chain([part])));
+        }
+    }
+    out
+}
+
 fn split(formula: &Formula, found: &mut impl FnMut(&Formula)) {
     match formula {
         Formula::And(parts) => parts.iter().for_each(|part| split(part, found)),
@@ -113,10 +130,17 @@ fn split(formula: &Formula, found: &mut impl FnMut(&Formula)) {
 impl Conjunct {
     /// `a => b and c` is both `a => b` and `a => c`: what one says of a call needs no call of the
     /// other's in sight. It stays whole where a part alone would not tell all its variables.
+    ///
+    /// Of a lexicographic order also what it says of its first arrays alone.
     fn all(formula: &Formula, is_bound: &impl Fn(&Name) -> bool) -> Vec<Conjunct> {
         let whole = || vec![Conjunct::new(formula, is_bound)];
         let Formula::Implies(premise, conclusion) = formula else { return whole() };
-        let Formula::And(parts) = &**conclusion else { return whole() };
+        let Formula::And(parts) = &**conclusion else {
+            let looser = looser(conclusion).into_iter();
+            let looser = looser.map(|part| (**premise).clone().implies(part));
+            let looser = looser.map(|part| Conjunct::new(&part, is_bound));
+            return whole().into_iter().chain(looser.filter(Conjunct::tells_all)).collect();
+        };
         let parts: Vec<Conjunct> = parts
             .iter()
             .map(|part| Conjunct::new(&(**premise).clone().implies(part.clone()), is_bound))
@@ -306,6 +330,17 @@ mod tests {
         // No call of `home` is in sight: the call inside it tells its arguments.
         assert!(got.contains(&"crd(b) >= 0 => home(W, crd(b)) <= b".to_string()), "{got:?}");
         assert_eq!(got.len(), 4, "{got:?}");
+    }
+
+    #[test]
+    fn an_order_by_several_arrays_says_something_of_the_first_alone() {
+        let property = "p < q => row(p) < row(q) or row(p) = row(q) and col(p) < col(q)";
+        let got = instances(property, "row(a) = row(b)");
+        assert!(
+            got.contains(&"a < b => row(a) < row(b) or row(a) = row(b)".to_string()),
+            "{got:?}"
+        );
+        assert_eq!(got.len(), 2, "{got:?}");
     }
 
     #[test]

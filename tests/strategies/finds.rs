@@ -351,11 +351,11 @@ fn dcsr_in_dcsr() {
     find pB1 in pos1_B(pB0)..pos1_B(pB0 + 1) where j = crd1_B(pB1)
       bsearch (while crd1_B(pB1) < j)
       direct (key crd1_B(pB1) = j, state {i})
-      expand (key crd1_B(pB1) = j, state {pA0, i, pB0})
+      expand (key crd1_B(pB1) = j, state {pA0, i})
       gallop (up, while crd1_B(pB1) < j, resume after a match, state {i})
       group not applicable: at most one position matches
       hash (key crd1_B(pB1) = j, state {i})
-      masked (key crd1_B(pB1) = j, state {pA0, i, pB0})
+      masked (key crd1_B(pB1) = j, state {pA0, i})
       rank (key crd1_B(pB1) = j, state {i})
       scan
       seq (up, while crd1_B(pB1) < j, resume after a match, state {i})

@@ -39,38 +39,66 @@ fn text(kernel: &Kernel) -> String {
     kernel.plan().unwrap().render().unwrap().text().to_string()
 }
 
+/// Compares what two kernels compute of random tensors; how many results are no finite number.
+fn compare((expression, layouts, order): Statement, plain: &Kernel, spread: &Kernel) -> usize {
+    let mut random = Random(7);
+    let (plain, spread) = (plain.compile().unwrap(), spread.compile().unwrap());
+    let mut not_finite = 0;
+    for _ in 0..40 {
+        let extents = [random.below(7), random.below(12), random.below(5)];
+        let tensors: Vec<(&str, Tensor)> = layouts
+            .iter()
+            .map(|(name, layout)| {
+                let dims = dims_of(expression, name, extents);
+                (*name, stored(&mut random, layout, &dims, 40, value))
+            })
+            .collect();
+        let given = || tensors.iter().map(|(name, tensor)| (*name, tensor));
+        let (expected, got) = (plain.run(given()).unwrap(), spread.run(given()).unwrap());
+        let expected = expected.values().as_slice::<f64>().unwrap();
+        let got = got.values().as_slice::<f64>().unwrap();
+        for (e, g) in expected.iter().zip(got) {
+            assert!(e == g || e.is_nan() && g.is_nan(), "{expression} by {order:?}: {e} {g}");
+            not_finite += usize::from(!e.is_finite());
+        }
+    }
+    not_finite
+}
+
 #[test]
 fn what_is_missing_adds_nothing_to_what_is_infinite_or_no_number() {
-    let mut random = Random(7);
     let mut not_finite = 0;
     for statement in STATEMENTS {
-        let plain = kernel(statement).find(None, "scan").compile().unwrap();
+        let plain = kernel(statement).find(None, "scan");
         for template in ["expand", "masked"] {
             let spread = kernel(statement).find(None, template);
             assert!(text(&spread).contains("_value: Vec<f64>"), "{statement:?}, {template}");
-            let spread = spread.compile().unwrap();
-            for _ in 0..40 {
-                let extents = [random.below(7), random.below(12), random.below(5)];
-                let (expression, layouts, _) = statement;
-                let tensors: Vec<(&str, Tensor)> = layouts
-                    .iter()
-                    .map(|(name, layout)| {
-                        let dims = dims_of(expression, name, extents);
-                        (*name, stored(&mut random, layout, &dims, 40, value))
-                    })
-                    .collect();
-                let given = || tensors.iter().map(|(name, tensor)| (*name, tensor));
-                let (expected, got) = (plain.run(given()).unwrap(), spread.run(given()).unwrap());
-                let expected = expected.values().as_slice::<f64>().unwrap();
-                let got = got.values().as_slice::<f64>().unwrap();
-                for (e, g) in expected.iter().zip(got) {
-                    assert!(e == g || e.is_nan() && g.is_nan(), "{statement:?}: {e} {g}");
-                    not_finite += usize::from(!e.is_finite());
-                }
-            }
+            not_finite += compare(statement, &plain, &spread);
         }
     }
     assert!(not_finite > 100, "{not_finite}");
+}
+
+#[test]
+fn what_was_spread_is_cleared_where_a_loop_is_left_early() {
+    const LEFT: &[(&str, &str)] = &[("B", "coo"), ("D", "dcsr"), ("w", "dense")];
+    let statement: Statement = ("y[i] += w[i] * B[k,j] * D[k,j]", LEFT, &["i", "pD0", "pB"]);
+    let plain = kernel(statement).find(None, "scan");
+    let spread = kernel(statement).find(Some("pD1"), "masked").find(Some("pB"), "seq");
+    let text = text(&spread);
+    let early = text.split("if pB >= P0_B {").nth(1).expect("the loop is left");
+    assert!(early.split("break;").next().unwrap().contains("= false;"), "{text}");
+    assert!(compare(statement, &plain, &spread) > 0);
+}
+
+#[test]
+fn rows_that_are_found_are_spread_where_they_are_found() {
+    const ROWS: &[(&str, &str)] = &[("A", "dcsr"), ("B", "dcsr")];
+    let statement: Statement = ("y[i] += A[i,j] * B[i,j]", ROWS, &["pA0", "pB0", "pB1"]);
+    let plain = kernel(statement).find(None, "scan");
+    let spread = kernel(statement).find(Some("pA1"), "expand").find(Some("pB0"), "seq");
+    assert!(text(&spread).contains("pA1_value: Vec<f64>"));
+    compare(statement, &plain, &spread);
 }
 
 #[test]
