@@ -74,6 +74,10 @@ fn loops(statement: &Statement, planned: &Planned, used: &mut Used) -> Result<St
         0.0 => String::new(),
         uneven => format!(", {} uneven", number(uneven)),
     };
+    let unforeseen = match values[6] {
+        0.0 => String::new(),
+        unforeseen => format!(", {} unforeseen", number(unforeseen)),
+    };
     let private = match values[5] {
         0.0 => String::new(),
         private => format!(", {} elements of private sums", number(private)),
@@ -83,7 +87,7 @@ fn loops(statement: &Statement, planned: &Planned, used: &mut Used) -> Result<St
         Some(threads) => format!("of one of {threads} threads that share the outermost loop:\n"),
     };
     Ok(format!(
-        "{shared}loops: {} iterations, {} begun, {} updates{regions}{uneven}{private}\n{}",
+        "{shared}loops: {} iterations, {} begun, {} updates{regions}{uneven}{unforeseen}{private}\n{}",
         number(values[0]),
         number(values[4]),
         number(values[1]),
@@ -205,7 +209,8 @@ pub fn json(planned: &Planned) -> Result<Value> {
     for statement in planned.statements() {
         let sizes = planned.sizes_of(statement);
         let finds = choice::choices(statement, planned);
-        let [iterations, updates, regions, uneven, begun, private] = statement.amounts(&sizes);
+        let [iterations, updates, regions, uneven, begun, private, unforeseen] =
+            statement.amounts(&sizes);
         statements.push(json!({
             "sizes": sizes::json(statement, grounds),
             "loops": {
@@ -216,6 +221,7 @@ pub fn json(planned: &Planned) -> Result<Value> {
                 "uneven": uneven,
                 "begun": begun,
                 "private": private,
+                "unforeseen": unforeseen,
                 "threads": sizes.threads.unwrap_or(1),
                 "nanoseconds": statement.loops_price(&sizes)?,
             },

@@ -34,7 +34,7 @@ use crate::schedule::schedule;
 use crate::synth::{Find, Template, Verdict, templates};
 
 /// Searches that take more nanoseconds for each entry that is read or written are compared with looplets.
-const DEAR: f64 = 5.0;
+const DEAR: f64 = 3.0;
 
 /// Types and fills are of tensors that the expression uses.
 fn refuse_unknown(request: &Request, program: &Program) -> Result<()> {

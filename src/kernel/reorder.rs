@@ -243,7 +243,7 @@ fn price_of_visits(
     let nest = outline(space, schedule, prover)?;
     let sizes = &request.sizes;
     let (uneven, begun) = (sizes.uneven_in(&nest), sizes.begun_in(&nest));
-    let amounts = [sizes.iterations(&nest), 0.0, 0.0, uneven, begun, 0.0];
+    let amounts = [sizes.iterations(&nest), 0.0, 0.0, uneven, begun, 0.0, 0.0];
     let loops = loops_price(amounts, &sizes.machine)?;
     Ok(loops + searches_price(sizes.queries(&nest), &sizes.machine)?)
 }

@@ -1,8 +1,8 @@
 //! How often loops go round, where operands are walked at once.
 //!
 //! A nest says of such a statement what is stored at a point, and would visit every pair of what two operands store;
-//! walked at once, each comes to what it stores once. Of where operands have entries nothing is known: they are taken
-//! to be independent.
+//! walked at once, each comes to what it stores once. What two have in common is what a sample says; of others, it is
+//! taken to be independent where they have entries.
 
 use indexmap::IndexMap;
 
@@ -17,7 +17,7 @@ use crate::synth::{CostFormula, LOOPS, Sizes, Statistic};
 pub struct Rounds {
     /// Iterations of loops over what one operand stores, or over an index.
     pub iterations: CostFormula,
-    /// Regions that walks at once come to.
+    /// Regions that walks at once come to; a point that all hold is half of one: the next one does not wait for it.
     pub regions: CostFormula,
     /// Updates of the output.
     pub updates: CostFormula,
@@ -27,7 +27,13 @@ pub struct Rounds {
     pub begun: CostFormula,
     /// Elements of the results in which threads sum by themselves.
     pub private: CostFormula,
+    /// Points of walks at once of which it is not foreseen whether all hold them.
+    pub unforeseen: CostFormula,
 }
+
+/// How many times the share of the rarer of two cases is guessed wrongly, and how much of all at most.
+const UNFORESEEN: f64 = 1.4;
+const MOST_UNFORESEEN: f64 = 0.35;
 
 impl Rounds {
     /// Those of a tree without searches.
@@ -40,8 +46,9 @@ impl Rounds {
             uneven: none(),
             begun: none(),
             private: none(),
+            unforeseen: none(),
         };
-        let mut walk = Walk { sizes, trips: IndexMap::new(), out: &mut out };
+        let mut walk = Walk { sizes, trips: IndexMap::new(), met: Vec::new(), out: &mut out };
         walk.block(block, &1.0.into());
         out
     }
@@ -55,12 +62,14 @@ impl Rounds {
             uneven: sizes.uneven_of(nest),
             begun: sizes.begun_of(nest),
             private: 0.0.into(),
+            unforeseen: 0.0.into(),
         }
     }
 
     /// In the order of [`LOOPS`](crate::synth::LOOPS).
     pub fn amounts(self) -> [CostFormula; LOOPS.len()] {
-        [self.iterations, self.updates, self.regions, self.uneven, self.begun, self.private]
+        let Rounds { iterations, updates, regions, uneven, begun, private, unforeseen } = self;
+        [iterations, updates, regions, uneven, begun, private, unforeseen]
     }
 }
 
@@ -68,6 +77,8 @@ struct Walk<'a> {
     sizes: &'a Sizes,
     /// Iterations of each loop around, each time that it is begun.
     trips: IndexMap<Name, CostFormula>,
+    /// Of the walks at once around, the share of what each comes to that all hold.
+    met: Vec<Vec<(Name, CostFormula)>>,
     out: &'a mut Rounds,
 }
 
@@ -119,6 +130,7 @@ impl Walk<'_> {
         let mut regions = CostFormula::from(0.0);
         // Indices at which all the walks that are needed hold something, and those of the others.
         let (mut common, mut others) = (None, CostFormula::from(0.0));
+        let mut held: Vec<(Name, CostFormula)> = Vec::new();
         for walk in &step.walks {
             let len = self.positions(walk);
             add(&mut regions, len.clone());
@@ -127,6 +139,7 @@ impl Walk<'_> {
                 Some(_) => len,
                 None => (len * width).min(extent.clone()),
             };
+            held.push((walk.var.clone(), own.clone()));
             common = match (common, step.needs(walk)) {
                 (None, true) => Some(own),
                 (Some(common), true) => Some(common * own / extent.clone()),
@@ -136,6 +149,21 @@ impl Walk<'_> {
                 }
             };
         }
+        let common = common.map(|common| self.in_common(&held).unwrap_or(common));
+        if let (Some(common), true) = (&common, step.is_overlap())
+            && step.walks.iter().all(|walk| walk.point().is_some())
+        {
+            let again = CostFormula::from(held.len() as f64 - 1.0);
+            let rounds = (regions - again * common.clone()).max(common.clone());
+            let share = common.clone() / rounds.clone().max(1e-9.into());
+            let either = share.clone().min(CostFormula::from(1.0) - share);
+            let wrong = (CostFormula::from(UNFORESEEN) * either).min(MOST_UNFORESEEN.into());
+            add(&mut self.out.unforeseen, times.clone() * rounds.clone() * wrong);
+            regions = rounds - CostFormula::from(0.5) * common.clone();
+            let ends = step.walks.iter().map(|walk| self.sizes.unevenness(&walk.range));
+            let uneven = ends.fold(CostFormula::from(0.0), CostFormula::max);
+            add(&mut self.out.uneven, times.clone() * uneven);
+        }
         let visits = match (common, &step.counts) {
             (Some(common), _) => common,
             (None, Region::All) => extent,
@@ -143,7 +171,28 @@ impl Walk<'_> {
         };
         add(&mut self.out.regions, times.clone() * regions);
         self.trips.insert(step.index.clone(), visits.clone());
+        let share = |own: CostFormula| visits.clone() / own.max(visits.clone()).max(1e-9.into());
+        self.met.push(held.into_iter().map(|(walk, own)| (walk, share(own))).collect());
         self.block(&step.body, &(times.clone() * visits));
+        self.met.pop();
+    }
+
+    /// How many of the indices that walks hold they have in common, if a sample says so.
+    fn in_common(&self, held: &[(Name, CostFormula)]) -> Option<CostFormula> {
+        let there = |name: &Name| held.iter().any(|(walk, _)| walk == name);
+        let mut known = self.sizes.common.iter();
+        let common = known.find(|c| there(&c.walked) && c.searched.iter().any(there))?;
+        // The sample is of all entries, and only those are met here of which the indices around are.
+        let mut share = CostFormula::from(common.share);
+        for around in &self.met {
+            let is_own = |(walk, _): &&(Name, CostFormula)| !common.searched.contains(walk);
+            if let Some((_, met)) = around.iter().find(is_own) {
+                share = share / met.clone().max(common.share.max(1e-9).into());
+            }
+        }
+        let own = held.iter().find(|(walk, _)| *walk == common.walked).map(|(_, own)| own.clone());
+        let least = held.iter().map(|(_, own)| own.clone()).reduce(CostFormula::min)?;
+        Some((share * own?).min(least))
     }
 }
 

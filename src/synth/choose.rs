@@ -110,7 +110,8 @@ pub fn cheapest_together(
         let own = |(find, plans): (&Find, &Vec<Proved<Plan>>)| {
             plans.iter().map(|plan| cost(plan, find, nest, sizes)).collect()
         };
-        let loops = loops_price([sizes.iterations(nest), 0.0, 0.0, 0.0, 0.0, 0.0], &sizes.machine)?;
+        let loops =
+            loops_price([sizes.iterations(nest), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], &sizes.machine)?;
         Ok((loops, finds.iter().zip(&options).map(own).collect()))
     };
     let (independent, overlapping) = (prices(sizes)?, prices(&overlapping)?);

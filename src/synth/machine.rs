@@ -59,7 +59,8 @@ struct Declared {
 }
 
 /// What loops are priced by.
-pub const LOOPS: [&str; 6] = ["iterations", "updates", "regions", "uneven", "begun", "private"];
+pub const LOOPS: [&str; 7] =
+    ["iterations", "updates", "regions", "uneven", "begun", "private", "unforeseen"];
 /// What is known of searches before they are planned.
 const QUERIES: &str = "queries";
 
