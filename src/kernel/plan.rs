@@ -13,7 +13,7 @@ use super::grounds::Grounds;
 use super::layouts::{Layouts, layouts};
 use super::leaves::{other_fill, says_fill};
 use super::planned::{Planned, last};
-use super::reorder::{GAIN, LITTLE, cheapest_order, entries, is_open};
+use super::reorder::{LITTLE, cheapest_order, entries, is_open};
 use super::repacked::{Made, Repacked, in_one_place, whole};
 use super::request::{Request, names};
 use super::selection::with_others;
@@ -35,6 +35,9 @@ use crate::synth::{Find, Template, Verdict, templates};
 
 /// Searches that take more nanoseconds for each entry that is read or written are compared with looplets.
 const DEAR: f64 = 3.0;
+
+/// What looplets cost must be less than this share.
+const LESS: f64 = 0.95;
 
 /// Types and fills are of tensors that the expression uses.
 fn refuse_unknown(request: &Request, program: &Program) -> Result<()> {
@@ -257,7 +260,7 @@ fn or_by_looplets(
         return Ok(first);
     }
     match by_looplets.unwrap_or_else(|| plan_instead(request, prover)) {
-        Ok(planned) if !planned.gathers_all() && planned.price()? < GAIN * first.price()? => {
+        Ok(planned) if !planned.gathers_all() && planned.price()? < LESS * first.price()? => {
             Ok(planned)
         }
         _ => Ok(first),

@@ -27,6 +27,7 @@ const NAMES: [&str; 19] = [
     "typical",
     "compared",
     "checks",
+    "unforeseen",
 ];
 
 /// The value of a name, in one of several settings: sizes are small, large, or none.
