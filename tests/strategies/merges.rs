@@ -19,7 +19,7 @@ const ORDERED: [&str; 6] = [
 ];
 
 fn packed(layout: &str, dims: &[usize], seed: usize) -> Tensor {
-    let points = (0..dims.iter().product::<usize>()).filter(|at| (at * 7 + seed) % 3 == 0);
+    let points = (0..dims.iter().product::<usize>()).filter(|at| (at * 7 + seed).is_multiple_of(3));
     let points: Vec<(Vec<usize>, f64)> = points
         .map(|at| {
             let mut rest = at;
@@ -35,7 +35,7 @@ fn packed(layout: &str, dims: &[usize], seed: usize) -> Tensor {
             point.reverse();
             (point, 1.0 + (at % 5) as f64)
         })
-        .filter(|(point, _)| (point[0] + seed) % 4 != 0)
+        .filter(|(point, _)| !(point[0] + seed).is_multiple_of(4))
         .collect();
     let points: Vec<(&[usize], f64)> = points.iter().map(|(p, v)| (p.as_slice(), *v)).collect();
     let layout = Arc::new(Layout::named_for_rank(layout, dims.len()).unwrap());
