@@ -66,31 +66,24 @@ fn loops(statement: &Statement, planned: &Planned, used: &mut Used) -> Result<St
     let named: Vec<(&str, f64)> = LOOPS.into_iter().zip(values).collect();
     let formula = loops_cost()?;
     let time = statement.loops_price(sizes)?;
-    let regions = match values[2] {
-        0.0 => String::new(),
-        regions => format!(", {} regions", number(regions)),
-    };
-    let uneven = match values[3] {
-        0.0 => String::new(),
-        uneven => format!(", {} uneven", number(uneven)),
-    };
-    let unforeseen = match values[6] {
-        0.0 => String::new(),
-        unforeseen => format!(", {} unforeseen", number(unforeseen)),
-    };
-    let private = match values[5] {
-        0.0 => String::new(),
-        private => format!(", {} elements of private sums", number(private)),
-    };
+    let [iterations, updates, regions, uneven, begun, private, unforeseen] = values;
+    let others = [
+        (regions, "regions"),
+        (uneven, "uneven"),
+        (unforeseen, "unforeseen"),
+        (private, "elements of private sums"),
+    ];
+    let others = others.into_iter().filter(|(amount, _)| *amount != 0.0);
+    let others: String = others.map(|(n, what)| format!(", {} {what}", number(n))).collect();
     let shared = match sizes.threads {
         None => String::new(),
         Some(threads) => format!("of one of {threads} threads that share the outermost loop:\n"),
     };
     Ok(format!(
-        "{shared}loops: {} iterations, {} begun, {} updates{regions}{uneven}{unforeseen}{private}\n{}",
-        number(values[0]),
-        number(values[4]),
-        number(values[1]),
+        "{shared}loops: {} iterations, {} begun, {} updates{others}\n{}",
+        number(iterations),
+        number(begun),
+        number(updates),
         priced(formula, &named, &sizes.machine, &nanoseconds(time), used)
     ))
 }

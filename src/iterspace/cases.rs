@@ -32,7 +32,7 @@ pub fn cases(region: &Region) -> Vec<Case> {
     let mut left = region.clone();
     while left != Region::Nothing {
         let operands = left.operands();
-        let needed = operands.iter().find(|&k| left.with(k, false) == Region::Nothing);
+        let needed = operands.iter().find(|&k| left.needs(k));
         let Some(&driver) = needed.or(operands.first()).filter(|_| !left.holds_without_any())
         else {
             out.push(Case { stored: Vec::new(), missed: missed.clone(), rest: left });
@@ -41,7 +41,7 @@ pub fn cases(region: &Region) -> Vec<Case> {
         let (mut stored, mut without) = (vec![driver], missed.clone());
         let mut rest = left.with(&driver, true);
         for &k in operands.iter().filter(|&&k| k != driver) {
-            if rest.with(&k, false) == Region::Nothing {
+            if rest.needs(&k) {
                 rest = rest.with(&k, true);
                 stored.push(k);
             } else if rest.with(&k, true) == Region::Nothing {

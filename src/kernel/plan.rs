@@ -24,7 +24,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::iterspace::{Operand, Space, Union, Wanted, compose_by};
 use crate::layout::Layout;
-use crate::loops::{Finder, Statement, orders_of_walks};
+use crate::loops::{Finder, How, Statement, orders_of_walks};
 use crate::operators::{CaseKind, SpecialResult, Value};
 use crate::packing::Appending;
 use crate::program::{AssignOp, Expr, Program, number};
@@ -188,6 +188,7 @@ fn sets_all(program: &Program, output: &Name) -> Result<bool> {
     Ok(whole && everywhere && inside)
 }
 
+/// Whether operands are to be walked at once, in whatever words.
 fn asks_for_merge(request: &Request) -> bool {
     request.coiterate == Coiterate::Merge || request.union == Some(Union::Merge)
 }
@@ -508,8 +509,8 @@ fn statement(
             let finder = Finder::new(templates, &request.sizes);
             Statement::by_looplets_and_finds(&space, &schedule, finder, prover)
         }
-        Coiterate::Looplets => Statement::by_looplets(space, schedule, prover),
-        _ if again => Statement::by_points(space, schedule, prover),
+        Coiterate::Looplets => Statement::by_regions(space, schedule, How::AsRegions, prover),
+        _ if again => Statement::by_regions(space, schedule, How::AsPoints, prover),
         _ => Statement::new(space, schedule, templates, &request.sizes, prover),
     };
     statement.map_err(|e| reproducible(e, request))

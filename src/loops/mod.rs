@@ -85,7 +85,7 @@ pub use lookups::{Finder, Looked};
 pub use merged::{Merged, Walk, orders_of_walks};
 pub use outline::{Outline, Sought};
 pub use parts::chunks_of;
-pub use regions::ByRegions;
+pub use regions::{ByRegions, How};
 pub use repeated::{Repeated, makes_runs, repeated};
 pub use rounds::Rounds;
 pub use sequence::{Sequence, Temporary, steps};

@@ -6,7 +6,6 @@ use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name};
 use crate::iterspace::Space;
 use crate::looplets::{Derived, Looplet, derive_operand};
-use crate::operators::Region;
 use crate::prover::Prover;
 use crate::scan::Range;
 
@@ -41,7 +40,7 @@ pub(super) fn parts_of(
         return Ok(vec![Part::new((k, 0), false, looplet)]);
     }
     let pieces = space.operands[k].pieces.len();
-    let optional = pieces != 1 || !is_needed(&space.rest, &k);
+    let optional = pieces != 1 || !space.rest.needs(&k);
     let part = |piece| {
         let own = space.of_lookup(k, piece, space.constraints.clone());
         let looplet = in_order(derive_operand(&own, k, order, prover)?, order)?;
@@ -196,10 +195,6 @@ pub(super) fn place(space: &Space, part: &Part) -> Result<Place> {
         Looplet::Search(_) => Err(searches(&space.operands[part.operand].label)),
         other => Err(Diagnostic::defect(format!("no element is left of\n{other}"))),
     }
-}
-
-pub(super) fn is_needed<K: Clone + Ord>(region: &Region<K>, name: &K) -> bool {
-    region.with(name, false) == Region::Nothing
 }
 
 /// Further ends, each once.

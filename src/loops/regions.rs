@@ -20,7 +20,7 @@
 use super::held::{Around, Steps, not_lowered, opened, without_ends};
 use super::leaf::{leaf, looked_up, lookup_name, stored_at};
 use super::outermost::Outermost;
-use super::piece::{Part, extend, is_needed, parts_of, place, read};
+use super::piece::{Part, extend, parts_of, place, read};
 use super::tree::{Block, Loop, Node, Regions, Step, Take};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Constraint, Formula, Name};
@@ -45,31 +45,32 @@ pub struct ByRegions {
 
 /// How regions are walked at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub enum How {
     /// Whatever they are; the first behind an index may be sought.
     AsRegions,
-    /// Each is a point, and all are compared with the others: the merges of the levels of sparse formats (TACO §5).
+    /// Each is a point, and all are compared with the others: a merge for each index, of which those of the second are
+    /// inside the matches of the first, as for the levels of sparse formats (TACO §5).
     AsPoints,
 }
 
-/// The looplets of the operands of a space, whose indices come in this order.
-///
-/// # Errors
-/// [`Code::Space`] if an operand has no looplets that are walked.
-pub(super) fn by_looplets(
-    space: &Space,
-    order: &[Name],
-    how: How,
-    prover: &mut dyn Prover,
-) -> Result<ByRegions> {
-    let mut parts = Vec::new();
-    for k in read(space) {
-        parts.extend(parts_of(space, k, order, prover)?);
-    }
-    ByRegions::new(space, order, how, (parts, Vec::new()))
-}
-
 impl ByRegions {
+    /// The looplets of the operands of a space, whose indices come in this order.
+    ///
+    /// # Errors
+    /// [`Code::Space`] if an operand has no looplets that are walked.
+    pub(super) fn of_all(
+        space: &Space,
+        order: &[Name],
+        how: How,
+        prover: &mut dyn Prover,
+    ) -> Result<ByRegions> {
+        let mut parts = Vec::new();
+        for k in read(space) {
+            parts.extend(parts_of(space, k, order, prover)?);
+        }
+        ByRegions::new(space, order, how, (parts, Vec::new()))
+    }
+
     /// Of the parts of the operands that are walked; others are `sought` where their indices are known.
     ///
     /// # Errors
@@ -225,7 +226,7 @@ impl Lowering<'_> {
         }
         for (part, holds) in parts.iter_mut().zip(holds) {
             if let (true, Region::Stored(var)) = (part.optional, holds)
-                && !is_needed(&counts, &var)
+                && !counts.needs(&var)
             {
                 part.walks.push(var);
             }
@@ -237,7 +238,7 @@ impl Lowering<'_> {
         self.around = around_here;
         let whole = range.lower.len() == 1 && range.upper.len() == 1;
         let is_loop = |only: &Regions| {
-            whole && only.end.is_none() && only.within.is_empty() && is_needed(&counts, &only.var)
+            whole && only.end.is_none() && only.within.is_empty() && counts.needs(&only.var)
         };
         let (block, visits) = match walks.as_slice() {
             [] => (vec![each(index.clone(), range, body)], Outermost::Loop(index.clone())),

@@ -24,7 +24,7 @@ use crate::scan::{Bind, Nest, Range, scan};
 use crate::schedule::{Schedule, schedule};
 
 impl Statement {
-    /// [`Statement::by_looplets`], where operands without looplets that are walked are looked up.
+    /// [`Statement::by_regions`], where operands without looplets that are walked are looked up.
     ///
     /// # Errors
     /// [`Code::Space`](crate::diagnostic::Code::Space) with the reason why an operand is not walked, if it cannot be

@@ -8,13 +8,12 @@ use indexmap::IndexMap;
 use super::lookups::{Finder, Looked};
 use super::merged::{Merged, Walk, merged};
 use super::outermost::{Outermost, outermost_kind};
-use super::regions::{ByRegions, How, by_looplets};
+use super::regions::{ByRegions, How};
 use super::rounds::Rounds;
 use super::tree::{Node, Threads};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Formula, Name};
 use crate::iterspace::{LoopKind, Space, loop_kind};
-use crate::operators::Region;
 use crate::prover::{Prover, Z3Prover};
 use crate::scan::{Nest, scan};
 use crate::schedule::Schedule;
@@ -107,36 +106,15 @@ impl Statement {
     /// Visits the points of `space` by the regions of its operands.
     ///
     /// # Errors
-    /// If it has no scan in this order, or its operands no looplets that are walked.
-    pub fn by_looplets(
-        space: Space,
-        schedule: Schedule,
-        prover: &mut dyn Prover,
-    ) -> Result<Statement> {
-        Statement::by_regions(space, schedule, How::AsRegions, prover)
-    }
-
-    /// Visits the points of `space` by merges of its operands, one for each index: where all hold one of the first,
-    /// those of the second are merged, and so on. Walks at once, of which all are one loop, are a merge of all of them.
-    ///
-    /// # Errors
-    /// If it has no scan in this order, or what an operand stores along an index is no ordered list of points.
-    pub fn by_points(
-        space: Space,
-        schedule: Schedule,
-        prover: &mut dyn Prover,
-    ) -> Result<Statement> {
-        Statement::by_regions(space, schedule, How::AsPoints, prover)
-    }
-
-    fn by_regions(
+    /// If it has no scan in this order, or its operands no looplets that are walked so.
+    pub fn by_regions(
         space: Space,
         schedule: Schedule,
         how: How,
         prover: &mut dyn Prover,
     ) -> Result<Statement> {
         let nest = scan(&space, &schedule, prover)?;
-        let regions = Some(by_looplets(&space, &schedule.indices(&space), how, prover)?);
+        let regions = Some(ByRegions::of_all(&space, &schedule.indices(&space), how, prover)?);
         Ok(Statement { nest, regions, ..Statement::nothing(space, schedule) })
     }
 
@@ -268,7 +246,7 @@ impl Statement {
 
     /// Whether regions are walked of several pieces of an operand without which nothing counts.
     pub fn walks_pieces_at_once(&self) -> bool {
-        let needed = |k: &usize| self.space.rest.with(k, false) == Region::Nothing;
+        let needed = |k: &usize| self.space.rest.needs(k);
         let pieces = |k: &usize| self.space.operands[*k].pieces.len();
         self.regions.is_some() && self.space.lookups.iter().any(|k| needed(k) && pieces(k) > 1)
     }

@@ -334,7 +334,7 @@ impl Step {
 
     /// Whether an index counts only where the region of a walk holds it.
     pub fn needs(&self, walk: &Regions) -> bool {
-        self.counts.with(&walk.var, false) == Region::Nothing
+        self.counts.needs(&walk.var)
     }
 
     /// Whether an index may come before all walks are at regions that end behind it: not if all is visited, or what

@@ -115,6 +115,11 @@ impl<K: Clone + Ord> Region<K> {
         }
     }
 
+    /// Whether it has no point where an operand is not stored.
+    pub fn needs(&self, k: &K) -> bool {
+        self.with(k, false) == Region::Nothing
+    }
+
     /// Whether a point is in it, given what each operand holds there.
     pub fn contains(&self, presence: &dyn Fn(&K) -> Presence) -> bool {
         match self {

@@ -136,10 +136,14 @@ impl Conjunct {
         let whole = || vec![Conjunct::new(formula, is_bound)];
         let Formula::Implies(premise, conclusion) = formula else { return whole() };
         let Formula::And(parts) = &**conclusion else {
+            let mut all = whole();
+            let calls = all[0].patterns.len();
             let looser = looser(conclusion).into_iter();
             let looser = looser.map(|part| (**premise).clone().implies(part));
             let looser = looser.map(|part| Conjunct::new(&part, is_bound));
-            return whole().into_iter().chain(looser.filter(Conjunct::tells_all)).collect();
+            // What is about the same calls says nothing more.
+            all.extend(looser.filter(|part| part.tells_all() && part.patterns.len() < calls));
+            return all;
         };
         let parts: Vec<Conjunct> = parts
             .iter()

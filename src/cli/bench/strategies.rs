@@ -199,11 +199,9 @@ fn strategies_of(planned: &Planned, kernel: &Kernel, varied: Varied) -> Result<V
     let mut known = vec![planned.render()?.text().to_string()];
     if !kernel.states_coiteration() {
         let schemes = [Coiterate::Find, Coiterate::Merge, Coiterate::Looplets];
-        // What cannot be done is no strategy.
         let made = schemes.into_iter().filter_map(|scheme| {
             let choice = Choice::Scheme(scheme);
-            let planned = choice.apply(kernel).plan().ok()?;
-            let text = planned.render().ok()?.text().to_string();
+            let (_, text) = made(&choice, kernel)?;
             Some((Strategy { name: scheme.word().to_string(), choice, estimate: 0.0 }, text))
         });
         let made: Vec<(Strategy, String)> = made.collect();
@@ -219,9 +217,7 @@ fn strategies_of(planned: &Planned, kernel: &Kernel, varied: Varied) -> Result<V
     let default = kernel.clone().in_default_order().plan().ok();
     for (name, choice) in varied.choices(planned, default.as_ref()) {
         // What the options ask for stays as it is.
-        let made = choice.apply(kernel).plan().and_then(|p| Ok((p.render()?, p)));
-        let Ok((module, own)) = made else { continue };
-        let text = module.text().to_string();
+        let Some((own, text)) = made(&choice, kernel) else { continue };
         if !known.contains(&text) {
             out.push(Strategy { name, choice, estimate: estimate(&own, kernel) });
             known.push(text);
@@ -255,6 +251,13 @@ fn strategies_of(planned: &Planned, kernel: &Kernel, varied: Varied) -> Result<V
         }
     }
     Ok(out)
+}
+
+/// The plan of a choice, and the text of its kernel: what cannot be done is no strategy.
+fn made(choice: &Choice, kernel: &Kernel) -> Option<(Planned, String)> {
+    let planned = choice.apply(kernel).plan().ok()?;
+    let text = planned.render().ok()?.text().to_string();
+    Some((planned, text))
 }
 
 /// The finds of a plan for which there is a choice, each with its nest.

@@ -78,7 +78,7 @@ impl Realiser<'_, '_> {
 
     fn phases(&mut self, m: &Merge, sides: &[Side<'_>], out: &mut Block) -> Result<()> {
         let region = counts_where(&m.body);
-        let is_needed = |walk: &Lookup| region.with(&walk.name, false) == Region::Nothing;
+        let is_needed = |walk: &Lookup| region.needs(&walk.name);
         let needed: Vec<bool> = m.walks.iter().map(is_needed).collect();
         let n = sides.len();
         let all = vec![true; n];
