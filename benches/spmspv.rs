@@ -1,20 +1,35 @@
-//! Generated SpMSpV, one kernel for each forced find, against a hand-written merge:
-//! `cargo bench --bench spmspv`.
+//! Generated SpMSpV, one kernel for each forced find and the one that is chosen for the data, against a merge as TACO
+//! makes it and the best that are written by hand: `cargo bench --bench spmspv [MATRIX]`.
 //!
-//! Criterion times one matrix; then all matrices and densities of the vector are compared in turns.
+//! Criterion times one matrix; then all matrices, or those whose name has the word, and densities of the vector are
+//! compared in turns.
 
 mod common;
+
+use std::path::Path;
 
 use common::compare::{Competitor, compare, geometric_mean, verdict};
 use common::generated::Generated;
 use common::generators::{generated_matrices, rmat};
-use common::handwritten::Handwritten;
+use common::handwritten::{Handwritten, Memory, SEARCHES};
 use common::matrix::{Matrix, Vector, real_matrices};
 use criterion::{BenchmarkId, Criterion};
 
 const DENSITIES: [f64; 5] = [1e-4, 1e-3, 1e-2, 1e-1, 0.5];
-/// Forced templates, with the speed-up over the merge that is wanted of each.
-const FINDS: [(&str, f64); 3] = [("seq", 3.0), ("bsearch", 6.0), ("hash", 15.0)];
+/// Forced finds whose time is the sum of that of the rows, with the speed-up over the merge that is wanted of each.
+const WALKS: [(&str, Option<f64>); 2] = [("seq", Some(6.0)), ("gallop", Some(16.0))];
+/// Forced finds that may build a table first.
+const TABLES: [(&str, Option<f64>); 6] = [
+    ("bsearch", None),
+    ("hash", None),
+    ("direct", Some(67.0)),
+    ("rank", Some(67.0)),
+    ("masked", None),
+    ("expand", Some(78.0)),
+];
+/// What is wanted of the choice: its speed-up over the merge; its time by that of the fastest, on average and at most.
+const CHOSEN: f64 = 95.0;
+const REGRET: [f64; 2] = [1.05, 1.5];
 /// A merge walks the vector once for every row. Beyond this many steps only every k-th row is
 /// walked, and the time multiplied: it is the sum of the rows' times.
 const STEPS: usize = 4_000_000;
@@ -23,119 +38,195 @@ const FEWEST_ROWS: usize = 16;
 
 fn main() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let finds = FINDS.map(|(find, _)| Generated::compile(Some(find), folder.path()));
-    let handwritten = Handwritten::compile(folder.path());
+    let bench = Bench {
+        folder: folder.path(),
+        walks: WALKS.map(|(find, _)| Generated::compile(Some(find), folder.path())),
+        tables: TABLES.map(|(find, _)| Generated::compile(Some(find), folder.path())),
+        by_hand: Handwritten::compile(folder.path()),
+    };
     let mut criterion = Criterion::default().configure_from_args();
-    single(&mut criterion, &finds);
+    bench.single(&mut criterion);
     criterion.final_summary();
     if !common::is_test_run() {
-        ratios(&finds, &handwritten);
+        bench.ratios();
     }
 }
 
-fn single(criterion: &mut Criterion, finds: &[Generated]) {
-    let mut group = criterion.benchmark_group("spmspv");
-    group.sample_size(10);
-    let a = rmat(17, 1_000_000);
-    let x = Vector::random(a.columns, 1e-2, 1);
-    let mut y = vec![0.0; a.rows];
-    for (kernel, (find, _)) in finds.iter().zip(FINDS).skip(1) {
-        group.bench_function(BenchmarkId::new(find, &a.name), |b| {
-            b.iter(|| kernel.spmspv(&a, &x, &mut y));
-        });
-    }
-    group.finish();
+struct Bench<'f> {
+    folder: &'f Path,
+    walks: [Generated; WALKS.len()],
+    tables: [Generated; TABLES.len()],
+    by_hand: Handwritten,
 }
 
-/// Speed-ups over the merge of one case: the branching merge, then the finds.
+/// Seconds of one case.
 struct Case {
     density: f64,
+    merge: f64,
     merge_branches: f64,
-    finds: Vec<f64>,
+    walks: [f64; WALKS.len()],
+    tables: [f64; TABLES.len()],
+    searches_by_hand: [f64; SEARCHES.len()],
+    chosen: f64,
 }
 
-fn ratios(finds: &[Generated], handwritten: &Handwritten) {
-    println!("\nSpMSpV, seconds of the hand-written merge and speed-ups over it");
-    println!(
-        "{:<14} {:>8} {:>8} {:>11} {:>9} {:>9} {:>9} {:>9}",
-        "matrix", "density", "stored x", "merge", "branching", "seq", "bsearch", "hash"
-    );
-    let mut cases = Vec::new();
-    for a in real_matrices().into_iter().chain(generated_matrices()) {
-        for density in DENSITIES {
-            let x = Vector::random(a.columns, density, 2);
-            let (merge, case) = one_case(&a, &x, density, finds, handwritten);
-            println!(
-                "{:<14} {:>8} {:>8} {:>10.1}u {:>9.2} {:>9.2} {:>9.2} {:>9.2}",
-                a.name,
-                density,
-                x.crd.len(),
-                merge * 1e6,
-                case.merge_branches,
-                case.finds[0],
-                case.finds[1],
-                case.finds[2]
-            );
-            cases.push(case);
+impl Case {
+    fn best_by_hand(&self) -> f64 {
+        least(self.searches_by_hand.iter().chain([&self.merge, &self.merge_branches]))
+    }
+
+    /// Of the generated kernels.
+    fn best(&self) -> f64 {
+        least(self.walks.iter().chain(&self.tables).chain([&self.chosen]))
+    }
+}
+
+fn least<'s>(seconds: impl Iterator<Item = &'s f64>) -> f64 {
+    seconds.copied().fold(f64::INFINITY, f64::min)
+}
+
+/// A column of the table of means: what it is called, and a time of a case.
+type Column<'c> = (String, Box<dyn Fn(&Case) -> f64 + 'c>);
+
+impl Bench<'_> {
+    fn single(&self, criterion: &mut Criterion) {
+        let mut group = criterion.benchmark_group("spmspv");
+        group.sample_size(10);
+        let a = rmat(17, 1_000_000);
+        let x = Vector::random(a.columns, 1e-2, 1);
+        let mut y = vec![0.0; a.rows];
+        for (kernel, (find, _)) in self.tables.iter().zip(TABLES) {
+            group.bench_function(BenchmarkId::new(find, &a.name), |b| {
+                b.iter(|| kernel.spmspv(&a, &x, &mut y));
+            });
+        }
+        group.finish();
+    }
+
+    fn ratios(&self) {
+        println!(
+            "{:<14} {:>8} {:>8} {:>11} {:>8} {:>8} {:>8} {:>8}",
+            "matrix", "density", "stored x", "merge", "chosen", "best", "by hand", "by"
+        );
+        let wanted = std::env::args().skip(1).find(|a| !a.starts_with('-')).unwrap_or_default();
+        let all = real_matrices().into_iter().chain(generated_matrices());
+        let mut cases = Vec::new();
+        for a in all.filter(|a| a.name.contains(&wanted)) {
+            for density in DENSITIES {
+                let x = Vector::random(a.columns, density, 2);
+                let case = self.one_case(&a, &x, density);
+                let by = case.searches_by_hand.iter().position(|s| *s == case.best_by_hand());
+                println!(
+                    "{:<14} {:>8} {:>8} {:>10.1}u {:>8.2} {:>8.2} {:>8.2} {:>8}",
+                    a.name,
+                    density,
+                    x.crd.len(),
+                    case.merge * 1e6,
+                    case.merge / case.chosen,
+                    case.merge / case.best(),
+                    case.merge / case.best_by_hand(),
+                    by.map_or("merge", |k| SEARCHES[k]),
+                );
+                cases.push(case);
+            }
+        }
+        summary(&cases);
+    }
+
+    fn one_case(&self, a: &Matrix, x: &Vector, density: f64) -> Case {
+        // Walks are measured on every `step`-th row; searches, which may build a table, on all rows.
+        let occupied = a.occupied();
+        let steps = occupied * x.crd.len() + a.stored();
+        let step = steps.div_ceil(STEPS).min(occupied / FEWEST_ROWS).max(1);
+        let sample = if step == 1 { a.clone() } else { a.every(step) };
+        let mut walks = vec![
+            Competitor::new("merge", |y| self.by_hand.merge(&sample, x, y)),
+            Competitor::new("branching merge", |y| self.by_hand.merge_branches(&sample, x, y)),
+        ];
+        for (kernel, (find, _)) in self.walks.iter().zip(WALKS) {
+            walks.push(Competitor::new(find, |y| kernel.spmspv(&sample, x, y)));
+        }
+        let mut walks = compare(&a.name, sample.rows, &mut walks);
+        for seconds in &mut walks {
+            *seconds *= if step == 1 { 1.0 } else { occupied as f64 / sample.rows as f64 };
+        }
+        let chosen = Generated::chosen(a, x, &format!("{}_{density:e}", a.name), self.folder);
+        let mut memories = SEARCHES.map(|_| Memory::new(x.extent));
+        let mut all = vec![Competitor::new("chosen", |y| chosen.spmspv(a, x, y))];
+        for (kernel, (find, _)) in self.tables.iter().zip(TABLES) {
+            all.push(Competitor::new(find, |y| kernel.spmspv(a, x, y)));
+        }
+        for (which, memory) in memories.iter_mut().enumerate() {
+            all.push(Competitor::new(SEARCHES[which], move |y| {
+                self.by_hand.search(which, a, x, memory, y);
+            }));
+        }
+        let all = compare(&a.name, a.rows, &mut all);
+        let part = |from: usize| move |k: usize| from + k;
+        Case {
+            density,
+            merge: walks[0],
+            merge_branches: walks[1],
+            walks: std::array::from_fn(part(2)).map(|k| walks[k]),
+            tables: std::array::from_fn(part(1)).map(|k| all[k]),
+            searches_by_hand: std::array::from_fn(part(1 + TABLES.len())).map(|k| all[k]),
+            chosen: all[0],
         }
     }
-    println!("\ngeometric means of the speed-up over the merge, {} cases:", cases.len());
-    println!("{:<10} {:>9} {:>9} {:>9} {:>9}", "density", "branching", "seq", "bsearch", "hash");
-    for density in DENSITIES {
-        let here = || cases.iter().filter(move |c| c.density == density);
-        let mean = |k: usize| geometric_mean(here().map(move |c| c.finds[k]));
-        println!(
-            "{density:<10} {:>9.2} {:>9.2} {:>9.2} {:>9.2}",
-            geometric_mean(here().map(|c| c.merge_branches)),
-            mean(0),
-            mean(1),
-            mean(2)
-        );
-    }
-    for (k, (find, wanted)) in FINDS.iter().enumerate() {
-        let mean = geometric_mean(cases.iter().map(|c| c.finds[k]));
-        verdict(&format!("{find}, all cases"), mean, &format!(">= {wanted}"), mean >= *wanted);
-        let branches = geometric_mean(cases.iter().map(|c| c.finds[k] / c.merge_branches));
-        println!("{:<56} {branches:>8.2}", format!("{find} over the branching merge"));
-    }
 }
 
-/// Seconds of the merge, and the ratios.
-fn one_case(
-    a: &Matrix,
-    x: &Vector,
-    density: f64,
-    finds: &[Generated],
-    handwritten: &Handwritten,
-) -> (f64, Case) {
-    // Walks are measured on every `step`-th row; searches, which may build a table, on all rows.
-    let occupied = a.occupied();
-    let steps = occupied * x.crd.len() + a.stored();
-    let step = steps.div_ceil(STEPS).min(occupied / FEWEST_ROWS).max(1);
-    let sample = if step == 1 { a.clone() } else { a.every(step) };
-    let [seq, bsearch, hash] = finds else { unreachable!("one for each of FINDS") };
-    let mut walks = compare(
-        &a.name,
-        sample.rows,
-        &mut [
-            Competitor::new("merge", |y| handwritten.merge(&sample, x, y)),
-            Competitor::new("branching merge", |y| handwritten.merge_branches(&sample, x, y)),
-            Competitor::new("seq", |y| seq.spmspv(&sample, x, y)),
-            Competitor::new("hash", |y| hash.spmspv(&sample, x, y)),
-        ],
-    );
-    for seconds in &mut walks {
-        *seconds *= if step == 1 { 1.0 } else { occupied as f64 / sample.rows as f64 };
+fn summary(cases: &[Case]) {
+    let mut columns: Vec<(Column<'_>, Option<f64>)> = Vec::new();
+    let mut column = |name: &str, seconds: Box<dyn Fn(&Case) -> f64>, wanted| {
+        columns.push(((name.to_owned(), seconds), wanted));
+    };
+    for (k, (find, wanted)) in WALKS.into_iter().enumerate() {
+        column(find, Box::new(move |c| c.walks[k]), wanted);
     }
-    let searches = compare(
-        &a.name,
-        a.rows,
-        &mut [
-            Competitor::new("bsearch", |y| bsearch.spmspv(a, x, y)),
-            Competitor::new("hash", |y| hash.spmspv(a, x, y)),
-        ],
-    );
-    let merge = walks[0];
-    let finds = vec![merge / walks[2], merge / searches[0], merge / searches[1]];
-    (merge, Case { density, merge_branches: merge / walks[1], finds })
+    for (k, (find, wanted)) in TABLES.into_iter().enumerate() {
+        column(find, Box::new(move |c| c.tables[k]), wanted);
+    }
+    column("chosen", Box::new(|c| c.chosen), Some(CHOSEN));
+    column("best of these", Box::new(Case::best), None);
+    column("by hand: branching merge", Box::new(|c| c.merge_branches), None);
+    for (k, search) in SEARCHES.into_iter().enumerate() {
+        column(&format!("by hand: {search}"), Box::new(move |c| c.searches_by_hand[k]), None);
+    }
+    column("best by hand", Box::new(Case::best_by_hand), None);
+
+    println!("\ngeometric means of the speed-up over the merge, {} cases:", cases.len());
+    let densities = DENSITIES.map(|d| format!("{d:>9}")).concat();
+    println!("{:<26} {densities} {:>9}", "density", "all");
+    for ((name, seconds), _) in &columns {
+        let speed = |c: &Case| c.merge / seconds(c);
+        let means = DENSITIES.map(|density| {
+            let here = cases.iter().filter(|c| c.density == density);
+            format!("{:>9.2}", geometric_mean(here.map(speed)))
+        });
+        println!("{name:<26} {} {:>9.2}", means.concat(), geometric_mean(cases.iter().map(speed)));
+    }
+    println!();
+    for ((name, seconds), wanted) in &columns {
+        if let Some(wanted) = wanted {
+            let mean = geometric_mean(cases.iter().map(|c| c.merge / seconds(c)));
+            verdict(
+                &format!("{name} over the merge"),
+                mean,
+                &format!(">= {wanted}"),
+                mean >= *wanted,
+            );
+        }
+    }
+    let regrets: [(&str, fn(&Case) -> f64); 3] = [
+        ("chosen / best of all", |c: &Case| c.chosen / c.best().min(c.best_by_hand())),
+        ("chosen / best generated", |c: &Case| c.chosen / c.best()),
+        ("chosen / best by hand", |c: &Case| c.chosen / c.best_by_hand()),
+    ];
+    for (name, regret) in regrets {
+        let [usual, most] = REGRET;
+        let mean = geometric_mean(cases.iter().map(regret));
+        let worst = cases.iter().map(regret).fold(0.0, f64::max);
+        verdict(name, mean, &format!("<= {usual}"), mean <= usual);
+        verdict(&format!("{name}, at worst"), worst, &format!("<= {most}"), worst <= most);
+    }
 }

@@ -8,18 +8,16 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use common::compare::{compare, geometric_mean, verdict};
 use common::entries::{ByHand, Case};
 use common::generators::{
     band, blocks4, lower_triangular, poisson2, poisson3, rmat, road, uniform,
 };
-use common::matrix::Matrix;
+use common::matrix::{Matrix, packed};
 use common::random::Random;
-use siskin::packing::{PackOptions, pack};
+use siskin::Tensor;
 use siskin::tensor::{DenseArray, Entries, IndexData, Values};
-use siskin::{Layout, Tensor};
 
 /// At most so much of the time of the plain kernel, of the best one, and on two threads of the plain one.
 type Wanted = [Option<f64>; 3];
@@ -187,7 +185,7 @@ impl Bench {
                 continue;
             }
             for a in matrices {
-                let tensors = [("A", packed(layout, &entries(&a))), ("x", dense(&[a.columns], 1))];
+                let tensors = [("A", packed(layout, &a.entries())), ("x", dense(&[a.columns], 1))];
                 self.run(&of, &a.name, &[a.rows], &tensors);
             }
         }
@@ -200,7 +198,7 @@ impl Bench {
                 for width in [8, 32, 128] {
                     let b = dense(&[a.columns, width], 2);
                     let what = format!("{} {width}", a.name);
-                    let tensors = [("A", packed("csr", &entries(&a))), ("B", b)];
+                    let tensors = [("A", packed("csr", &a.entries())), ("B", b)];
                     self.run(&SPMM, &what, &[a.rows, width], &tensors);
                 }
             }
@@ -210,7 +208,7 @@ impl Bench {
                 for inner in [16, 32, 100] {
                     let what = format!("{} {inner}", b.name);
                     let tensors = [
-                        ("B", packed("csr", &entries(&b))),
+                        ("B", packed("csr", &b.entries())),
                         ("A", dense(&[b.rows, inner], 2)),
                         ("D", dense(&[b.columns, inner], 3)),
                     ];
@@ -279,7 +277,7 @@ fn general() -> Vec<Matrix> {
 /// Of which the lower half is stored.
 fn symmetric() -> Vec<Matrix> {
     let graph = |a: Matrix| {
-        let pairs = rows_of(&a).zip(a.crd.iter().zip(&a.val));
+        let pairs = a.row_of_each().zip(a.crd.iter().zip(&a.val));
         let half: Vec<(u32, u32, f64)> =
             pairs.map(|(i, (&j, &v))| (i.max(j), i.min(j), v)).collect();
         let mut both = half.clone();
@@ -288,16 +286,6 @@ fn symmetric() -> Vec<Matrix> {
     };
     let all = [poisson2(450), poisson3(52), band(90_000, 5), rmat(16, 500_000), road(620)];
     all.into_iter().chain([lower_triangular(100_000, 6)]).map(graph).collect()
-}
-
-fn rows_of(a: &Matrix) -> impl Iterator<Item = u32> + '_ {
-    let rows = a.pos.windows(2).enumerate();
-    rows.flat_map(|(i, ends)| std::iter::repeat_n(i as u32, (ends[1] - ends[0]) as usize))
-}
-
-fn entries(a: &Matrix) -> Entries {
-    let coords = vec![IndexData::U32(rows_of(a).collect()), IndexData::U32(a.crd.clone())];
-    Entries::new(vec![a.rows, a.columns], coords, Values::F64(a.val.clone())).expect("entries")
 }
 
 /// `count` entries on average in each fiber, anywhere.
@@ -317,11 +305,6 @@ fn cube(dims: [usize; 3], count: usize) -> Entries {
     }
     let coords = coords.map(IndexData::U32).into();
     Entries::new(dims.to_vec(), coords, Values::F64(values)).expect("entries")
-}
-
-fn packed(layout: &str, entries: &Entries) -> Tensor {
-    let layout = Layout::named_for_rank(layout, entries.dims().len()).expect("a shipped layout");
-    pack(&Arc::new(layout), entries, &PackOptions::default()).expect("it packs")
 }
 
 fn dense(dims: &[usize], seed: u64) -> Tensor {

@@ -1,8 +1,11 @@
-//! Ratios: competitors take turns, so that a drifting clock or a busy neighbour meets all of them;
+//! Ratios: competitors take turns, so that a drifting clock or a busy neighbour meets all of them, and none is always
+//! behind the same other (what was before is felt for longer than three calls: 1.5 times the time was seen);
 //! each turn warms up with three calls, then times a batch. The first quartile of the turns counts:
 //! on a quiet machine it is close to the median, on a shared one the slower turns tell of others.
 
 use std::time::{Duration, Instant};
+
+use super::turns::turns as in_order;
 
 /// Calls before the clock starts, in every turn.
 const WARM_UP: usize = 3;
@@ -49,8 +52,9 @@ pub fn compare(case: &str, len: usize, competitors: &mut [Competitor<'_>]) -> Ve
         batches.push(batch);
     }
     let mut seconds = vec![Vec::new(); competitors.len()];
-    for _ in 0..turns {
-        for (k, (c, y)) in competitors.iter_mut().zip(&mut outputs).enumerate() {
+    for round in 0..turns as usize {
+        for k in in_order(competitors.len(), round) {
+            let (c, y) = (&mut competitors[k], &mut outputs[k]);
             for _ in 0..WARM_UP {
                 (c.run)(y);
             }

@@ -7,7 +7,9 @@ use libloading::Symbol;
 use siskin::Kernel;
 
 use super::dylib::load;
-use super::matrix::{Matrix, Vector};
+use super::matrix::{Matrix, Vector, packed};
+
+const STATEMENT: &str = "y[i] += A[i,j] * x[j]";
 
 /// `RawArray` of the generated module.
 #[repr(C)]
@@ -31,13 +33,24 @@ fn raw<T>(array: &[T]) -> RawArray {
 impl Generated {
     /// A by rows; x dense, or sparse with a forced find template.
     pub fn compile(find: Option<&str>, folder: &Path) -> Generated {
-        let mut kernel = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", "csr");
+        let mut kernel = Kernel::new(STATEMENT).layout("A", "csr");
         if let Some(find) = find {
             kernel = kernel.layout("x", "sparse").find(Some("px"), find);
         }
+        Generated::of(&kernel, find.unwrap_or("spmv"), folder)
+    }
+
+    /// What is chosen for these tensors, A by rows and x sparse. `name` is that of no other kernel.
+    pub fn chosen(a: &Matrix, x: &Vector, name: &str, folder: &Path) -> Generated {
+        let tensors = [("A", packed("csr", &a.entries())), ("x", packed("sparse", &x.entries()))];
+        let tensors = tensors.iter().map(|(name, tensor)| (*name, tensor));
+        let kernel = Kernel::new(STATEMENT).measured(tensors, &Default::default());
+        Generated::of(&kernel.expect("tensors that fit"), name, folder)
+    }
+
+    fn of(kernel: &Kernel, name: &str, folder: &Path) -> Generated {
         let module = kernel.plan().and_then(|p| p.render()).expect("a kernel");
-        let name = format!("generated_{}", find.unwrap_or("spmv"));
-        let library = load(module.text(), &name, folder);
+        let library = load(module.text(), &format!("generated_{name}"), folder);
         // The entry's type is the one the module declares.
         let entry = unsafe { library.get(module.entry().as_bytes()) }.expect("the module's entry");
         Generated { entry }

@@ -10,11 +10,15 @@ use super::matrix::{Matrix, Vector};
 /// The types that cross the boundary, as the compiled file declares them.
 #[path = "kernels.rs"]
 mod kernels;
-use kernels::{Rows, Sparse};
+use kernels::{Rows, Scratch, Sparse};
 
 type Spmv = unsafe extern "C" fn(Rows, *const f64, *mut f64);
 type SpmvSafe = unsafe extern "C" fn(Rows, *const f64, usize, *mut f64);
 type Spmspv = unsafe extern "C" fn(Rows, Sparse, *mut f64);
+type Searching = unsafe extern "C" fn(Rows, Sparse, Scratch, *mut f64);
+
+/// The kernels that look for entries of the vector.
+pub const SEARCHES: [&str; 4] = ["expand", "bits", "places", "gallop"];
 
 /// All of them.
 pub struct Handwritten {
@@ -22,6 +26,24 @@ pub struct Handwritten {
     safe: Symbol<'static, SpmvSafe>,
     merge: Symbol<'static, Spmspv>,
     merge_branches: Symbol<'static, Spmspv>,
+    searches: [Symbol<'static, Searching>; SEARCHES.len()],
+}
+
+/// Memory of searches for each coordinate of a vector.
+pub struct Memory {
+    values: Vec<f64>,
+    bits: Vec<u64>,
+    places: Vec<u32>,
+}
+
+impl Memory {
+    pub fn new(extent: usize) -> Memory {
+        Memory {
+            values: vec![0.0; extent],
+            bits: vec![0; extent.div_ceil(64)],
+            places: vec![0; extent],
+        }
+    }
 }
 
 fn rows(a: &Matrix) -> Rows {
@@ -42,6 +64,10 @@ impl Handwritten {
                 safe: library.get(b"spmv_safe").expect("in kernels.rs"),
                 merge: library.get(b"spmspv_merge").expect("in kernels.rs"),
                 merge_branches: library.get(b"spmspv_merge_branches").expect("in kernels.rs"),
+                searches: SEARCHES.map(|search| {
+                    let name = format!("spmspv_{search}");
+                    library.get(name.as_bytes()).expect("in kernels.rs")
+                }),
             }
         }
     }
@@ -66,5 +92,16 @@ impl Handwritten {
     pub fn merge_branches(&self, a: &Matrix, x: &Vector, y: &mut [f64]) {
         assert!(x.extent == a.columns && y.len() == a.rows);
         unsafe { (self.merge_branches)(rows(a), sparse(x), y.as_mut_ptr()) }
+    }
+
+    /// One of [`SEARCHES`].
+    pub fn search(&self, which: usize, a: &Matrix, x: &Vector, memory: &mut Memory, y: &mut [f64]) {
+        assert!(x.extent == a.columns && y.len() == a.rows && memory.values.len() == x.extent);
+        let scratch = Scratch {
+            values: memory.values.as_mut_ptr(),
+            bits: memory.bits.as_mut_ptr(),
+            places: memory.places.as_mut_ptr(),
+        };
+        unsafe { (self.searches[which])(rows(a), sparse(x), scratch, y.as_mut_ptr()) }
     }
 }

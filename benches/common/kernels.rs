@@ -108,3 +108,125 @@ pub unsafe extern "C" fn spmspv_merge_branches(a: Rows, x: Sparse, y: *mut f64) 
         }
     }
 }
+
+/// Memory for every coordinate of x; zero before a call and after it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Scratch {
+    pub values: *mut f64,
+    pub bits: *mut u64,
+    /// One more than a position.
+    pub places: *mut u32,
+}
+
+/// y += A x with the values of x spread, four accumulators.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spmspv_expand(a: Rows, x: Sparse, scratch: Scratch, y: *mut f64) {
+    unsafe {
+        for q in 0..x.stored {
+            *scratch.values.add(*x.crd.add(q) as usize) = *x.val.add(q);
+        }
+        spmv_four(a, scratch.values, y);
+        for q in 0..x.stored {
+            *scratch.values.add(*x.crd.add(q) as usize) = 0.0;
+        }
+    }
+}
+
+/// y += A x with a bit for each coordinate of x, and its values spread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spmspv_bits(a: Rows, x: Sparse, scratch: Scratch, y: *mut f64) {
+    unsafe {
+        for q in 0..x.stored {
+            let j = *x.crd.add(q) as usize;
+            *scratch.bits.add(j / 64) |= 1 << (j % 64);
+            *scratch.values.add(j) = *x.val.add(q);
+        }
+        for i in 0..a.rows {
+            let mut sum = 0.0;
+            for p in *a.pos.add(i) as usize..*a.pos.add(i + 1) as usize {
+                let j = *a.crd.add(p) as usize;
+                if *scratch.bits.add(j / 64) >> (j % 64) & 1 == 1 {
+                    sum += *a.val.add(p) * *scratch.values.add(j);
+                }
+            }
+            *y.add(i) += sum;
+        }
+        for q in 0..x.stored {
+            let j = *x.crd.add(q) as usize;
+            *scratch.bits.add(j / 64) = 0;
+            *scratch.values.add(j) = 0.0;
+        }
+    }
+}
+
+/// y += A x with the positions of x by coordinate.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spmspv_places(a: Rows, x: Sparse, scratch: Scratch, y: *mut f64) {
+    unsafe {
+        for q in 0..x.stored {
+            *scratch.places.add(*x.crd.add(q) as usize) = q as u32 + 1;
+        }
+        for i in 0..a.rows {
+            let mut sum = 0.0;
+            for p in *a.pos.add(i) as usize..*a.pos.add(i + 1) as usize {
+                let place = *scratch.places.add(*a.crd.add(p) as usize) as usize;
+                if place != 0 {
+                    sum += *a.val.add(p) * *x.val.add(place - 1);
+                }
+            }
+            *y.add(i) += sum;
+        }
+        for q in 0..x.stored {
+            *scratch.places.add(*x.crd.add(q) as usize) = 0;
+        }
+    }
+}
+
+/// The first place from `from` on, below `end`, whose coordinate is not below `wanted`: in steps that double, then by
+/// halves.
+#[inline(always)]
+unsafe fn gallop(crd: *const u32, from: usize, end: usize, wanted: u32) -> usize {
+    unsafe {
+        let (mut low, mut step) = (from, 1);
+        while low + step < end && *crd.add(low + step) < wanted {
+            low += step;
+            step *= 2;
+        }
+        let mut high = end.min(low + step + 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if *crd.add(middle) < wanted {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
+
+/// y += A x, each side leaping to the coordinate of the other.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spmspv_gallop(a: Rows, x: Sparse, _: Scratch, y: *mut f64) {
+    unsafe {
+        for i in 0..a.rows {
+            let (mut p, end) = (*a.pos.add(i) as usize, *a.pos.add(i + 1) as usize);
+            let mut q = 0;
+            let mut sum = 0.0;
+            while p < end && q < x.stored {
+                let (ja, jx) = (*a.crd.add(p), *x.crd.add(q));
+                if ja < jx {
+                    p = gallop(a.crd, p, end, jx);
+                } else if jx < ja {
+                    q = gallop(x.crd, q, x.stored, ja);
+                } else {
+                    sum += *a.val.add(p) * *x.val.add(q);
+                    p += 1;
+                    q += 1;
+                }
+            }
+            *y.add(i) += sum;
+        }
+    }
+}

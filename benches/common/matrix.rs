@@ -1,8 +1,12 @@
 //! Matrices by rows and sparse vectors, as plain arrays, and where they come from.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use siskin::files::{ReadOptions, read};
+use siskin::packing::{PackOptions, pack};
+use siskin::tensor::{Entries, IndexData, Values};
+use siskin::{Layout, Tensor};
 
 use super::random::Random;
 
@@ -53,6 +57,19 @@ impl Matrix {
 
     pub fn stored(&self) -> usize {
         self.crd.len()
+    }
+
+    /// The row of each entry.
+    pub fn row_of_each(&self) -> impl Iterator<Item = u32> + '_ {
+        let rows = self.pos.windows(2).enumerate();
+        rows.flat_map(|(i, ends)| std::iter::repeat_n(i as u32, (ends[1] - ends[0]) as usize))
+    }
+
+    pub fn entries(&self) -> Entries {
+        let coords =
+            vec![IndexData::U32(self.row_of_each().collect()), IndexData::U32(self.crd.clone())];
+        let dims = vec![self.rows, self.columns];
+        Entries::new(dims, coords, Values::F64(self.val.clone())).expect("entries")
     }
 
     /// Number of rows that hold an entry.
@@ -117,6 +134,17 @@ impl Vector {
         let val = crd.iter().map(|_| random.value()).collect();
         Vector { extent, crd, val }
     }
+
+    pub fn entries(&self) -> Entries {
+        let coords = vec![IndexData::U32(self.crd.clone())];
+        Entries::new(vec![self.extent], coords, Values::F64(self.val.clone())).expect("entries")
+    }
+}
+
+/// Entries in a shipped layout.
+pub fn packed(layout: &str, entries: &Entries) -> Tensor {
+    let layout = Layout::named_for_rank(layout, entries.dims().len()).expect("a shipped layout");
+    pack(&Arc::new(layout), entries, &PackOptions::default()).expect("it packs")
 }
 
 /// A dense vector of random values.
