@@ -131,7 +131,7 @@ impl Body {
     }
 
     /// Whether an expression is the same in all iterations of a loop.
-    fn stays(&self, e: &Expr, inside: &Set) -> bool {
+    pub(super) fn stays(&self, e: &Expr, inside: &Set) -> bool {
         let mut stays = true;
         e.visit(&mut |e| match e {
             Expr::Var(var) => stays &= !inside.lets.contains(var) && !inside.assigned.contains(var),
@@ -139,8 +139,8 @@ impl Body {
                 let grows = self.arr(*array).origin == Origin::Grown;
                 stays &= !grows && !inside.stored.contains(array);
             }
-            Expr::Bool(_) | Expr::Number(_) | Expr::Int { .. } | Expr::Not(_) => {}
-            Expr::Binary { .. } | Expr::Operator { .. } => {}
+            Expr::Bool(_) | Expr::Number(_) | Expr::Int { .. } | Expr::Unset | Expr::Not(_) => {}
+            Expr::Binary { .. } | Expr::Operator { .. } | Expr::FromBool(_) => {}
             Expr::Convert { .. } | Expr::Cast { .. } => {}
             _ => stays = false,
         });

@@ -173,6 +173,8 @@ pub struct Body {
     pub(super) functions: Vec<Piecewise>,
     /// Sums of floats keep the order of their terms.
     pub(super) in_order: bool,
+    /// What is looked for is rarely found.
+    pub rarely: bool,
     pub(super) workspaces: Vec<Workspace>,
     /// Index arrays of which an element is read that is not proved to be at most a size.
     pub(super) beyond_sizes: Vec<ArrayId>,

@@ -40,6 +40,7 @@ mod one_iteration;
 mod operation;
 mod parse;
 mod parts;
+mod passed_over;
 mod path;
 mod prefetch;
 mod print;

@@ -346,6 +346,7 @@ impl Planned {
             sequence: self.sequence.clone(),
             assembled: self.assembled.clone(),
             short: self.statements.iter().all(|s| self.grounds.sizes.are_short_in(s.nest())),
+            rarely: self.statements.iter().all(|s| self.grounds.sizes.rarely_find_in(s.nest())),
         }
     }
 

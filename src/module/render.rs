@@ -145,6 +145,7 @@ fn core(way: &Way, prover: &mut dyn Prover) -> Result<Core> {
     let assembled = assembled.zip(op);
     body = realise::realise(body, &loops, &codes, assembled, &mut path)?;
     drop(path);
+    body.rarely = spec.rarely;
     body.drop_unused();
     body.verify()?;
     let mut path = Path::new(&spec.space().theory, prover);

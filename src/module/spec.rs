@@ -52,6 +52,8 @@ pub struct KernelSpec {
     pub assembled: Option<Rc<Assembled>>,
     /// The innermost loops are expected to be short.
     pub short: bool,
+    /// Searches in the outermost loops are expected to find something rarely.
+    pub rarely: bool,
 }
 
 impl KernelSpec {

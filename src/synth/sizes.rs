@@ -177,6 +177,23 @@ impl Sizes {
         self.trips(nest)[&level.var] <= most
     }
 
+    /// Whether what is searched for in each iteration of the outermost loop of `nest` is expected to be there so rarely that
+    /// a branch for several iterations is better than one for each. Where nothing is known of sizes, it is if more is
+    /// searched for behind it: such an order is taken where little is found.
+    pub fn rarely_find_in(&self, nest: &Nest) -> bool {
+        /// Measured: more than one of 30 is faster with a branch for each.
+        const RARELY: f64 = 1.0 / 30.0;
+        let mut levels = nest.levels.iter().filter(|level| level.is_loop());
+        let (Some(outermost), Some(first)) = (levels.next(), levels.next()) else { return false };
+        if outermost.is_find() || !first.is_find() {
+            return false;
+        }
+        match self.are_known() {
+            true => self.visits(nest)[&first.var] <= RARELY,
+            false => levels.any(|level| level.is_find()),
+        }
+    }
+
     /// How many loops of `nest` are expected to be begun that do not go round as often as the time before.
     pub fn uneven_in(&self, nest: &Nest) -> f64 {
         self.value(&self.uneven_of(nest))

@@ -163,8 +163,6 @@ fn a_symmetric_matrix_is_its_lower_half_with_and_without_a_diagonal() {
     }
 }
 
-/// Rows that are known to have few entries are summed in two chains, of which the second may be one term shorter: of all
-/// types, from empty rows to such as are longer than expected.
 #[test]
 fn rows_of_one_width_are_summed_by_place() {
     let ell = text(SPMV, "ell");
@@ -174,6 +172,8 @@ fn rows_of_one_width_are_summed_by_place() {
     assert!(dense.contains("sum_of(0, J, |j|"), "x is not in a row of A: {dense}");
 }
 
+/// Rows that are known to have few entries are summed in two chains, of which the second may be one term shorter: of all
+/// types, from empty rows to such as are longer than expected.
 #[test]
 fn short_rows_are_summed_in_two_chains() {
     let mut random = Random(8);
@@ -204,5 +204,45 @@ fn short_rows_are_summed_in_two_chains() {
         assert!(text.contains("sum_of_few("), "{ty}: {text}");
         let run = |kernel: Kernel| kernel.compile().unwrap().run([("A", &a)]).unwrap();
         assert_eq!(run(kernel).values(), run(strict).values(), "{ty}");
+    }
+}
+
+/// Any number of entries behind the last four; those that are found anywhere among four, and in the rest.
+#[test]
+fn entries_of_which_few_are_found_are_passed_over() {
+    let mut random = Random(9);
+    let coo = Arc::new(Layout::named_for_rank("coo", 2).unwrap());
+    let sparse = Arc::new(Layout::named_for_rank("sparse", 1).unwrap());
+    for (count, stored) in
+        (0..9).chain([40, 701, 702, 703, 704]).zip([2, 3, 5, 1, 40].iter().cycle())
+    {
+        let all = (0..100).flat_map(|i| (0..100).map(move |j| (i, j)));
+        let places: Vec<_> = all.filter(|_| random.chance(9)).take(count).collect();
+        let entries = matrix(100, places.into_iter(), &mut random);
+        let a = pack(&coo, &entries, &PackOptions::default()).unwrap();
+        let there: Vec<([usize; 1], f64)> =
+            (0..*stored).map(|k| ([k * 100 / stored], 3.0)).collect();
+        let there: Vec<(&[usize], f64)> = there.iter().map(|(place, v)| (&place[..], *v)).collect();
+        let x = Entries::from_points(&[100], &there).unwrap();
+        let x = pack(&sparse, &x, &PackOptions::default()).unwrap();
+        let mut expected = vec![0.0; 100];
+        for k in 0..entries.len() {
+            let (point, value) = (entries.point(k), entries.values().get_f64(k));
+            let is_there = there.iter().any(|(place, _)| place[0] == point[1]);
+            expected[point[0]] += if is_there { 3.0 * value } else { 0.0 };
+        }
+        for (find, threads) in [(None, 1), (Some("expand"), 1), (Some("masked"), 2)] {
+            let given = [("A", &a), ("x", &x)];
+            let kernel = Kernel::new("y[i] += A[i,j] * x[j]").threads(threads);
+            let kernel = kernel.measured(given, &IndexMap::new()).unwrap();
+            let kernel = find.into_iter().fold(kernel, |kernel, find| kernel.find(None, find));
+            let text = kernel.plan().unwrap().render().unwrap().text().to_string();
+            if find.is_some() && count > 700 {
+                assert_eq!(text.contains("_any = "), *stored <= 3, "{find:?}, {stored}: {text}");
+            }
+            let result = kernel.compile().unwrap().run(given).unwrap();
+            let values = result.values().as_slice::<f64>().unwrap();
+            assert_eq!(values, expected, "{find:?}, {count} entries, {stored} of x");
+        }
     }
 }
