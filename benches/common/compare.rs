@@ -5,8 +5,6 @@
 
 use std::time::{Duration, Instant};
 
-use super::turns::turns as in_order;
-
 /// Calls before the clock starts, in every turn.
 const WARM_UP: usize = 3;
 /// A batch is long enough for the clock's resolution to vanish.
@@ -66,6 +64,16 @@ pub fn compare(case: &str, len: usize, competitors: &mut [Competitor<'_>]) -> Ve
         }
     }
     seconds.into_iter().map(first_quartile).collect()
+}
+
+/// The order of a round among `n`: each round begins with another one, and goes on in other steps.
+fn in_order(n: usize, round: usize) -> Vec<usize> {
+    fn common_divisor(a: usize, b: usize) -> usize {
+        if b == 0 { a } else { common_divisor(b, a % b) }
+    }
+    let steps: Vec<usize> = (1..=n).filter(|step| common_divisor(n, *step) == 1).collect();
+    let step = steps[round % steps.len()];
+    (0..n).map(|k| (k * step + round) % n).collect()
 }
 
 fn first_quartile(mut numbers: Vec<f64>) -> f64 {

@@ -12,8 +12,6 @@ pub mod generators;
 pub mod handwritten;
 pub mod matrix;
 pub mod random;
-#[path = "../../src/cli/turns.rs"]
-pub mod turns;
 
 /// True when criterion runs each benchmark once as a test: no ratios are measured then.
 pub fn is_test_run() -> bool {

@@ -174,10 +174,7 @@ fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Order
         let first = how.appending.order.first()?;
         statement.space().output().subscripts[*first].as_var().cloned()
     });
-    let (drivers, outer) = match assembled {
-        true => (Vec::new(), Vec::new()),
-        false => (drivers(statement), outer(statement)),
-    };
+    let (drivers, outer) = (drivers(statement), outer(statement));
     let any = all || !drivers.is_empty() || !outer.is_empty();
     Ok(any.then_some((price, Orders { drivers, outer, all, first, good })))
 }
