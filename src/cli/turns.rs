@@ -3,7 +3,12 @@
 use std::time::{Duration, Instant};
 
 /// A run that takes less is too short for one reading of the clock: a sample then is the mean of several.
-const SHORT: Duration = Duration::from_micros(20);
+const SHORT: Duration = Duration::from_micros(100);
+
+/// A run that takes less is shorter than what caches and branch predictors need to forget who ran before: some runs
+/// come before those that are timed.
+const FORGETTING: Duration = Duration::from_millis(1);
+const WARMING: usize = 3;
 
 /// More runs in a sample take long where the result is large, and has to be reset between them.
 const MOST_RUNS: usize = 100;
@@ -30,6 +35,11 @@ pub fn runs(one: Duration) -> usize {
         true => (SHORT.as_nanos() / one.as_nanos().max(1)).min(MOST_RUNS as u128) as usize,
         false => 1,
     }
+}
+
+/// How many runs of this length come before those of a sample, whose times do not count.
+pub fn warming(one: Duration) -> usize {
+    if one < FORGETTING { WARMING } else { 0 }
 }
 
 /// What it takes to read the clock twice, which is part of every time.
@@ -68,7 +78,8 @@ mod tests {
     #[test]
     fn what_is_short_runs_several_times_in_a_sample() {
         let of = |nanoseconds| runs(Duration::from_nanos(nanoseconds));
-        assert_eq!([0, 100, 400, 15_000, 20_000, 1_000_000].map(of), [100, 100, 50, 1, 1, 1]);
+        assert_eq!([0, 100, 2_000, 50_000, 60_000, 1_000_000].map(of), [100, 100, 50, 2, 1, 1]);
+        assert_eq!([0, 400, 5_000].map(|us| warming(Duration::from_micros(us))), [3, 3, 0]);
         assert!(clock() < SHORT);
     }
 }

@@ -12,7 +12,7 @@ use siskin::tensor::Tensor;
 
 use super::super::data::Inputs;
 use super::super::finds;
-use super::super::turns::{clock, runs, turns};
+use super::super::turns::{clock, runs, turns, warming};
 use super::agreement::{self, Compared, Computed};
 use super::figures::{Case, Row};
 use super::operations;
@@ -88,8 +88,9 @@ struct Running<'a> {
     row: usize,
     call: Call<'a>,
     spent: Duration,
-    /// In a sample.
+    /// In a sample, and before it.
     runs: usize,
+    warming: usize,
 }
 
 impl Running<'_> {
@@ -99,17 +100,19 @@ impl Running<'_> {
         self.call.reset();
         let one = self.call.run();
         self.spent += one;
-        self.runs = runs(one.saturating_sub(clock));
+        let one = one.saturating_sub(clock);
+        (self.runs, self.warming) = (runs(one), warming(one));
     }
 
     /// Seconds of a run: the mean of several, if it is short.
     fn sample(&mut self, clock: Duration) -> f64 {
         let start = Instant::now();
         let mut own = Duration::ZERO;
-        for _ in 0..self.runs {
+        for k in 0..self.warming + self.runs {
             // What is true already would end a search for truth at once.
             self.call.reset();
-            own += self.call.run().saturating_sub(clock);
+            let one = self.call.run().saturating_sub(clock);
+            own += if k < self.warming { Duration::ZERO } else { one };
         }
         self.spent += start.elapsed();
         own.as_secs_f64() / self.runs as f64
@@ -236,7 +239,13 @@ fn run(
     let mut running: Vec<Running<'_>> = Vec::new();
     for (row, compiled) in kernels {
         match compiled.call(inputs.by_name(), &inputs.extents.indices) {
-            Ok(call) => running.push(Running { row: *row, call, spent: Duration::ZERO, runs: 1 }),
+            Ok(call) => running.push(Running {
+                row: *row,
+                call,
+                spent: Duration::ZERO,
+                runs: 1,
+                warming: 0,
+            }),
             // The results of all of them are there at once.
             Err(e) if e.code == Code::Memory && !running.is_empty() => {
                 rows[*row].skipped = Some("no room for one more result".to_string());
