@@ -24,6 +24,8 @@ use rustc_hash::FxHashMap;
 use super::guards::set_within;
 use super::ir::{Assign, BinaryOp, Block, Body, Expr, Stmt, Type, VarId};
 use super::visit::{Part, visit};
+use crate::operators::Value;
+use crate::tensor::ValueType;
 
 /// Iterations that are asked at once.
 const AT_ONCE: i64 = 4;
@@ -37,11 +39,15 @@ impl Body {
     fn pass_over_in(&mut self, block: &mut Block) -> bool {
         let mut changed = false;
         for stmt in block {
-            if let Some(condition) = self.asked_of_each(stmt) {
-                *stmt = self.asked_at_once(stmt, &condition);
-                changed = true;
-            } else {
-                stmt.parts_mut(&mut |_| {}, &mut |inner| changed |= self.pass_over_in(inner));
+            match self.asked_of_each(stmt) {
+                Some(condition) => {
+                    let own = std::mem::replace(stmt, Stmt::Scope(Vec::new()));
+                    *stmt = self.asked_at_once(own, &condition);
+                    changed = true;
+                }
+                None => {
+                    stmt.parts_mut(&mut |_| {}, &mut |inner| changed |= self.pass_over_in(inner));
+                }
             }
         }
         changed
@@ -79,16 +85,25 @@ impl Body {
         (mentioned && stays).then_some(condition)
     }
 
-    fn asked_at_once(&mut self, stmt: &mut Stmt, condition: &Expr) -> Stmt {
-        let Stmt::For { var, lo, hi, body } = std::mem::replace(stmt, Stmt::Scope(Vec::new()))
-        else {
-            return std::mem::replace(stmt, Stmt::Scope(Vec::new()));
+    fn asked_at_once(&mut self, stmt: Stmt, condition: &Expr) -> Stmt {
+        let (var, lo, hi, body) = match stmt {
+            Stmt::For { var, lo, hi, body } => (var, lo, hi, body),
+            other => return other,
         };
         let called = |part: &str| format!("{}_{part}", self.hint(var));
         let names = [called("from"), called("to"), called("any")];
         let from = self.variable(&names[0], Type::Unsigned);
         let to = self.variable(&names[1], Type::Unsigned);
-        let any = self.variable(&names[2], Type::Bool);
+        // Of truth values that are elements of arrays, `|` is the sum.
+        let elements = self.type_of(condition) == Ok(Type::Value(ValueType::Bool));
+        let (ty, either, yes) = match elements {
+            true => {
+                let ty = Type::Value(ValueType::Bool);
+                (ty, BinaryOp::Add, Expr::Number(Value::Bool(true)))
+            }
+            false => (Type::Bool, BinaryOp::BitOr, Expr::Bool(true)),
+        };
+        let any = self.variable(&names[2], ty);
         let later = |k: i64| Expr::Var(from).add(Expr::int(k));
         let asked = (0..AT_ONCE).map(|k| {
             let mut own = condition.clone();
@@ -99,8 +114,8 @@ impl Body {
             });
             own
         });
-        let asked = asked.reduce(|a, b| Expr::binary(BinaryOp::BitOr, a, b));
-        let asked = asked.unwrap_or(Expr::Bool(true));
+        let asked = asked.reduce(|a, b| Expr::binary(either, a, b));
+        let asked = asked.unwrap_or(yes.clone());
         let set = |var, value| Stmt::Assign { var, op: Assign::Set, value };
         let when = |condition, then| Stmt::If { condition, then, otherwise: Vec::new() };
         let all_there = Expr::binary(BinaryOp::Le, later(AT_ONCE), hi.clone());
@@ -108,7 +123,7 @@ impl Body {
         let each = Stmt::For { var, lo: Expr::Var(from), hi: Expr::Var(to), body };
         let body = vec![
             Stmt::Let { var: to, mutable: false, value: least },
-            Stmt::Let { var: any, mutable: true, value: Expr::Bool(true) },
+            Stmt::Let { var: any, mutable: true, value: yes },
             when(all_there, vec![set(any, asked)]),
             when(Expr::Var(any), vec![each]),
             set(from, Expr::Var(to)),
