@@ -81,6 +81,9 @@ impl Case {
     }
 }
 
+/// Of two times.
+type Ratio = fn(&Case) -> f64;
+
 fn least<'s>(seconds: impl Iterator<Item = &'s f64>) -> f64 {
     seconds.copied().fold(f64::INFINITY, f64::min)
 }
@@ -217,7 +220,7 @@ fn summary(cases: &[Case]) {
             );
         }
     }
-    let regrets: [(&str, fn(&Case) -> f64); 3] = [
+    let regrets: [(&str, Ratio); 3] = [
         ("chosen / best of all", |c: &Case| c.chosen / c.best().min(c.best_by_hand())),
         ("chosen / best generated", |c: &Case| c.chosen / c.best()),
         ("chosen / best by hand", |c: &Case| c.chosen / c.best_by_hand()),

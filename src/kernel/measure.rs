@@ -135,7 +135,10 @@ fn common(space: &Space, tensors: &IndexMap<Name, &Tensor>, known: &[Common]) ->
             let sample = sample.get_or_insert_with(|| Sample::of(tensor));
             if let Some(share) = sample.share(second, &from) {
                 let (walked, searched) = (walked.clone(), other.positions.clone());
-                out.push(Common { walked, searched, share });
+                // What both store is apart from what was before.
+                let apart =
+                    sample.apart(second, &from).map(|apart| 1.0 - (1.0 - share) * (1.0 - apart));
+                out.push(Common { walked, searched, share, apart });
             }
         }
     }

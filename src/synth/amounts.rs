@@ -312,9 +312,18 @@ impl Sizes {
         let checks =
             matches!(plan.placement, Some(Placement::Reset { .. } | Placement::Array { .. }));
         let checks = f64::from(checks).into();
+        let scattered = match self.common(level, nest).and_then(|common| common.apart) {
+            // What an array keeps for each row is asked for by entries of other rows.
+            Some(apart) if !matches!(plan.placement, Some(Placement::Array { .. })) => {
+                let there = states.clone() * typical.clone();
+                let evenly = there.clone() / (queries.clone() + there).max(1.0.into());
+                (CostFormula::from(apart) / evenly.max(1e-9.into())).min(1.0.into())
+            }
+            _ => 1.0.into(),
+        };
         [
             queries, length, repeats, states, extents, guards, uneven, hits, total, typical,
-            compared, checks,
+            compared, checks, scattered,
         ]
     }
 

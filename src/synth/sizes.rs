@@ -52,6 +52,8 @@ pub struct Common {
     pub searched: Vec<Name>,
     /// The share of the entries of the first where the other stores something.
     pub share: f64,
+    /// The share that is apart from the entry before it in the same row by something that the other stores.
+    pub apart: Option<f64>,
 }
 
 /// Without data: square-ish matrices with ten entries a row.

@@ -15,9 +15,20 @@ use crate::formula::{Formula, parse};
 use crate::layout::PropertyKind;
 
 /// What formulas of find templates are over, beside constants of the machine.
-pub const QUANTITIES: [&str; 12] = [
-    "queries", "length", "repeats", "states", "extent", "guards", "uneven", "hits", "total",
-    "typical", "compared", "checks",
+pub const QUANTITIES: [&str; 13] = [
+    "queries",
+    "length",
+    "repeats",
+    "states",
+    "extent",
+    "guards",
+    "uneven",
+    "hits",
+    "total",
+    "typical",
+    "compared",
+    "checks",
+    "scattered",
 ];
 
 /// A find algorithm as declared by its folder.

@@ -1,5 +1,6 @@
 //! What two tensors have in common: of a sample of the entries of one, the share at whose coordinates the other stores
-//! something. What co-iteration costs depends on it, and sizes do not tell.
+//! something, and the share that is apart from the entry before it by something that the other stores. What
+//! co-iteration costs depends on it, and sizes do not tell.
 //!
 //! The relations are interpreted as they stand. A few entries are taken behind each of some places of the first
 //! position; each is looked for with its coordinates given, which the relation turns into positions as far as it can;
@@ -27,12 +28,14 @@ const LEAST: usize = 8;
 pub(crate) struct Sample {
     /// The coordinates of each.
     points: Vec<Vec<i64>>,
+    /// Which of them come right behind the one before.
+    follow: Vec<bool>,
 }
 
 impl Sample {
     /// None of a tensor whose arrays say nothing of where its entries are.
     pub fn of(tensor: &Tensor) -> Sample {
-        Sample { points: sample(tensor).unwrap_or_default() }
+        sample(tensor).unwrap_or(Sample { points: Vec::new(), follow: Vec::new() })
     }
 
     /// The share of the entries where `other` stores something. Coordinate `c` of `other` is coordinate `from[c]` of
@@ -54,15 +57,31 @@ impl Sample {
         }
         (known >= LEAST).then(|| there as f64 / known as f64)
     }
+
+    /// The share of the entries that are in the same row as the one before and, as far as its mean density tells, apart
+    /// from it by something that `other` stores. `None` if few are in one row.
+    pub fn apart(&self, other: &Tensor, from: &[usize]) -> Option<f64> {
+        let places: f64 = other.dims().iter().map(|extent| *extent as f64).product();
+        let density = other.values().len() as f64 / places.max(1.0);
+        let pairs =
+            self.points.windows(2).zip(self.follow.iter().skip(1)).filter(|(_, follows)| **follows);
+        let gaps = pairs.filter_map(|(pair, _)| {
+            let mut changed = (0..pair[0].len()).filter(|c| pair[0][*c] != pair[1][*c]);
+            let (coordinate, others) = (changed.next()?, changed.next());
+            let in_row = others.is_none() && from.contains(&coordinate);
+            in_row.then(|| pair[0][coordinate].abs_diff(pair[1][coordinate]) as f64)
+        });
+        let apart: Vec<f64> = gaps.map(|gap| 1.0 - (-density * gap).exp()).collect();
+        (apart.len() >= LEAST).then(|| apart.iter().sum::<f64>() / apart.len() as f64)
+    }
 }
 
-/// The coordinates of some entries.
-fn sample(tensor: &Tensor) -> Result<Vec<Vec<i64>>> {
+fn sample(tensor: &Tensor) -> Result<Sample> {
     let layout = tensor.layout();
     let scope = tensor.scope()?;
     let variables = variables(layout);
     let first = layout.relation.positions.len();
-    let mut out = Vec::new();
+    let mut out = Sample { points: Vec::new(), follow: Vec::new() };
     for piece in &layout.relation.pieces {
         let mut constraints = piece.clone();
         constraints.extend(layout.within_extents());
@@ -82,7 +101,8 @@ fn sample(tensor: &Tensor) -> Result<Vec<Vec<i64>>> {
             let points = Points::new(&scope, &variables, &steps)?;
             let mut taken = 0;
             let mut take = |point: &[i64]| {
-                out.push(point[first..].to_vec());
+                out.points.push(point[first..].to_vec());
+                out.follow.push(taken > 0);
                 taken += 1;
                 if taken < BEHIND { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             };

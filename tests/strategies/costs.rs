@@ -7,7 +7,7 @@ use siskin::diagnostic::{Code, Diagnostic};
 use siskin::synth::{CostFormula, Machine, Template, constants, loops_cost, templates, workspaces};
 
 /// What a formula may use that is no constant.
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 21] = [
     "queries",
     "length",
     "repeats",
@@ -27,6 +27,7 @@ const NAMES: [&str; 20] = [
     "typical",
     "compared",
     "checks",
+    "scattered",
     "unforeseen",
 ];
 

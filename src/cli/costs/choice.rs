@@ -123,7 +123,9 @@ impl Choice<'_> {
             8 => "positions in all its ranges".to_string(),
             9 => "positions in its range where a few are long".to_string(),
             10 => "index arrays that say whether a position matches".to_string(),
-            _ => "1 if each query asks whether its state is that of the one before, else 0"
+            11 => "1 if each query asks whether its state is that of the one before, else 0"
+                .to_string(),
+            _ => "how often something in the range is between a query and the one before, by how often if both were even"
                 .to_string(),
         }
     }
