@@ -84,9 +84,15 @@ pub unsafe extern "C" fn spmspv_merge(a: Rows, x: Sparse, y: *mut f64) {
     }
 }
 
-/// The same merge with a branch for each of the three cases.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn spmspv_merge_branches(a: Rows, x: Sparse, y: *mut f64) {
+/// y += A x with a branch for each of the three cases of a merge: what is behind goes `ahead`, from a place in its
+/// coordinates, to the first one before the end that may be as great as a coordinate.
+#[inline(always)]
+unsafe fn merge_ahead(
+    a: Rows,
+    x: Sparse,
+    y: *mut f64,
+    ahead: impl Fn(*const u32, usize, usize, u32) -> usize,
+) {
     unsafe {
         for i in 0..a.rows {
             let (mut p, end) = (*a.pos.add(i) as usize, *a.pos.add(i + 1) as usize);
@@ -95,9 +101,9 @@ pub unsafe extern "C" fn spmspv_merge_branches(a: Rows, x: Sparse, y: *mut f64) 
             while p < end && q < x.stored {
                 let (ja, jx) = (*a.crd.add(p), *x.crd.add(q));
                 if ja < jx {
-                    p += 1;
+                    p = ahead(a.crd, p, end, jx);
                 } else if jx < ja {
-                    q += 1;
+                    q = ahead(x.crd, q, x.stored, ja);
                 } else {
                     sum += *a.val.add(p) * *x.val.add(q);
                     p += 1;
@@ -107,6 +113,12 @@ pub unsafe extern "C" fn spmspv_merge_branches(a: Rows, x: Sparse, y: *mut f64) 
             *y.add(i) += sum;
         }
     }
+}
+
+/// The same merge with a branch for each of the three cases.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spmspv_merge_branches(a: Rows, x: Sparse, y: *mut f64) {
+    unsafe { merge_ahead(a, x, y, |_, from, _, _| from + 1) }
 }
 
 /// Memory for every coordinate of x; zero before a call and after it.
@@ -209,24 +221,5 @@ unsafe fn gallop(crd: *const u32, from: usize, end: usize, wanted: u32) -> usize
 /// y += A x, each side leaping to the coordinate of the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spmspv_gallop(a: Rows, x: Sparse, _: Scratch, y: *mut f64) {
-    unsafe {
-        for i in 0..a.rows {
-            let (mut p, end) = (*a.pos.add(i) as usize, *a.pos.add(i + 1) as usize);
-            let mut q = 0;
-            let mut sum = 0.0;
-            while p < end && q < x.stored {
-                let (ja, jx) = (*a.crd.add(p), *x.crd.add(q));
-                if ja < jx {
-                    p = gallop(a.crd, p, end, jx);
-                } else if jx < ja {
-                    q = gallop(x.crd, q, x.stored, ja);
-                } else {
-                    sum += *a.val.add(p) * *x.val.add(q);
-                    p += 1;
-                    q += 1;
-                }
-            }
-            *y.add(i) += sum;
-        }
-    }
+    unsafe { merge_ahead(a, x, y, |crd, from, end, wanted| gallop(crd, from, end, wanted)) }
 }

@@ -1,6 +1,7 @@
 //! Ways in which a body runs faster, if its accesses are there under fewer conditions: what decides about loops is
 //! asked before them, values are spread over coordinates, sums are kept in registers, also while a row stays
-//! the same, iterations that do nothing are passed over, results are streamed over in blocks, rows are fetched ahead, segments end behind loops, entries are pushed without a branch.
+//! the same, iterations that do nothing are passed over, results are streamed over in blocks, rows are fetched ahead,
+//! segments end behind loops, entries are pushed without a branch.
 
 use super::ir::{Block, Body};
 
