@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::assemble::{self, Assembling};
+use super::groups;
 use super::join;
 use super::leaf::{leaf, looked_up, lookup_name, stored_at};
 use super::merged::Merged;
@@ -42,6 +43,9 @@ pub fn build(
                 }
                 _ => {}
             }
+        }
+        if let [only] = *step {
+            groups::group(&mut loops, &only.nest, &only.space.params());
         }
         blocks.push(std::mem::take(&mut loops.body));
     }

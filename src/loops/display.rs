@@ -59,6 +59,14 @@ impl Outline {
                     }
                     self.block(&l.body, depth + 1, f)?;
                 }
+                Node::Groups(g) => {
+                    let by = g.by.iter().map(|(var, value)| format!("{var} = {value}"));
+                    let by: Vec<String> = by.collect();
+                    write!(f, "{pad}group {} to {} in {}", g.first, g.end, g.range)?;
+                    writeln!(f, " by {}{}", by.join(", "), on_threads(g.parallel))?;
+                    self.setup(&g.setup, depth, f)?;
+                    self.block(&g.body, depth + 1, f)?;
+                }
                 Node::If { tests, restrictions, body } => {
                     write!(f, "{pad}if {}", conjunction(tests))?;
                     for r in restrictions {

@@ -7,8 +7,8 @@ use rustc_hash::FxHashSet;
 
 use super::statement::Statement;
 use super::tree::{
-    Among, Assemble, Block, Lookup, Loop, Loops, Merge, Node, Place, Regions, Search, Skip, Step,
-    Take, Term, Threads, Update, binds, updates,
+    Among, Assemble, Block, Groups, Lookup, Loop, Loops, Merge, Node, Place, Regions, Search, Skip,
+    Step, Take, Term, Threads, Update, binds, updates,
 };
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
 use crate::scan::Range;
@@ -372,6 +372,15 @@ fn renamed_block(loops: &mut Loops, block: &Block, renaming: &[(Name, Name)]) ->
                     continues: formula(&s.continues),
                 }),
                 body: renamed_block(loops, &l.body, renaming),
+            })),
+            Node::Groups(g) => Node::Groups(Box::new(Groups {
+                first: name(&g.first),
+                end: name(&g.end),
+                range: range(&g.range),
+                by: g.by.iter().map(|(var, value)| (name(var), affine(value))).collect(),
+                parallel: g.parallel,
+                setup: renamed_block(loops, &g.setup, renaming),
+                body: renamed_block(loops, &g.body, renaming),
             })),
             Node::If { tests, restrictions, body } => Node::If {
                 tests: constraints(tests),

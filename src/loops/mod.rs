@@ -10,6 +10,8 @@
 //! node   := 'let' v '=' e                                  of the nodes that follow
 //!         | 'for' v 'in' range ['on threads' ['with private sums' | 'in parts']] ['each thread:' 'state' v]*
 //!               ['skip unless' v 'in' range 'where' tests ':' skipped] block
+//!         | 'group' p 'to' q 'in' range 'by' v '=' e (',' v '=' e)* ['on threads' …] ['each thread:' …]* block
+//!                                                          for every p..q at whose positions these are the same
 //!         | 'if' tests (';' restriction)* block
 //!         | 'state' v                                      of the search for v, set up here
 //!         | 'search' v ('in' range | '=' e) ['where' tests] ':' plan block
@@ -56,6 +58,7 @@ mod assemble;
 mod assembled;
 mod build;
 mod display;
+mod groups;
 mod held;
 mod join;
 mod leaf;
@@ -93,7 +96,7 @@ pub use sharing::sharing;
 pub use statement::{Parallelism, Statement};
 pub use temporaries::unbegun;
 pub use tree::{
-    Among, Assemble, Begin, Block, Find, Gather, Lookup, Loop, Loops, Merge, Node, Place, Regions,
-    Search, SearchId, Skip, Step, Take, Term, Threads, Update, begun, updates,
+    Among, Assemble, Begin, Block, Find, Gather, Groups, Lookup, Loop, Loops, Merge, Node, Place,
+    Regions, Search, SearchId, Skip, Step, Take, Term, Threads, Update, begun, updates,
 };
 pub use walkers::{Walked, Walker, walkers};

@@ -2,8 +2,8 @@
 
 use super::outline::{Outline, Sought};
 use super::tree::{
-    Among, Assemble, Begin, Block, Gather, Lookup, Loop, Merge, Node, Place, Regions, Search,
-    SearchId, Skip, Step, Take, Term, Threads, Update,
+    Among, Assemble, Begin, Block, Gather, Groups, Lookup, Loop, Merge, Node, Place, Regions,
+    Search, SearchId, Skip, Step, Take, Term, Threads, Update,
 };
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::split::split;
@@ -91,6 +91,9 @@ impl<'a> Reader<'a> {
         }
         if let Some(rest) = line.strip_prefix("for ") {
             return self.nest(rest, depth);
+        }
+        if let Some(rest) = line.strip_prefix("group ") {
+            return self.groups(rest, depth);
         }
         if let Some(rest) = line.strip_prefix("search ") {
             return self.search(rest, depth);
@@ -278,6 +281,26 @@ impl<'a> Reader<'a> {
         let var = Name::from(var);
         let l = Loop { var, range, parallel, setup, skip: skipped, body };
         Ok(Some(Node::For(Box::new(l))))
+    }
+
+    /// `p to q in 0..P by i = row(p)`
+    fn groups(&mut self, rest: &str, depth: usize) -> Result<Option<Node>> {
+        let Some((rest, parallel)) = on_threads(rest) else { return Ok(None) };
+        let Some((positions, by)) = rest.split_once(" by ") else { return Ok(None) };
+        let Some((ends, range)) = ranged(positions)? else { return Ok(None) };
+        let Some((first, end)) = ends.split_once(" to ") else { return Ok(None) };
+        let read = |text: &str| match text.split_once(" = ") {
+            Some((var, value)) => parse::affine(value).map(|value| (Name::from(var), value)),
+            None => Err(wrong(text, "no value is read")),
+        };
+        let by = split(by, ", ").into_iter().map(read).collect::<Result<Vec<_>>>()?;
+        let outer = self.states.len();
+        let setup = self.setup(depth);
+        let body = self.block(depth + 1)?;
+        self.states.truncate(outer);
+        let (first, end) = (first.into(), end.into());
+        let groups = Groups { first, end, range, by, parallel, setup, body };
+        Ok(Some(Node::Groups(Box::new(groups))))
     }
 
     fn search(&mut self, rest: &str, depth: usize) -> Result<Option<Node>> {

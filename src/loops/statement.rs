@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use indexmap::IndexMap;
 
+use super::groups::grouped;
 use super::lookups::{Finder, Looked};
 use super::merged::{Merged, Walk, merged};
 use super::outermost::{Outermost, outermost_kind};
@@ -74,7 +75,8 @@ impl Statement {
         sizes: &Sizes,
         prover: &mut dyn Prover,
     ) -> Result<Statement> {
-        let nest = scan(&space, &schedule, prover)?;
+        let mut nest = scan(&space, &schedule, prover)?;
+        nest.grouped = grouped(&space, &nest, sizes);
         let mut finder = Finder::new(templates, sizes);
         finder.own(&space, &nest, prover)?;
         let tile_guards = tile_guards(&space, &nest, &finder.finds);

@@ -53,6 +53,8 @@ pub enum Node {
         value: Affine,
     },
     For(Box<Loop>),
+    /// Positions that have something in common are taken together.
+    Groups(Box<Groups>),
     If {
         tests: Vec<Constraint>,
         restrictions: Vec<Formula>,
@@ -98,6 +100,22 @@ pub struct Loop {
     pub setup: Block,
     /// The loop runs over tiles of which some can be told to hold no match.
     pub skip: Option<Skip>,
+    pub body: Block,
+}
+
+/// A range in parts of which all positions read the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Groups {
+    /// The first position of a group, and the one behind its last.
+    pub first: Name,
+    pub end: Name,
+    pub range: Range,
+    /// What its positions have in common, as it is read at the first.
+    pub by: Vec<(Name, Affine)>,
+    /// Several threads take parts of the range.
+    pub parallel: Option<Threads>,
+    /// What each thread sets up once.
+    pub setup: Block,
     pub body: Block,
 }
 
@@ -406,6 +424,7 @@ impl Node {
             | Node::Take(_)
             | Node::Begin(_) => Vec::new(),
             Node::For(l) => vec![&l.setup, &l.body],
+            Node::Groups(g) => vec![&g.setup, &g.body],
             Node::If { body, .. }
             | Node::When { body, .. }
             | Node::Held { body, .. }
@@ -426,6 +445,7 @@ impl Node {
             | Node::Take(_)
             | Node::Begin(_) => Vec::new(),
             Node::For(l) => vec![&mut l.setup, &mut l.body],
+            Node::Groups(g) => vec![&mut g.setup, &mut g.body],
             Node::If { body, .. }
             | Node::When { body, .. }
             | Node::Held { body, .. }
@@ -447,14 +467,14 @@ impl Loops {
     pub fn are_flat(&self) -> bool {
         fn holds_loop(block: &Block) -> bool {
             block.iter().any(|node| match node {
-                Node::For(_) | Node::Merge(_) | Node::Step(_) => true,
+                Node::For(_) | Node::Groups(_) | Node::Merge(_) | Node::Step(_) => true,
                 node => node.blocks().into_iter().any(holds_loop),
             })
         }
         fn any_flat(block: &Block) -> bool {
             block.iter().any(|node| match node {
                 Node::For(l) => !holds_loop(&l.body),
-                Node::Merge(_) | Node::Step(_) => false,
+                Node::Groups(_) | Node::Merge(_) | Node::Step(_) => false,
                 node => node.blocks().into_iter().any(any_flat),
             })
         }
@@ -493,6 +513,11 @@ pub fn binds(block: &Block) -> FxHashSet<Name> {
         match node {
             Node::Let { var, .. } => out.extend([var.clone()]),
             Node::For(l) => out.extend([l.var.clone()]),
+            Node::Groups(g) => {
+                out.extend(
+                    [&g.first, &g.end].into_iter().chain(g.by.iter().map(|(v, _)| v)).cloned(),
+                );
+            }
             Node::Search(s) => out.extend([s.var.clone()]),
             Node::Lookup(l) => out.extend([l.name.clone()]),
             Node::Step(s) => {

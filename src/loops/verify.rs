@@ -41,6 +41,16 @@ impl Loops {
                     self.check(&l.body, bound, states)?;
                     bound.pop();
                 }
+                Node::Groups(g) => {
+                    range_known(bound, &g.range)?;
+                    self.check_open(&g.setup, bound, states)?;
+                    let outer = bound.len();
+                    bound.push(g.first.clone());
+                    g.by.iter().try_for_each(|(_, value)| known(bound, value))?;
+                    bound.extend(g.by.iter().map(|(var, _)| var.clone()).chain([g.end.clone()]));
+                    self.check(&g.body, bound, states)?;
+                    bound.truncate(outer);
+                }
                 Node::If { tests, body, .. } => {
                     tests.iter().try_for_each(|c| known(bound, &c.affine))?;
                     self.check(body, bound, states)?;

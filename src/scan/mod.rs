@@ -30,7 +30,7 @@ mod stage;
 
 pub use assumptions::Assumptions;
 pub use exact::{outline, scan, scan_within};
-pub use nest::{Bind, Level, Nest};
+pub use nest::{Bind, Grouped, Level, Nest};
 pub use range::Range;
 
 #[allow(unused_imports)]

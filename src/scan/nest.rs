@@ -73,6 +73,17 @@ impl Level {
     }
 }
 
+/// A loop of which iterations that follow each other and read the same are taken together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grouped {
+    /// The level of the loop.
+    pub level: usize,
+    /// What they have in common: values that are read at its position.
+    pub by: Vec<Name>,
+    /// The first level that does something for each of them: what comes before it is done once for a group.
+    pub end: usize,
+}
+
 /// A scanned space.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nest {
@@ -83,6 +94,8 @@ pub struct Nest {
     pub levels: Vec<Level>,
     /// What the declared properties say of the calls at hand; holds whenever the calls are in domain.
     pub assumptions: Vec<Constraint>,
+    /// How its points are visited; it has the same, in the same order.
+    pub grouped: Option<Grouped>,
 }
 
 impl Nest {
@@ -106,6 +119,7 @@ impl Nest {
             calls: Vec::new(),
             levels: dims.iter().enumerate().map(level).collect(),
             assumptions: Vec::new(),
+            grouped: None,
         }
     }
 
@@ -164,6 +178,60 @@ impl Nest {
     pub fn shared(&self) -> Option<usize> {
         let outermost = self.levels.iter().position(|level| level.is_loop())?;
         (!self.levels[outermost].is_find()).then_some(outermost)
+    }
+
+    /// Iterations of the loop at a level, taken together. Positions are levels that are `searched`, and not just computed.
+    pub fn grouped(
+        &self,
+        level: usize,
+        by: Vec<Name>,
+        searched: impl Fn(&Name) -> bool,
+    ) -> Grouped {
+        let grouped = Grouped { level, by, end: self.levels.len() };
+        let does = |at: &usize| {
+            let level = &self.levels[*at];
+            let is_let = !level.is_loop();
+            let tests = !level.guards.is_empty() || is_let && !level.conditions.is_empty();
+            let search = level.is_find() || is_let && searched(&level.var);
+            !(level.is_find() || is_let)
+                || !level.restrictions.is_empty()
+                || (tests || search)
+                    && self.reads_entry(&grouped, &self.decided_in_group(*at, &grouped))
+        };
+        let end = (level + 1..self.levels.len()).find(does).unwrap_or(self.levels.len());
+        Grouped { end, ..grouped }
+    }
+
+    /// Whether level number `at` is the same for all of a group, and is visited before they are.
+    pub fn is_of_group(&self, at: usize, grouped: &Grouped) -> bool {
+        grouped.by.contains(&self.levels[at].var)
+            || (grouped.level + 1..grouped.end).contains(&at)
+                && !self.reads_entry(grouped, &self.decided_in_group(at, grouped))
+    }
+
+    /// Whether the range of level number `at` is the same for all of a group, and is known before they are visited.
+    pub fn is_range_of_group(&self, at: usize, grouped: &Grouped) -> bool {
+        let Bind::Loop(range) = &self.levels[at].bind else { return false };
+        let decided =
+            self.deciding(at, |name| range.mentions(name), |l| !grouped.by.contains(&l.var));
+        let known = |level: &&Level| self.level_of(&level.var).is_some_and(|at| at < grouped.end);
+        !self.reads_entry(grouped, &decided) && decided.iter().all(known)
+    }
+
+    fn reads_entry(&self, grouped: &Grouped, decided: &[&Level]) -> bool {
+        let position = &self.levels[grouped.level].var;
+        decided.iter().any(|level| level.var == *position)
+    }
+
+    /// What level number `at` reads, but for what is read only by what a group has in common.
+    fn decided_in_group(&self, at: usize, grouped: &Grouped) -> Vec<&Level> {
+        let level = &self.levels[at];
+        // What is tested there may be of other levels.
+        let tested = |name: &Name| {
+            let tests = level.guards.iter().chain(&level.conditions);
+            level.reads(name) || tests.into_iter().any(|test| test.mentions(name))
+        };
+        self.deciding(at, tested, |l| !grouped.by.contains(&l.var))
     }
 
     pub fn level_of(&self, var: &str) -> Option<usize> {

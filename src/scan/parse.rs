@@ -17,6 +17,7 @@ impl Nest {
             calls: Vec::new(),
             levels: Vec::new(),
             assumptions: Vec::new(),
+            grouped: None,
         };
         let mut lines = text.lines().map(str::trim).filter(|l| !l.is_empty()).peekable();
         while let Some(line) = lines.next() {

@@ -128,6 +128,7 @@ impl<'a> Scanner<'a> {
             calls: self.calls_at(0),
             levels: Vec::new(),
             assumptions: self.assumptions.facts.clone(),
+            grouped: None,
         };
         nest.guards = self.unmet(Stage::Before(0), &mut known, <[usize]>::is_empty);
         nest.guards.extend(self.unmet(Stage::After(0), &mut known, |reads| !reads.is_empty()));
@@ -147,6 +148,7 @@ impl<'a> Scanner<'a> {
             calls: self.calls_at(0),
             levels: outer.levels[..depth].to_vec(),
             assumptions: self.assumptions.facts.clone(),
+            grouped: None,
         };
         let own = self.space.constraints.iter().zip(&self.depths);
         let own: Vec<&Constraint> =

@@ -15,7 +15,7 @@ use super::statistics::Statistic;
 use super::template::QUANTITIES;
 use super::{Find, Placement, Plan};
 use crate::formula::{Affine, Atom, Constraint, Name, Relop};
-use crate::scan::{Bind, Level, Nest, Range};
+use crate::scan::{Bind, Grouped, Level, Nest, Range};
 
 impl From<Statistic> for CostFormula {
     fn from(statistic: Statistic) -> CostFormula {
@@ -179,7 +179,8 @@ impl Sizes {
         const PASSED_OVER: f64 = 0.5;
         let loops = self.rounds_of(nest).into_iter().filter(|(level, ..)| goes_round(level));
         let rarely = self.rarely_find_in(nest);
-        loops.enumerate().fold(0.0.into(), |all, (k, (_, _, rounds))| match k == 0 && rarely {
+        let groups = self.groups_of(nest);
+        loops.enumerate().fold(groups, |all, (k, (_, _, rounds))| match k == 0 && rarely {
             true => all + rounds * PASSED_OVER.into(),
             false => all + rounds,
         })
@@ -188,7 +189,8 @@ impl Sizes {
     /// How often loops of `nest` are begun that do not go round as often as the time before.
     pub fn uneven_of(&self, nest: &Nest) -> CostFormula {
         let loops = self.rounds_of(nest).into_iter().filter(|(level, ..)| goes_round(level));
-        loops.fold(0.0.into(), |all, (level, begun, _)| match &level.bind {
+        // Where a group ends is looked for, and then all of it visited.
+        loops.fold(self.groups_of(nest), |all, (level, begun, _)| match &level.bind {
             Bind::Loop(range) => all + begun * self.unevenness(range),
             Bind::Let(_) => all,
         })
@@ -196,7 +198,14 @@ impl Sizes {
 
     /// How often loops of `nest` are begun.
     pub fn begun_of(&self, nest: &Nest) -> CostFormula {
-        self.begun_by(nest, goes_round)
+        self.begun_by(nest, goes_round) + self.groups_of(nest)
+    }
+
+    /// How many groups there are of iterations that are taken together.
+    fn groups_of(&self, nest: &Nest) -> CostFormula {
+        let Some(grouped) = &nest.grouped else { return 0.0.into() };
+        let all = self.visits_of(nest)[&nest.levels[grouped.level].var].clone();
+        all / entries_of(grouped, nest)
     }
 
     fn begun_by(&self, nest: &Nest, counts: impl Fn(&Level) -> bool) -> CostFormula {
@@ -276,7 +285,15 @@ impl Sizes {
         let position = &find.problem.position;
         let length = trips.get(position).cloned().unwrap_or(1.0.into());
         let visits = self.visits_by(trips, nest);
+        let level = find.problem.level;
         let queries = CostFormula::product(find.problem.loops.iter().map(|l| visits[l].clone()));
+        let grouped = nest.grouped.as_ref();
+        let queries = match grouped.filter(|grouped| nest.is_of_group(level, grouped)) {
+            Some(grouped) => queries / entries_of(grouped, nest),
+            None => queries,
+        };
+        let begins_with_group =
+            grouped.is_some_and(|grouped| plan.begins_with(grouped, level, nest));
         let states = self.states(plan, nest, &visits);
         let states = states.min(queries.clone().max(1.0.into()));
         let others = match visits.get(position) {
@@ -285,7 +302,6 @@ impl Sizes {
         };
         let extents = plan.key.iter().map(|part| self.most_values(&part.outer, nest));
         let extents = CostFormula::product(extents);
-        let level = find.problem.level;
         let inner = nest.levels.iter().skip(level + 1).any(Level::is_find);
         let guards = CostFormula::from(f64::from(inner));
         let range = match nest.levels.get(level).map(|level| &level.bind) {
@@ -299,7 +315,8 @@ impl Sizes {
         let total = length.clone() * ranges;
         let typical = typical(&length).min(length.clone());
         let repeats = CostFormula::from(1.0) + others;
-        let queries = match plan.direction.is_some() && plan.may_leave(level, nest) {
+        let may_leave = begins_with_group || plan.may_leave(level, nest);
+        let queries = match plan.direction.is_some() && may_leave {
             // Keys and positions lie evenly: what comes behind the last position is not asked for.
             true => {
                 let before = typical.clone() / (typical.clone() + 1.0.into());
@@ -311,7 +328,7 @@ impl Sizes {
         let compared = (compared as f64).into();
         let checks =
             matches!(plan.placement, Some(Placement::Reset { .. } | Placement::Array { .. }));
-        let checks = f64::from(checks).into();
+        let checks = f64::from(checks && !begins_with_group).into();
         let scattered = match self.common(level, nest).and_then(|common| common.apart) {
             // What an array keeps for each row is asked for by entries of other rows.
             Some(apart) if !matches!(plan.placement, Some(Placement::Array { .. })) => {
@@ -443,6 +460,16 @@ fn changes(
         true => rounds * (CostFormula::product(others.map(|n| visits(n))) / run).max(1.0.into()),
         false => rounds,
     }
+}
+
+/// How many iterations are in a group.
+fn entries_of(grouped: &Grouped, nest: &Nest) -> CostFormula {
+    let read = grouped.by.iter().filter_map(|name| nest.level_of(name));
+    let runs = read.map(|at| match &nest.levels[at].bind {
+        Bind::Let(value) => longest_run(value),
+        Bind::Loop(_) => 1.0.into(),
+    });
+    runs.fold(f64::INFINITY.into(), CostFormula::min).max(1.0.into())
 }
 
 /// The length of a range, by segments of which a few may be long, as it is without these.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::Template;
 use crate::formula::{Affine, Formula, Name};
-use crate::scan::Nest;
+use crate::scan::{Grouped, Nest};
 
 /// Which way a sequential walk moves over the positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +82,21 @@ impl Plan {
             Some(Placement::Array { before, indices }) => {
                 *before <= around && indices.iter().all(|index| outside(&index.name))
             }
+        }
+    }
+
+    /// Whether a state that begins with each group of a nest is as good: it belongs to what a group has in common, and
+    /// can be set up there.
+    pub fn begins_with(&self, grouped: &Grouped, find: usize, nest: &Nest) -> bool {
+        let of_group =
+            |n: &Name| nest.level_of(n).is_some_and(|level| nest.is_of_group(level, grouped));
+        match &self.placement {
+            Some(Placement::Reset { indices, .. }) => {
+                !indices.is_empty()
+                    && indices.iter().all(of_group)
+                    && nest.is_range_of_group(find, grouped)
+            }
+            _ => false,
         }
     }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::conditions::{find_key, orderings};
 use super::session::Session;
-use super::state_indices::{minimal_state, placement, placement_in_loops};
+use super::state_indices::{minimal_state, placement, placement_in_groups, placement_in_loops};
 use super::vocabulary::{Arguments, Vocabulary};
 use super::{Direction, FindProblem, KeyPart, Obligation, Plan, Refutation, Template, Verdict};
 use crate::diagnostic::Result;
@@ -295,7 +295,10 @@ impl Session<'_> {
                 Err(why) => {
                     let all: Vec<&Obligation> =
                         required.iter().filter(|o| o.state).copied().collect();
-                    place = placement_in_loops(self, template, &mut vocabulary, &all)?;
+                    place = placement_in_groups(self, template, &vocabulary);
+                    if place.is_none() {
+                        place = placement_in_loops(self, template, &mut vocabulary, &all)?;
+                    }
                     if place.is_none() {
                         return Ok((met, Verdict::Inapplicable(why)));
                     }

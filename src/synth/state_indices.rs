@@ -65,6 +65,28 @@ pub(super) fn placement_in_loops(
     Ok(None)
 }
 
+/// The place of a state that belongs to what a group has in common: right before the find, which is once for each group
+/// as the loops are made.
+pub(super) fn placement_in_groups(
+    session: &Session,
+    template: &Template,
+    vocabulary: &Vocabulary,
+) -> Option<Placement> {
+    let (problem, nest) = (session.problem, session.nest);
+    let grouped = nest.grouped.as_ref()?;
+    let of_group = |n: &Name| match nest.level_of(n) {
+        Some(level) => *n == problem.position || nest.is_of_group(level, grouped),
+        None => true,
+    };
+    let mut all = template.placements.iter().any(|p| p == "prefix")
+        && nest.is_range_of_group(problem.level, grouped)
+        && vocabulary.arguments.state.iter().all(of_group);
+    for part in &vocabulary.arguments.key {
+        part.inner.visit_vars(&mut |n| all &= of_group(n));
+    }
+    all.then_some(Placement::Prefix { before: problem.level })
+}
+
 /// Where the state is declared, or why the template cannot place it.
 pub(super) fn placement(
     session: &mut Session,

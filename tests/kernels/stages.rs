@@ -116,6 +116,23 @@ fn steps_on_threads_are_read_back() {
     }
 }
 
+/// Entries that are taken together, by one thread and by two.
+#[test]
+fn groups_are_read_back() {
+    for (expression, b, threads) in [
+        ("s += A[i,j] * B[i,j]", "csr", 1),
+        ("s += A[i,j] * B[i,j]", "dcsr", 2),
+        ("C[i,j] = A[i,j] * B[i,j]", "dcsr", 2),
+    ] {
+        let kernel = Kernel::new(expression).layout("A", "coo").layout("B", b).threads(threads);
+        let planned = kernel.plan().expect("a plan");
+        let text = planned.loops().to_string();
+        assert!(text.contains("group pA_first to pA_end in 0..P0_A by i = "), "{text}");
+        assert_eq!(text.contains(" on threads"), threads > 1, "{text}");
+        check(&planned, expression);
+    }
+}
+
 /// A position searched in the tiles of another: the guard is read back, too.
 #[test]
 fn tiles_that_are_skipped_are_read_back() {

@@ -119,11 +119,11 @@ fn coo_in_dcsr() {
     find pB1 in pos1_B(pB0)..pos1_B(pB0 + 1) where j = crd1_B(pB1)
       bsearch (while crd1_B(pB1) < j)
       direct (key crd1_B(pB1) = j, state {i})
-      expand not applicable: it would keep one state for each value of i
+      expand (key crd1_B(pB1) = j, state {i})
       gallop (up, while crd1_B(pB1) < j, resume after a match, state {i})
       group not applicable: at most one position matches
       hash (key crd1_B(pB1) = j, state {i})
-      masked not applicable: it would keep one state for each value of i
+      masked (key crd1_B(pB1) = j, state {i})
       rank (key crd1_B(pB1) = j, state {i})
       scan
       seq (up, while crd1_B(pB1) < j, resume after a match, state {i})
@@ -143,11 +143,11 @@ fn coo_in_csr() {
     find pB1 in pos_B(pB0)..pos_B(pB0 + 1) where j = crd_B(pB1)
       bsearch (while crd_B(pB1) < j)
       direct (key crd_B(pB1) = j, state {i})
-      expand not applicable: it would keep one state for each value of i
+      expand (key crd_B(pB1) = j, state {i})
       gallop (up, while crd_B(pB1) < j, resume after a match, state {i})
       group not applicable: at most one position matches
       hash (key crd_B(pB1) = j, state {i})
-      masked not applicable: it would keep one state for each value of i
+      masked (key crd_B(pB1) = j, state {i})
       rank (key crd_B(pB1) = j, state {i})
       scan
       seq (up, while crd_B(pB1) < j, resume after a match, state {i})

@@ -9,6 +9,7 @@ mod finds;
 mod finds_chosen;
 mod finds_fuzz;
 mod finds_of_vectors;
+mod groups;
 mod merges;
 mod run_time_choice;
 mod spread_values;

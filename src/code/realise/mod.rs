@@ -15,6 +15,7 @@
 mod assemble;
 mod chunk;
 mod finds;
+mod groups;
 mod held;
 mod integers;
 mod last;

@@ -59,6 +59,7 @@ impl Realiser<'_, '_> {
                 }
                 Some(threads) => self.parallel(l, threads, out)?,
             },
+            Node::Groups(g) => self.groups(g, out)?,
             Node::If { tests, restrictions, body } => {
                 let here = self.here_all(tests);
                 let mut conditions = match self.granted.contains(tests) {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Deref;
 
+use crate::synth::{Placement, Plan};
+
 /// What the prover was asked about and confirmed. Only the file above makes one: whoever holds a
 /// `Proved<Plan>` need not ask again, and nobody can hold one of a plan that was changed.
 ///
@@ -19,6 +21,15 @@ pub struct Proved<T>(T);
 impl<T> Proved<T> {
     pub(super) fn new(value: T) -> Proved<T> {
         Proved(value)
+    }
+}
+
+impl Proved<Plan> {
+    /// The same plan with a state that begins anew before a level: whatever was asked before, it answers the queries that
+    /// follow as it does those that follow its beginning.
+    #[must_use]
+    pub fn begun_before(&self, before: usize) -> Proved<Plan> {
+        Proved(Plan { placement: Some(Placement::Prefix { before }), ..self.0.clone() })
     }
 }
 
