@@ -74,6 +74,9 @@ pub fn compose_by(
     for (number, step) in all.iter().enumerate() {
         spaces.extend(step.spaces(number, program, &accesses, &common, wanted)?);
     }
+    if let [only] = spaces.as_mut_slice() {
+        only.is_alone = true;
+    }
     Ok(spaces)
 }
 
@@ -273,6 +276,7 @@ impl Step {
                     extents: extents.clone(),
                     operands: operands.clone(),
                     step: number,
+                    is_alone: false,
                     target: self.target,
                     stored: stored.clone(),
                     lookups: lookups.clone(),

@@ -32,6 +32,8 @@ pub struct Space {
     pub operands: Vec<Operand>,
     /// The number of the statement, if there are several.
     pub step: usize,
+    /// No other space is visited by the same kernel.
+    pub is_alone: bool,
     /// The operand that is written.
     pub target: usize,
     /// The operands whose positions are dimensions here: what is stored at every point.

@@ -20,7 +20,7 @@ use crate::formula::{Affine, Atom, Name};
 use crate::iterspace::Space;
 use crate::layout::PropertyKind;
 use crate::scan::{Bind, Grouped, Level, Nest, Range};
-use crate::synth::{CostFormula, Sizes, Statistic};
+use crate::synth::{self, CostFormula, Sizes, Statistic};
 
 /// So many entries of a group pay for looking where it ends.
 const ENTRIES: f64 = 3.0;
@@ -28,11 +28,19 @@ const ENTRIES: f64 = 3.0;
 /// Which entries of the outermost loop of `nest` are taken together, if that spares searches or states: those that agree
 /// in the first of the arrays by which all are sorted.
 pub(super) fn grouped(space: &Space, nest: &Nest, sizes: &Sizes) -> Option<Grouped> {
-    let in_pieces = space.operands.iter().any(|o| o.pieces.len() > 1);
-    if space.merges || in_pieces || !space.lookups.is_empty() {
+    if !space.is_alone || space.merges || !space.lookups.is_empty() {
         return None;
     }
     let level = nest.levels.iter().position(|level| level.is_loop())?;
+    // Loops would be gone through in another order, and results of several be appended.
+    let goes_round = |level: &Level| level.is_loop() && !level.is_find();
+    if nest.levels[level + 1..].iter().any(goes_round) {
+        return None;
+    }
+    match &nest.levels[level].bind {
+        Bind::Loop(range) if range.lower == [Affine::zero()] => {}
+        _ => return None,
+    }
     let position = &nest.levels[level].var;
     let operand = space.operands.iter().find(|o| o.positions.contains(position))?;
     let read = |array: &Name| {
@@ -69,6 +77,12 @@ pub(super) fn grouped(space: &Space, nest: &Nest, sizes: &Sizes) -> Option<Group
     )
 }
 
+/// Whether points are visited in the same order if the entries of a group are taken together: finds have one match at
+/// most.
+pub(super) fn may_be_grouped(nest: &Nest, finds: &[synth::Find]) -> bool {
+    nest.grouped.is_none() || finds.iter().all(|find| find.unique)
+}
+
 /// Whether something is searched for, or what is searched begins anew, only from group to group.
 fn spares(nest: &Nest, grouped: &Grouped) -> bool {
     let depends = |range: &Range| nest.levels.iter().any(|level| range.mentions(&level.var));
@@ -90,14 +104,14 @@ pub(super) fn group(loops: &mut Loops, nest: &Nest, params: &[Name]) {
         && let Node::For(entries) = &*node
         && (entries.parallel != Some(Threads::Apart) || own_targets(&entries.body, nest, grouped))
         && entries.skip.is_none()
+        && grouped.by.iter().all(|name| binds_at_top(&entries.body, name))
     {
         let entries = (**entries).clone();
-        debug_assert!(grouped.by.iter().all(|name| binds_at_top(&entries.body, name)));
         let mut grouping =
             Grouping { nest, params, grouped, finds: &mut loops.finds, moved: Vec::new() };
         *node = grouping.groups(entries);
         let moved = grouping.moved;
-        begun_inside(&mut body, position, &moved);
+        begun_inside(&mut body, &moved);
     }
     loops.body = body;
 }
@@ -122,7 +136,7 @@ fn loop_over<'a>(block: &'a mut Block, position: &Name) -> Option<&'a mut Node> 
 }
 
 /// States that begin with each group do not begin before all of them.
-fn begun_inside(block: &mut Block, position: &Name, moved: &[SearchId]) {
+fn begun_inside(block: &mut Block, moved: &[SearchId]) {
     block.retain(|node| !matches!(node, Node::State(id) if moved.contains(id)));
     for node in block {
         match node {
@@ -131,7 +145,7 @@ fn begun_inside(block: &mut Block, position: &Name, moved: &[SearchId]) {
             }
             node => {
                 let inner = node.blocks_mut().into_iter();
-                inner.for_each(|inner| begun_inside(inner, position, moved));
+                inner.for_each(|inner| begun_inside(inner, moved));
             }
         }
     }
@@ -233,17 +247,20 @@ impl Grouping<'_> {
     /// Whether a node does the same for all of a group.
     fn is_of_group(&self, node: &Node) -> bool {
         let nest = self.nest;
-        let of_group = |n: &Name| match nest.level_of(n) {
-            Some(level) => nest.is_of_group(level, self.grouped),
-            None => nest.levels.iter().all(|level| level.var != *n),
-        };
+        // What is no level is a size.
+        let of_group =
+            |n: &Name| nest.level_of(n).is_none_or(|level| nest.is_of_group(level, self.grouped));
         match node {
             Node::Let { var, .. } => of_group(var),
-            Node::Search(search) => of_group(&search.var),
+            Node::Search(search) => {
+                let plan = &self.finds[search.id.index()].plan;
+                of_group(&search.var) && !plan.many && plan.state.iter().all(of_group)
+            }
             Node::State(id) => {
-                let position = &self.finds[id.index()].find.problem.position;
-                let level = nest.level_of(position);
+                let find = &self.finds[id.index()];
+                let level = nest.level_of(&find.find.problem.position);
                 level.is_some_and(|level| nest.is_range_of_group(level, self.grouped))
+                    && find.plan.state.iter().all(of_group)
             }
             Node::If { tests, restrictions, .. } => {
                 let mut all = restrictions.is_empty();

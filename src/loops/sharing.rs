@@ -38,10 +38,6 @@ fn may_share(
     depth: usize,
     prover: &mut dyn Prover,
 ) -> bool {
-    // Nothing else is done for each of a group.
-    if earlier.iter().chain(later).any(|s| s.nest.grouped.is_some()) {
-        return false;
-    }
     let (Some(own), Some(others)) = (outer_loops(earlier, depth), outer_loops(later, depth)) else {
         return false;
     };

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use indexmap::IndexMap;
 
-use super::groups::grouped;
+use super::groups::{grouped, may_be_grouped};
 use super::lookups::{Finder, Looked};
 use super::merged::{Merged, Walk, merged};
 use super::outermost::{Outermost, outermost_kind};
@@ -79,6 +79,11 @@ impl Statement {
         nest.grouped = grouped(&space, &nest, sizes);
         let mut finder = Finder::new(templates, sizes);
         finder.own(&space, &nest, prover)?;
+        if !may_be_grouped(&nest, &finder.finds) {
+            nest.grouped = None;
+            finder = Finder::new(templates, sizes);
+            finder.own(&space, &nest, prover)?;
+        }
         let tile_guards = tile_guards(&space, &nest, &finder.finds);
         let merged = match space.merges && !nest.is_nothing() {
             true => Some(merged(&space, &nest, prover)?),

@@ -315,7 +315,8 @@ impl Sizes {
         let total = length.clone() * ranges;
         let typical = typical(&length).min(length.clone());
         let repeats = CostFormula::from(1.0) + others;
-        let may_leave = begins_with_group || plan.may_leave(level, nest);
+        let is_first = grouped.is_some_and(|grouped| grouped.end == level);
+        let may_leave = begins_with_group && is_first || plan.may_leave(level, nest);
         let queries = match plan.direction.is_some() && may_leave {
             // Keys and positions lie evenly: what comes behind the last position is not asked for.
             true => {

@@ -93,7 +93,7 @@ impl Plan {
         match &self.placement {
             Some(Placement::Reset { indices, .. }) => {
                 !indices.is_empty()
-                    && indices.iter().all(of_group)
+                    && self.state.iter().all(of_group)
                     && nest.is_range_of_group(find, grouped)
             }
             _ => false,

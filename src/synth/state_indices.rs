@@ -78,7 +78,9 @@ pub(super) fn placement_in_groups(
         Some(level) => *n == problem.position || nest.is_of_group(level, grouped),
         None => true,
     };
-    let mut all = template.placements.iter().any(|p| p == "prefix")
+    // What an entry does before it would be done before each state.
+    let mut all = problem.level == grouped.end
+        && template.placements.iter().any(|p| p == "prefix")
         && nest.is_range_of_group(problem.level, grouped)
         && vocabulary.arguments.state.iter().all(of_group);
     for part in &vocabulary.arguments.key {

@@ -11,7 +11,7 @@ use crate::study::tensors::{dims_of, stored};
 /// A statement, the layouts of its tensors, and whether entries are taken together.
 type Case = (&'static str, &'static [(&'static str, &'static str)], bool);
 
-const CASES: [Case; 17] = [
+const CASES: [Case; 22] = [
     ("s[] += A[i,j] * B[i,j]", &[("A", "coo"), ("B", "csr")], true),
     ("y[i] += A[i,j] * B[i,j]", &[("A", "coo"), ("B", "dcsr")], true),
     ("y[j] += A[i,j] * B[i,j]", &[("A", "coo"), ("B", "csr")], true),
@@ -19,7 +19,6 @@ const CASES: [Case; 17] = [
     ("C[i,j] = A[i,j] * B[i,j]", &[("A", "coo"), ("B", "csr"), ("C", "coo")], true),
     ("y[i] += A[i,j] * B[i,j] * D[i,j]", &[("A", "coo"), ("B", "csr"), ("D", "dcsr")], true),
     ("s[] += A[i,j,k] * B[i,j,k]", &[("A", "coo"), ("B", "csf")], true),
-    ("y[i] max= A[i,j] * B[i,j]", &[("A", "coo"), ("B", "dcsr")], true),
     ("y[i] += A[i,j] * B[j,i]", &[("A", "coo"), ("B", "csc")], true),
     // Rows are searched for behind what each entry asks, or begin anew for each.
     ("y[i] += A[i,j] * x[j] * B[i,j]", &[("A", "coo"), ("x", "sparse"), ("B", "dcsr")], false),
@@ -27,6 +26,14 @@ const CASES: [Case; 17] = [
     ("s[] += A[i,j] * B[i,j] * D[i,j]", &[("A", "coo"), ("B", "csc"), ("D", "ell")], false),
     ("s[] += A[i,j] * B[i,j] if i < j", &[("A", "coo"), ("B", "csr")], false),
     ("s[] += A[i,j] * B[i,j] if i < 4", &[("A", "coo"), ("B", "dcsr")], false),
+    // Of a row, several entries match, and would come before the next of the group; or there are loops.
+    ("C[i,j,k] = A[i,j] * B[i,k]", &[("A", "coo"), ("B", "coo"), ("C", "csf")], false),
+    ("s[] += A[i,j] * B[i,k] * D[i,j,k]", &[("A", "coo"), ("B", "coo"), ("D", "coo")], false),
+    ("s[] += A[i,j] * B[i,k] * x[k]", &[("A", "coo"), ("B", "dcsr"), ("x", "sparse")], false),
+    // Others do something for each entry, too.
+    ("y[i] max= A[i,j] * B[i,j]", &[("A", "coo"), ("B", "dcsr")], false),
+    ("y[i] += A[i,j] * B[i,j] + x[i]", &[("A", "coo"), ("B", "csr")], false),
+    ("T[i,j] = A[i,j] * B[i,j]; y[i] += T[i,j] * A[i,j]", &[("A", "coo"), ("B", "csr")], false),
     // Nothing is spared.
     ("y[i] += A[i,j] * x[j]", &[("A", "coo"), ("x", "sparse")], false),
     ("s[] += A[i,j] * B[i,j]", &[("A", "csr"), ("B", "csr")], false),
