@@ -20,7 +20,7 @@ use crate::formula::{Affine, Atom, Name};
 use crate::iterspace::Space;
 use crate::layout::PropertyKind;
 use crate::scan::{Bind, Grouped, Level, Nest, Range};
-use crate::synth::{self, CostFormula, Sizes, Statistic};
+use crate::synth::{self, Sizes};
 
 /// So many entries of a group pay for looking where it ends.
 const ENTRIES: f64 = 3.0;
@@ -70,9 +70,8 @@ pub(super) fn grouped(space: &Space, nest: &Nest, sizes: &Sizes) -> Option<Group
                 return None;
             }
             let grouped = nest.grouped(level, by, |name| space.owner(name).is_some());
-            let runs = arrays.iter().map(|array| Statistic::RunLength(array.clone()).into());
-            let entries = runs.fold(CostFormula::from(f64::INFINITY), CostFormula::min);
-            (sizes.value(&entries) >= ENTRIES && spares(nest, &grouped)).then_some(grouped)
+            let entries = sizes.value(&sizes.entries_of(&grouped, nest));
+            (entries >= ENTRIES && spares(nest, &grouped)).then_some(grouped)
         },
     )
 }

@@ -205,7 +205,17 @@ impl Sizes {
     fn groups_of(&self, nest: &Nest) -> CostFormula {
         let Some(grouped) = &nest.grouped else { return 0.0.into() };
         let all = self.visits_of(nest)[&nest.levels[grouped.level].var].clone();
-        all / entries_of(grouped, nest)
+        all / self.entries_of(grouped, nest)
+    }
+
+    /// How many iterations are in a group.
+    pub fn entries_of(&self, grouped: &Grouped, nest: &Nest) -> CostFormula {
+        let read = grouped.by.iter().filter_map(|name| nest.level_of(name));
+        let runs = read.map(|at| match &nest.levels[at].bind {
+            Bind::Let(value) => longest_run(value),
+            Bind::Loop(_) => 1.0.into(),
+        });
+        runs.fold(f64::INFINITY.into(), CostFormula::min).max(1.0.into())
     }
 
     fn begun_by(&self, nest: &Nest, counts: impl Fn(&Level) -> bool) -> CostFormula {
@@ -289,7 +299,7 @@ impl Sizes {
         let queries = CostFormula::product(find.problem.loops.iter().map(|l| visits[l].clone()));
         let grouped = nest.grouped.as_ref();
         let queries = match grouped.filter(|grouped| nest.is_of_group(level, grouped)) {
-            Some(grouped) => queries / entries_of(grouped, nest),
+            Some(grouped) => queries / self.entries_of(grouped, nest),
             None => queries,
         };
         let begins_with_group =
@@ -461,16 +471,6 @@ fn changes(
         true => rounds * (CostFormula::product(others.map(|n| visits(n))) / run).max(1.0.into()),
         false => rounds,
     }
-}
-
-/// How many iterations are in a group.
-fn entries_of(grouped: &Grouped, nest: &Nest) -> CostFormula {
-    let read = grouped.by.iter().filter_map(|name| nest.level_of(name));
-    let runs = read.map(|at| match &nest.levels[at].bind {
-        Bind::Let(value) => longest_run(value),
-        Bind::Loop(_) => 1.0.into(),
-    });
-    runs.fold(f64::INFINITY.into(), CostFormula::min).max(1.0.into())
 }
 
 /// The length of a range, by segments of which a few may be long, as it is without these.
