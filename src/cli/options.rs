@@ -237,7 +237,7 @@ impl KernelOptions {
             if self.fast_math {
                 let what = "--fast-math and --strict-fp contradict each other";
                 return Err(Diagnostic::new(Code::Usage, what)
-                    .note("a sum of equal numbers is their product with fast math, and a sum otherwise")
+                    .note("with --fast-math, terms that vanish for finite numbers may be left out of a sum")
                     .help("leave out one of the two"));
             }
             kernel = kernel.strict_fp();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use siskin::diagnostic::Code;
 use siskin::formula::Name;
+use siskin::kernel::Coiterate;
 use siskin::packing::{PackOptions, pack};
 use siskin::program::{OracleTensor, Program, interpret, resolve};
 use siskin::tensor::{Entries, ValueType};
@@ -81,6 +82,7 @@ fn strict_sums_are_those_of_the_interpreter_to_the_bit() {
         ("C[i,j] = A[i,j] * B[i,k] * D[j,k]", "csr"),
         ("C[i,j,k] = A[i,j,l] * B[l,k]", "csf"),
         ("s[] = A[i,j] * x[j]", "csr"),
+        ("s[] = A[i,j]", "Dense(SparseRunList(Element(0.0)))"),
     ] {
         let (got, expected) = both(&Kernel::new(expression).strict_fp(), expression, layout);
         assert_eq!(got, expected, "{expression}, {layout}");
@@ -88,6 +90,26 @@ fn strict_sums_are_those_of_the_interpreter_to_the_bit() {
         free += usize::from(got != expected);
     }
     assert!(free >= 4, "sums are rounded otherwise where their order is free: {free}");
+}
+
+/// What a run adds is its value times its length, unless the order of sums is kept.
+#[test]
+fn runs_are_added_at_once_where_sums_are_free() {
+    let runs = "RunList(Element(0.0))";
+    for (expression, operands) in [("s[] += x[i]", "x"), ("s[] += x[i] * z[i]", "xz")] {
+        for union in [Coiterate::Find, Coiterate::Looplets] {
+            let text = |kernel: Kernel| {
+                let kernel =
+                    operands.chars().fold(kernel, |k, name| k.layout(&name.to_string(), runs));
+                let kernel = kernel.coiterate(union);
+                kernel.plan().unwrap().render().unwrap().text().to_string()
+            };
+            let length = |text: &str| text.contains("(end - begin") && text.contains(") as f64");
+            let kernel = Kernel::new(expression);
+            assert!(length(&text(kernel.clone())), "{expression}, {union:?}");
+            assert!(!length(&text(kernel.strict_fp())), "{expression}, {union:?}");
+        }
+    }
 }
 
 #[test]

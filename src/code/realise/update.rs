@@ -85,7 +85,7 @@ impl Realiser<'_, '_> {
         let is_sum = update.op.as_ref().is_some_and(|op| op.is_sum());
         is_sum
             && match self.element_type(&update.target) {
-                ValueType::F64 | ValueType::F32 => self.loops.fast_math,
+                ValueType::F64 | ValueType::F32 => !self.loops.strict_fp,
                 ValueType::Bool => false,
                 _ => true,
             }
