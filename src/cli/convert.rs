@@ -76,7 +76,7 @@ impl Convert {
         if let Some(layout) = &to_layout {
             // What the first layout pads with is padding of the tensor from here on.
             let through = match (given, &from.layout) {
-                (Given::Stored(tensor), Some(_)) => Given::Loaded(Loaded::of(tensor)?),
+                (Given::Stored(tensor), Some(_)) => Given::Loaded(Loaded::of(tensor, fill)?),
                 (given, _) => given,
             };
             given = Given::Stored(packed(through, layout, fill)?);

@@ -43,7 +43,7 @@ pub fn refuse_difference(name: &Name, a: From<'_>, b: From<'_>, fill: Number) ->
 
 /// What is stored in the order of its coordinates, each once.
 fn sorted(tensor: &Tensor, fill: Number) -> Result<Entries> {
-    let entries = tensor.entries()?;
+    let entries = tensor.entries_else(fill)?;
     if entries.rank() == 0 {
         return Ok(entries);
     }

@@ -219,7 +219,7 @@ fn summary(planned: &Planned, module: &Module) -> String {
                 format!("merging {} by {}", walked.join(", "), key.join(", "))
             }
             (None, Some(regions)) => {
-                let what = if regions.are_points() { "merging" } else { "walking regions of" };
+                let what = if regions.are_merged() { "merging" } else { "walking regions of" };
                 let walked: Vec<String> = regions.walked().map(|k| label(&k)).collect();
                 let indices = std::mem::take(&mut dims);
                 format!("{what} {} by each of {}", walked.join(", "), indices.join(", "))

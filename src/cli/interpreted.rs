@@ -151,13 +151,14 @@ impl Asked<'_> {
         let found = found.with_rank(dims.len());
         let found = found.map_err(|_| Diagnostic::defect("a tensor has changed its rank"))?;
         let packed = found.pack(&self.layout(host, &file, dims.len())?, None, fill)?;
-        let array = packed.dense_else(fill.unwrap_or(Number::zero(ty)))?.into_type(ty)?;
+        let nothing = fill.unwrap_or(Number::zero(ty));
+        let array = packed.dense_else(nothing)?.into_type(ty)?;
         let dense = Dense { dims: array.dims().to_vec(), values: array.into_values() };
         if is_written_in_place(packed.layout()) {
             return Ok((dense, None));
         }
         let mut stored = vec![false; dense.values.len()];
-        let entries = packed.entries()?;
+        let entries = packed.entries_else(nothing)?;
         for k in 0..entries.len() {
             let at = entries.point(k).iter().zip(&dense.dims).fold(0, |at, (c, n)| at * n + c);
             stored[at] = true;

@@ -19,10 +19,10 @@ const MAX_PRINTED: usize = 10_000;
 
 /// A result with its elements, if they are not too many: `values[i][j]` is element `i, j`.
 pub fn listed(name: &str, result: &Tensor, fill: Option<Number>) -> Result<Value> {
-    let mut out = json!({ "name": name, "dims": result.dims(), "stored": stored(result)? });
+    let fill = fill.unwrap_or(Number::zero(result.value_type()));
+    let mut out = json!({ "name": name, "dims": result.dims(), "stored": stored(result, fill)? });
     let count = result.dims().iter().try_fold(1_usize, |n, &extent| n.checked_mul(extent));
     if count.is_some_and(|n| n <= MAX_PRINTED) {
-        let fill = fill.unwrap_or(Number::zero(result.value_type()));
         let array = result.dense_else(fill)?;
         out["values"] = nested(array.dims(), array.values(), &mut 0);
     }

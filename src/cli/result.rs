@@ -56,7 +56,7 @@ impl Target {
         let all = result.layout().arrays.is_empty();
         match self.layout {
             OutputLayout::Default if all || fill.is_none() => {
-                files::write(path, &Loaded::of(result)?).map(|()| all)
+                files::write(path, &Loaded::of(result, fill)?).map(|()| all)
             }
             _ => files::write_filled(path, result, fill).map(|wrote| wrote.says_fill),
         }
@@ -93,12 +93,15 @@ impl Summary {
     pub fn of(t: &Tensor, fill: Option<Number>) -> Result<Summary> {
         let n = t.dims().iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
         // What there is room for, and is no element, is not zero if the fill is not.
+        let nothing = fill.unwrap_or(Number::zero(t.value_type()));
         let elements = match has_one_coordinate(t.layout()) && fill.is_none() {
             true => Some(sums_of(t.values())),
-            false if n.is_some_and(|n| n <= MOST_SUMMED) => Some(sums_of(t.entries()?.values())),
+            false if n.is_some_and(|n| n <= MOST_SUMMED) => {
+                Some(sums_of(t.entries_else(nothing)?.values()))
+            }
             false => None,
         };
-        let stored = stored(t)?;
+        let stored = stored(t, nothing)?;
         Ok(Summary {
             shape: shape_storing(t, stored),
             layout: t.layout().name.clone(),
@@ -133,11 +136,11 @@ impl Summary {
     }
 }
 
-/// How many elements a result stores; some layouts have room for others, too.
-pub fn stored(result: &Tensor) -> Result<usize> {
+/// How many elements a result stores that is `fill` elsewhere; some layouts have room for others, too.
+pub fn stored(result: &Tensor, fill: Number) -> Result<usize> {
     let layout = result.layout();
     match !layout.arrays.is_empty() && has_one_coordinate(layout) {
-        true => Ok(result.entries()?.len()),
+        true => Ok(result.entries_else(fill)?.len()),
         false => Ok(result.stored()),
     }
 }

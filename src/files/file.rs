@@ -85,7 +85,7 @@ pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<File> {
         && let Some(mut tensor) = read_stored(path, options.fill)?
     {
         tensor.validate().map_err(|e| e.note(format!("in `{name}`")))?;
-        return finish(Loaded::of(tensor)?, Vec::new(), &name, options);
+        return finish(Loaded::of(tensor, options.fill)?, Vec::new(), &name, options);
     }
     let file = fs::File::open(path).map_err(|error| {
         Diagnostic::new(Code::Io, format!("cannot open `{name}`: {error}"))
@@ -312,7 +312,7 @@ pub struct Wrote {
 pub fn write_filled(path: &Path, tensor: Tensor, fill: Option<Value>) -> Result<Wrote> {
     let (format, compressed) = Format::of(path)?;
     if format != Format::Npz {
-        let loaded = Loaded::of(tensor)?;
+        let loaded = Loaded::of(tensor, fill)?;
         write(path, &loaded)?;
         let what = match loaded {
             Loaded::Entries(_) => "its entries",
@@ -332,7 +332,7 @@ pub fn write_filled(path: &Path, tensor: Tensor, fill: Option<Value>) -> Result<
         return Ok(Wrote { what, says_fill: true });
     }
     if pydata::is_list(layout)? {
-        let entries = tensor.entries()?;
+        let entries = tensor.entries_else(fill.unwrap_or(Value::zero(tensor.value_type())))?;
         put(path, compressed, |out| pydata::write_entries(out, &entries, fill))?;
         let what = "a list of coordinates".to_string();
         return Ok(Wrote { what, says_fill: true });

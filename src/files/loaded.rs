@@ -1,7 +1,7 @@
 //! What a file turned out to hold: entries or a dense array.
 
 use crate::diagnostic::Result;
-use crate::tensor::{DenseArray, Entries, Tensor, ValueType, Values};
+use crate::tensor::{DenseArray, Entries, Tensor, Value, ValueType, Values};
 
 /// The content of a file, in the form the file has.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,14 +25,16 @@ impl From<DenseArray> for Loaded {
 }
 
 impl Loaded {
-    /// What a file of a tensor holds: an array if its layout has no index arrays, entries otherwise.
+    /// What a file of a tensor holds that is `fill`, or zero, where it stores nothing: an array if its layout has no index
+    /// arrays, entries otherwise.
     ///
     /// # Errors
     /// Those of [`Tensor::entries`].
-    pub fn of(tensor: Tensor) -> Result<Loaded> {
+    pub fn of(tensor: Tensor, fill: Option<Value>) -> Result<Loaded> {
+        let fill = fill.unwrap_or(Value::zero(tensor.value_type()));
         match tensor.layout().arrays.is_empty() {
             true => Ok(Loaded::Dense(tensor.into_dense()?)),
-            false => Ok(Loaded::Entries(tensor.entries()?)),
+            false => Ok(Loaded::Entries(tensor.entries_else(fill)?)),
         }
     }
 

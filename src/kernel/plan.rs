@@ -193,8 +193,23 @@ fn asks_for_merge(request: &Request) -> bool {
     request.coiterate == Coiterate::Merge || request.union == Some(Union::Merge)
 }
 
-/// A plan by the way of visiting the points of sums that is asked for, or that is best.
+/// A plan by the way of visiting the points of sums that is asked for, or that is best. What is forced may be searched
+/// for by looplets alone, as where the automatic choice takes these.
 fn plan_united(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
+    let planned = plan_free(request, prover);
+    let open = request.coiterate == Coiterate::Auto && is_open(request) && request.union.is_none();
+    let lacks = match &planned {
+        Ok(planned) => !planned.searches(),
+        Err(e) => e.code == Code::Find,
+    };
+    if open && lacks && !request.forced.is_empty() {
+        return plan_instead(request, prover).or(planned);
+    }
+    planned
+}
+
+/// [`plan_united`], whatever is forced.
+fn plan_free(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
     if request.coiterate == Coiterate::Looplets {
         return plan_looplets(request, prover);
     }
@@ -225,11 +240,7 @@ fn plan_united(request: &Request, prover: &mut dyn Prover) -> Result<Planned> {
         Ok(merged) if asked && merged.walks_at_once() => Ok(merged),
         Ok(merged) if merged.walks_at_once() && merged.appends() => Ok(merged),
         // One operand is walked, and the others are where it says: so all are walked at once.
-        _ if request.coiterate == Coiterate::Merge
-            && first.as_ref().is_ok_and(|p| !p.searches()) =>
-        {
-            first
-        }
+        _ if request.coiterate == Coiterate::Merge && is(Planned::is_one_walk) => first,
         other if asked => {
             first.and(other)?;
             let program = request.program()?;
@@ -284,6 +295,13 @@ fn is_dear(request: &Request, planned: &Planned) -> Result<bool> {
     }
     let entries: f64 = planned.statements.iter().map(|s| entries(s, sizes)).sum();
     Ok(planned.price()? > LITTLE.max(DEAR * entries))
+}
+
+impl Planned {
+    /// Whether nothing is searched for, and regions are not visited in pairs.
+    fn is_one_walk(&self) -> bool {
+        !self.searches() && !self.statements.iter().any(visits_pairs)
+    }
 }
 
 /// Whether an index runs where regions of two operands overlap, for every pair of them.
@@ -386,14 +404,16 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
         let walks = std::iter::once_with(|| orders_of_walks(&space)).take(usize::from(is_open));
         let orders: Vec<Vec<Name>> = first.into_iter().chain(walks.flatten()).collect();
         // What is not walked in any of these orders is looked up in one, or merged index by index.
-        let merges = is_open && asks_for_merge(request);
+        let merges = asks_for_merge(request);
         let again = orders.iter().filter(|_| by_looplets || merges).map(|own| (own, true));
         let mut all = orders.iter().map(|own| (own, false)).chain(again).map(|(own, again)| {
             statement(request, (space.clone(), own, again), &templates, prover)
         });
         let mut statement =
             all.next().unwrap_or_else(|| Err(Diagnostic::defect("nothing is walked")));
-        while statement.is_err() {
+        // Pairs of regions, of which an index runs where both are, are no merge.
+        let ends = |s: &Result<Statement>| s.as_ref().is_ok_and(|s| !(merges && visits_pairs(s)));
+        while !ends(&statement) {
             let Some(other) = all.next() else { break };
             // The last way to try says what all lack.
             if other.is_ok() || by_looplets {
@@ -510,7 +530,7 @@ fn statement(
             Statement::by_looplets_and_finds(&space, &schedule, finder, prover)
         }
         Coiterate::Looplets => Statement::by_regions(space, schedule, How::AsRegions, prover),
-        _ if again => Statement::by_regions(space, schedule, How::AsPoints, prover),
+        _ if again => Statement::by_regions(space, schedule, How::InSteps, prover),
         _ => Statement::new(space, schedule, templates, &request.sizes, prover),
     };
     statement.map_err(|e| reproducible(e, request))

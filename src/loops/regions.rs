@@ -48,9 +48,9 @@ pub struct ByRegions {
 pub enum How {
     /// Whatever they are; the first behind an index may be sought.
     AsRegions,
-    /// Each is a point, and all are compared with the others: a merge for each index, of which those of the second are
-    /// inside the matches of the first, as for the levels of sparse formats (TACO §5).
-    AsPoints,
+    /// One after another, and each is compared with the others: a merge for each index, of which those of the second are
+    /// inside the matches of the first, as for the levels of sparse formats (TACO §5). None is leapt over.
+    InSteps,
 }
 
 impl ByRegions {
@@ -91,9 +91,9 @@ impl ByRegions {
         Ok(regions)
     }
 
-    /// Whether what is walked are points.
-    pub fn are_points(&self) -> bool {
-        self.how == How::AsPoints
+    /// Whether they are merged, one after another.
+    pub fn are_merged(&self) -> bool {
+        self.how == How::InSteps
     }
 
     /// The operands that are walked.
@@ -203,9 +203,6 @@ impl Lowering<'_> {
                 (_, Some(mut walk)) => {
                     let var = walk.0.var.clone();
                     let gallops = self.space.operands[part.operand].gallops;
-                    if self.how == How::AsPoints && walk.0.point().is_none() {
-                        return Err(not_lowered("an operand holds more than points"));
-                    }
                     let is_longer = self.how == How::AsRegions && self.begins_anew(&walk.0);
                     walk.0.is_sought &= gallops || is_longer;
                     if walks.iter().any(|(other, _)| other.var == var) {

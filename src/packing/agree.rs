@@ -31,7 +31,7 @@ pub(super) fn sizes(tensor: &Tensor) -> Result<()> {
 /// # Errors
 /// [`Code::NotPackable`] with the coordinates and both values.
 pub(super) fn check(tensor: &Tensor, given: &Entries, fill: Option<Value>) -> Result<()> {
-    let stored = tensor.entries()?;
+    let stored = tensor.entries_else(fill.unwrap_or(Value::zero(tensor.value_type())))?;
     let fill = fill.map_or(0.0, |fill| fill.repeated(1).get_f64(0));
     let elements = given.dims().iter().try_fold(1_u64, |n, &d| n.checked_mul(d as u64));
     let first = match elements {

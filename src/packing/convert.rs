@@ -24,13 +24,13 @@ pub fn convert(tensor: &Tensor, to: &Arc<Layout>, options: &PackOptions) -> Resu
     if let Some(elements) = tensor.row_major() {
         return pack_elements(to, tensor.dims(), elements, options);
     }
-    let mut entries = tensor.entries()?;
+    let fill = options.fill.map(|fill| fill.cast(tensor.value_type()));
+    let fill = fill.unwrap_or(Value::zero(tensor.value_type()));
+    let mut entries = tensor.entries_else(fill)?;
     // A layout that cannot be packed may still be read; keep what it stores.
     let fills = Plan::of(tensor.layout()).is_ok_and(|plan| plan.fills());
     if fills {
-        let fill = options.fill.unwrap_or(Value::zero(tensor.value_type()));
-        let is_fill =
-            |k: &usize| Value::element(entries.values(), *k).same(fill.cast(tensor.value_type()));
+        let is_fill = |k: &usize| Value::element(entries.values(), *k).same(fill);
         let kept: Vec<usize> = (0..entries.len()).filter(|k| !is_fill(k)).collect();
         if kept.len() < entries.len() {
             entries = entries.gather(&kept);

@@ -203,6 +203,26 @@ mod tests {
     }
 
     #[test]
+    fn zeros_beside_another_fill_are_no_padding() {
+        let values = vec![1.0, 0.0, 2.0, 7.0, 0.0, 7.0, 7.0, 4.0, 7.0, 7.0, 7.0, 7.0];
+        let array = DenseArray::new(vec![3, 4], Values::F64(values)).unwrap();
+        let options = PackOptions { fill: Some(Value::F64(7.0)), ..PackOptions::default() };
+        let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/formats");
+        let files = std::fs::read_dir(examples).unwrap().map(|file| file.unwrap().path());
+        let files = files.filter(|p| p.extension().is_some_and(|e| e == "toml"));
+        let names = files.map(|p| p.to_str().unwrap().to_string());
+        let shipped = ["ell", "csr", "coo", "bitmap", "hash"].map(str::to_string);
+        let mut held = 0;
+        for name in shipped.into_iter().chain(names) {
+            let Ok(layout) = Layout::named_for_rank(&name, 2).map(Arc::new) else { continue };
+            let Ok(tensor) = pack_array(&layout, array.clone(), &options) else { continue };
+            assert_eq!(tensor.dense_else(Value::F64(7.0)).unwrap(), array, "{name}");
+            held += 1;
+        }
+        assert!(held > 10, "{held}");
+    }
+
+    #[test]
     fn a_tensor_without_elements_takes_no_time() {
         let array = DenseArray::new(vec![1 << 40, 0], Values::F64(vec![])).unwrap();
         let layout = Arc::new(Layout::named_for_rank("dense", 2).unwrap());

@@ -99,6 +99,23 @@ fn print_assign(
     print(value, f, 0, windows)
 }
 
+/// An assignment in index notation, its windows as such.
+pub(super) struct AsNotation<'a> {
+    pub output: &'a Access,
+    /// What stands before the `=`.
+    pub prefix: &'a str,
+    pub value: &'a Expr,
+}
+
+impl fmt::Display for AsNotation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        print_access(self.output, true, f)?;
+        let brackets = if self.output.rank() == 0 { "[]" } else { "" };
+        write!(f, "{brackets} {}= ", self.prefix)?;
+        print(self.value, f, 0, true)
+    }
+}
+
 /// With windows as they were written, or as subscripts.
 fn print_access(access: &Access, windows: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(&access.tensor)?;

@@ -472,8 +472,10 @@ fn name_indices(value: &mut Expr, indices: &[Name]) {
             *value = Expr::Index(a.tensor.clone(), Span(a.span.clone()));
         }
         Expr::Apply(apply) => apply.args.iter_mut().for_each(|arg| name_indices(arg, indices)),
-        // A part of trees only.
-        Expr::Within(_) => {}
+        Expr::Within(within) => {
+            name_indices(&mut within.inside, indices);
+            name_indices(&mut within.outside, indices);
+        }
         Expr::Access(_) | Expr::Literal(_) | Expr::Index(..) | Expr::Name(..) => {}
     }
 }

@@ -40,20 +40,23 @@ impl Statement {
     }
 }
 
-fn renamed_access(access: &mut Access, new: &dyn Fn(&Name) -> Option<Name>) {
+pub(super) fn renamed_access(access: &mut Access, new: &dyn Fn(&Name) -> Option<Name>) {
     access.subscripts.iter_mut().for_each(|s| *s = s.rename(&|n| new(n)));
     for window in &mut access.windows {
         window.index = new(&window.index).unwrap_or(window.index.clone());
     }
 }
 
-fn renamed_value(value: &mut Expr, new: &dyn Fn(&Name) -> Option<Name>) {
+pub(super) fn renamed_value(value: &mut Expr, new: &dyn Fn(&Name) -> Option<Name>) {
     match value {
         Expr::Access(access) => renamed_access(access, new),
         Expr::Index(name, _) => *name = new(name).unwrap_or(name.clone()),
         Expr::Apply(apply) => apply.args.iter_mut().for_each(|arg| renamed_value(arg, new)),
-        // A part of trees only.
-        Expr::Within(_) => {}
+        Expr::Within(within) => {
+            renamed_access(&mut within.access, new);
+            renamed_value(&mut within.inside, new);
+            renamed_value(&mut within.outside, new);
+        }
         Expr::Literal(_) | Expr::Name(..) => {}
     }
 }

@@ -142,6 +142,15 @@ impl Template {
                 None => d,
             }
         })?;
+        // It stands in comments of modules, in lists, and beside positions.
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if file.name.is_empty() || !file.name.chars().all(is_part) {
+            return Err(schema(format!(
+                "a template cannot be called `{}`",
+                file.name.escape_debug()
+            ))
+            .help("names have letters, digits, `_` and `-`, as `bsearch`"));
+        }
         let mut obligations = Vec::new();
         for o in file.obligation {
             let (text, satisfiable) = match (&o.refute, &o.satisfiable) {

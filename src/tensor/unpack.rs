@@ -13,19 +13,34 @@ use super::index_data::IndexData;
 use super::points::{Points, Scope, Stop};
 use super::tensor::Tensor;
 use super::values::Values;
+use crate::check::stores_coordinates_once;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Affine, Arith, Call, Constraint, Fault, Linear, Name};
 use crate::layout::{Layout, visit};
 
 impl Tensor {
     /// The stored entries in storage order: every coordinate that the relation gives to a
-    /// position, zeros and duplicates included. Positions whose index-array value is the declared
-    /// fill are left out when their value is zero.
+    /// position, zeros and duplicates included. Where the relation may give a coordinate to several positions, those
+    /// whose index-array value is the declared fill are left out when their value is zero, as what is not stored is:
+    /// they are padding.
     ///
     /// # Errors
     /// [`Code::Property`] if the index arrays break a declared property; [`Code::NotPackable`] if the relation
     /// leaves a position unbounded.
     pub fn entries(&self) -> Result<Entries> {
+        self.entries_by(true)
+    }
+
+    /// [`Tensor::entries`] of a tensor that is `fill`, of its type, where it stores nothing: zeros are none of its padding
+    /// if that is another number.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::entries`].
+    pub fn entries_else(&self, fill: Value) -> Result<Entries> {
+        self.entries_by(fill.same(Value::zero(fill.value_type())))
+    }
+
+    fn entries_by(&self, has_padding: bool) -> Result<Entries> {
         // Broken segments could name more positions than there is time for.
         if !self.is_validated() {
             self.check_positions()?;
@@ -46,7 +61,7 @@ impl Tensor {
             let steps = visit::steps(&variables, &constraints)
                 .map_err(|variable| unbounded(layout, &variable))?;
             let points = Points::new(&scope, &variables, &steps)?;
-            let padding = padding(&scope, layout, piece)?;
+            let padding = if has_padding { padding(&scope, layout, piece)? } else { Vec::new() };
             let first = layout.relation.positions.len();
             let end = points.visit(&scope, &mut |point| {
                 let at = match value.offset(&scope, point, self.stored()) {
@@ -84,7 +99,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Tensor::entries`]; [`Code::Shape`] if the array does not fit in memory.
     pub fn dense(&self) -> Result<DenseArray> {
-        self.dense_by(DenseArray::from_entries)
+        self.dense_by(|| DenseArray::from_entries(&self.entries()?))
     }
 
     /// [`Tensor::dense`] of a tensor that is `fill`, of its type, where it stores nothing.
@@ -92,16 +107,16 @@ impl Tensor {
     /// # Errors
     /// Those of [`Tensor::dense`].
     pub fn dense_else(&self, fill: Value) -> Result<DenseArray> {
-        self.dense_by(|entries| DenseArray::from_entries_else(entries, fill))
+        self.dense_by(|| DenseArray::from_entries_else(&self.entries_else(fill)?, fill))
     }
 
-    fn dense_by(&self, made: impl Fn(&Entries) -> Result<DenseArray>) -> Result<DenseArray> {
+    fn dense_by(&self, made: impl Fn() -> Result<DenseArray>) -> Result<DenseArray> {
         if !self.is_validated() {
             self.check_properties()?;
         }
         match self.row_major() {
             Some(values) => DenseArray::new(self.dims().to_vec(), values.into_owned()),
-            None => made(&self.entries()?),
+            None => made(),
         }
     }
 }
@@ -119,7 +134,8 @@ fn unbounded(layout: &Layout, variable: &Name) -> Box<Diagnostic> {
     .help(format!("add bounds of `{variable}` to the relation, in outer positions and sizes"))
 }
 
-/// The calls whose value marks padding.
+/// The calls whose value marks padding; none where the relation leaves padding out, as it does if no coordinate is
+/// stored twice.
 fn padding(scope: &Scope<'_>, layout: &Layout, piece: &[Constraint]) -> Result<Vec<(Linear, i64)>> {
     let mut calls: Vec<(Call, i64)> = Vec::new();
     for c in piece {
@@ -130,6 +146,9 @@ fn padding(scope: &Scope<'_>, layout: &Layout, piece: &[Constraint]) -> Result<V
                 calls.push((call.clone(), fill));
             }
         });
+    }
+    if calls.is_empty() || stores_coordinates_once(layout) {
+        return Ok(Vec::new());
     }
     let variables = variables(layout);
     calls

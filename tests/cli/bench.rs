@@ -312,3 +312,28 @@ fn a_result_of_which_nothing_is_said_is_that_of_run() {
     let run = sandbox.run(&[&product[..], &few].concat());
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
 }
+
+/// What another plan comes to if it is forced, or what is searched for in several ways, stops no other strategy.
+#[test]
+fn strategies_that_cannot_be_forced_are_none() {
+    let sandbox = Sandbox::new();
+    let square =
+        "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 2\n1 3 1\n2 1 5\n3 2 4\n";
+    sandbox.file("square.mtx", square);
+    for (statement, more) in [
+        ("C[i,j] = A[i,j] + A[j,i]", &["-f", "C=csr"][..]),
+        ("C[i,j] = A[i,j] - A[j,i]", &["-f", "C=coo"]),
+    ] {
+        let bench = ["bench", statement, "-t", "A=square.mtx:csr", "--samples", "1", "--json"];
+        let json = sandbox.json(&[&bench[..], more].concat());
+        assert!(json["rows"].as_array().unwrap().len() > 1, "{statement}");
+    }
+}
+
+#[test]
+fn bench_saves_no_kernel() {
+    let sandbox = Sandbox::new();
+    let bench = ["bench", SPMSPV, "-t", "A=m.mtx:csr", "-t", "x=x.mtx:sparse"];
+    let e = sandbox.refused("S0002", &[&bench[..], &["--save-kernel", "k.rs"]].concat());
+    assert!(e.contains("saves none") && e.contains("siskin run"), "{e}");
+}

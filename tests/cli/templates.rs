@@ -149,3 +149,14 @@ fn templates_that_are_wrong_are_refused_by_their_file() {
     let stderr = empty.refused("S0001", &of("mine"));
     assert!(stderr.contains("mine/half/kernel.rs.j2"), "{stderr}");
 }
+
+#[test]
+fn a_template_is_named_as_what_stands_in_modules() {
+    for name in ["a b", "", "a\\nfn x() {}//", "é"] {
+        let named = declared("template.toml").replacen("\"nearby\"", &format!("\"{name}\""), 1);
+        let sandbox = sandbox("nearby", &named, &declared("kernel.rs.j2"));
+        let explain = ["explain", SPMSPV, "-f", "A=csr", "-f", "x=sparse", "--stage", "cost"];
+        let e = sandbox.refused("S0401", &[&explain[..], &MINE].concat());
+        assert!(e.contains("cannot be called") && e.contains("letters"), "{e}");
+    }
+}

@@ -106,6 +106,28 @@ fn nests_of_free_loops_are_index_notation() {
     assert_eq!(statements(&inputs(), window), "s[] = x[i + 1] * (i + 1)");
 }
 
+/// What an index is alone in, without running along all of it, says nothing of how far the index runs.
+#[test]
+fn a_part_of_a_dimension_is_a_window_without_an_end() {
+    let given = || inputs().floats("z", &[6], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    let first = "y .= 0\nfor i = 1:2\n y[i] += x[(1:2)(i)]\nend\nreturn y";
+    assert_eq!(statements(&given(), first), "y[i] = x[(0:)(i)]");
+    for text in [
+        "y .= 0\nfor i = 1:6\n y[i] += coalesce(x[~i], 7) * z[i]\nend\nreturn y",
+        "y .= 0\nfor i = 1:2\n if x[(1:2)(i)] > 1\n y[i] += z[(1:2)(i)]\n end\nend\nreturn y",
+        "y .= 0\nfor i = 1:2, j = 1:3\n y[j] += A[(1:2)(i), (2:4)(j)] * x[(1:3)(j)]\nend\nreturn y",
+        "y .= 0\nfor i = 1:4, j = 1:6\n y[i] += coalesce(A[i, ~j], 0) + coalesce(x[~j], 1)\nend\nreturn y",
+        "y .= 0\nfor i = 1:2\n y[i] += z[(2:3)(i)] - x[(1:2)(i)]\nend\nreturn y",
+        "for i = 1:2, j = 1:2\n B[(1:2)(i), (1:2)(j)] += A[(1:2)(i), (1:2)(j)]\nend\nreturn B",
+        "for i = 1:2, j = 1:4\n B[(1:2)(i), j] += A[j, (1:2)(i)]\nend\nreturn B",
+    ] {
+        statements(&given(), text);
+    }
+    for update in ["x[~i] += z[i]", "x[~i] = 2 * i", "x[~i] <<max>>= z[i] - 3"] {
+        statements(&given(), &format!("for i = 1:6\n {update}\nend\nreturn x"));
+    }
+}
+
 #[test]
 fn what_no_iteration_reaches_stays_as_it_begins() {
     let inputs = Inputs::default().floats("x", &[1], &[3.0]);

@@ -263,3 +263,20 @@ fn results_begin_with_what_is_given() {
     assert_eq!(*results["z"].values(), Values::F64((0..3).map(column).collect()));
     assert_eq!(*results["n"].values(), Values::F64(vec![10.0]));
 }
+
+#[test]
+fn temporaries_may_have_the_names_that_numbered_variables_would_get() {
+    let tensors: [(&str, &str, &[usize]); 2] = [("x", "dense", &[3]), ("z", "dense", &[4])];
+    for names in [["o", "o_2", "o_3", "o_4"], ["o", "o_2", "o_3", "r"], ["o", "p", "p_2", "o_2"]] {
+        let [a, b, c, d] = names;
+        let first = format!("{a}[i] = x[i]; {b}[j] = z[j]; s[] += {a}[i] * {b}[j]");
+        let second = format!("{c}[i] = 2 * x[i]; {d}[j] = z[j]; s[] += {c}[i] * {d}[j]");
+        checked(&format!("{first}; {second}"), &tensors);
+    }
+}
+
+#[test]
+fn what_may_lie_outside_keeps_the_names_of_its_indices() {
+    let tensors: [(&str, &str, &[usize]); 2] = [("u", "dense", &[3]), ("y", "dense", &[7])];
+    checked("t[] += y[i]; r[i] = t[] * u[i] + within(u[i + 1], u[i + 1] * i, 1)", &tensors);
+}

@@ -68,13 +68,27 @@ fn three_are_merged_at_once() {
 }
 
 #[test]
-fn what_holds_more_than_points_or_has_no_order_is_not_merged() {
-    for (a, b) in [
-        ("dcsr", "coo-unsorted"),
-        ("csr", "csc"),
-        ("dcsr", "hash"),
-        ("dcsr", "Dense(SparseRunList(Element(0.0)))"),
-    ] {
+fn runs_blocks_and_bands_are_merged_region_by_region() {
+    let levels = ["SparseList", "SparseRunList", "SparseBlockList", "SparseBand"];
+    let formats = levels.map(|level| format!("{level}(Element(0.0))"));
+    let pairs =
+        formats.iter().enumerate().flat_map(|(k, x)| formats[k..].iter().map(move |y| (x, y)));
+    let runs = "RunList(Element(0.0))".to_string();
+    for (x, y) in pairs.chain([(&runs, &runs), (&runs, &formats[1])]) {
+        let loops = merged("s[] += x[i] * y[i]", &[("x", x), ("y", y)], &[7]);
+        assert!(loops.contains("merge ") || loops.contains("step i"), "{x} {y}\n{loops}");
+    }
+    for a in ["dcsr", "csr", "coo"] {
+        let b = "Dense(SparseBlockList(Element(0.0)))";
+        // Columns are the outer level of the second.
+        let loops = merged("s[] += A[i,j] * B[j,i]", &[("A", a), ("B", b)], &[5, 5]);
+        assert!(loops.contains("step "), "{a}\n{loops}");
+    }
+}
+
+#[test]
+fn what_has_no_order_is_not_merged() {
+    for (a, b) in [("dcsr", "coo-unsorted"), ("csr", "csc"), ("dcsr", "hash")] {
         let kernel =
             kernel("s[] += A[i,j] * B[i,j]", &[("A", a), ("B", b)], Coiterate::Merge).plan();
         let refused = kernel.expect_err(b);

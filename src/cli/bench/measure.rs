@@ -200,7 +200,8 @@ fn prepared(
     effort: &Effort<'_>,
 ) -> Result<(Row, Option<Module>)> {
     let mut row = Row::new(&strategy.name);
-    if strategy.estimate > effort.limit {
+    // Of nothing, no quantity can be told.
+    if strategy.estimate.is_finite() && strategy.estimate > effort.limit {
         row.skipped = Some(format!("estimated at {:.0} s", strategy.estimate));
         return Ok((row, None));
     }

@@ -72,7 +72,7 @@ pub struct Bench {
     #[arg(long, value_name = "NAME.density=FROM..TO", conflicts_with = "program")]
     sweep: Option<String>,
     /// Densities of a sweep
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "sweep")]
     sweep_points: usize,
     /// Write a line for each strategy to a file, or (-) to standard output instead of the tables
     #[arg(long, value_name = "FILE|-")]
@@ -148,6 +148,10 @@ impl Bench {
         options: &KernelOptions,
         effort: &Effort<'_>,
     ) -> Result<Timed> {
+        if options.save_kernel.is_some() {
+            return Err(Diagnostic::new(Code::Usage, "`bench` makes many kernels, and saves none")
+                .help("write one of them with `siskin run … --save-kernel FILE`, which takes `--find`, too"));
+        }
         let program = options.kernel(expression)?.program()?;
         program.assignments()?;
         let wish = OutputWish::parse(&self.output, &program)?;

@@ -247,6 +247,10 @@ fn strategies_of(planned: &Planned, kernel: &Kernel, varied: Varied) -> Result<V
                 false => Choice::Find(position.clone(), template),
                 true => Choice::DefaultFind(position.clone(), template),
             };
+            // Another plan may come first if it is forced, or several nests may search for this position.
+            if choice.apply(kernel).plan().is_err() {
+                continue;
+            }
             out.push(Strategy { name, choice, estimate });
         }
     }

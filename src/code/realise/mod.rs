@@ -162,6 +162,7 @@ pub fn realise(
         some_found: Vec::new(),
         hoisted: Vec::new(),
         fresh: Vec::new(),
+        begun: FxHashMap::default(),
         ranges: FxHashMap::default(),
         states: FxHashMap::default(),
         assembly: None,
@@ -217,6 +218,8 @@ pub(super) struct Realiser<'a, 'p> {
     some_found: Vec<Name>,
     /// Elements that were loaded before a loop.
     hoisted: Vec<(Place, VarId)>,
+    /// Arrays that have begun within the kernel.
+    begun: FxHashMap<Name, ArrayId>,
     /// States that the block at hand has set up.
     fresh: Vec<SearchId>,
     /// Ranges of finds that a state bound to variables.
@@ -265,7 +268,10 @@ impl Realiser<'_, '_> {
     }
 
     fn array_of(&self, name: &Name) -> ArrayId {
-        self.body.array_named(name).expect("every array of the operands was declared")
+        // What begins within the kernel may be called otherwise, if a variable has its name.
+        let local = self.begun.get(name).copied();
+        let declared = local.or_else(|| self.body.array_named(name));
+        declared.unwrap_or_else(|| panic!("the array `{name}` of an operand was not declared"))
     }
 }
 

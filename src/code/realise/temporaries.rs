@@ -29,6 +29,7 @@ impl Realiser<'_, '_> {
             domain: Vec::new(),
             range: Vec::new(),
         });
+        self.begun.insert(begin.array.clone(), array);
         let allocated = Stmt::Allocate { array, fill: value.clone() };
         if self.within_loops == 0 {
             out.push(allocated);

@@ -14,6 +14,7 @@ use indexmap::IndexMap;
 use super::refusal::not_compiled;
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Constraint, Formula, Name, Relop};
+use crate::program::Window;
 use crate::program::ir::{Access, Apply, Expr, Within};
 use crate::program::reach::range;
 
@@ -40,6 +41,32 @@ impl Reach<'_> {
                 None => access.windows.is_empty(),
             })
         })
+    }
+
+    /// An index alone in a subscript that does not run along the whole dimension becomes a window without an end,
+    /// which says nothing of how far it runs: `x[(1:2)(i)]` and `x[~i]` of the language.
+    pub fn open(&self, access: &mut Access) {
+        let Some(dims) = self.tensors.get(&access.tensor) else { return };
+        for (dimension, extent) in dims.iter().enumerate() {
+            let Some(index) = access.plain(dimension).cloned() else { continue };
+            if self.indices.get(&index).is_some_and(|own| own != extent) {
+                access.windows.push(Window { dimension, index, from: 0, to: None, step: 1 });
+            }
+        }
+    }
+
+    /// [`Reach::open`] of all accesses of an expression.
+    pub fn open_all(&self, e: &mut Expr) {
+        match e {
+            Expr::Access(access) => self.open(access),
+            Expr::Apply(apply) => apply.args.iter_mut().for_each(|arg| self.open_all(arg)),
+            Expr::Within(within) => {
+                self.open(&mut within.access);
+                self.open_all(&mut within.inside);
+                self.open_all(&mut within.outside);
+            }
+            Expr::Literal(_) | Expr::Index(..) | Expr::Name(..) => {}
+        }
     }
 
     /// An expression without such questions, in each of its regions.

@@ -12,9 +12,11 @@ use super::operations::{constant, element, guarded, zero};
 use super::outside::Reach;
 use super::refusal::not_compiled;
 use crate::diagnostic::{Diagnostic, Result};
-use crate::formula::{Affine, Formula, Name};
+use crate::formula::{Affine, Constraint, Formula, Name};
 use crate::operators::{Operator, Operators};
+use crate::program::display::AsNotation;
 use crate::program::ir::{Access, Expr, Fill, update_prefix};
+use crate::program::sequence::{renamed_access, renamed_value};
 use crate::program::typing::typed_freely;
 use crate::tensor::ValueType;
 
@@ -70,11 +72,10 @@ pub(super) struct Statement {
 
 impl Statement {
     pub fn text(&self) -> String {
-        let brackets = if self.output.rank() == 0 { "[]" } else { "" };
         let prefix = self.op.as_ref().map_or("", |op| update_prefix(op));
-        let text = format!("{}{brackets} {prefix}= {}", self.output, self.value);
+        let text = AsNotation { output: &self.output, prefix, value: &self.value };
         match self.formulas.is_empty() {
-            true => text,
+            true => text.to_string(),
             false => format!("{text} if {}", Formula::and(self.formulas.clone())),
         }
     }
@@ -356,8 +357,34 @@ impl<'a> Maker<'a> {
     ) {
         let same = |s: &Step| matches!(s, Step::Statement(s) if s.output.tensor == output.tensor);
         let is_first = !self.steps.iter().any(same);
-        let (output, op, value) = (output.clone(), op.cloned(), value.clone());
+        let (mut output, op, mut value) = (output.clone(), op.cloned(), value.clone());
+        let mut formulas = formulas;
+        self.cover(&mut output, &mut value, &mut formulas);
+        let reach = Reach { indices: &self.indices, tensors: &self.tensors };
+        reach.open(&mut output);
+        reach.open_all(&mut value);
         self.steps.push(Step::Statement(Statement { output, op, value, formulas, is_first }));
+    }
+
+    /// An index alone in a subscript of the output runs along the whole dimension, which it says the extent of: one that
+    /// does not is one that does, as far as the other goes. Those that go farther are restricted already.
+    fn cover(&mut self, output: &mut Access, value: &mut Expr, formulas: &mut Vec<Formula>) {
+        for d in 0..output.rank() {
+            let Some(index) = output.plain(d).cloned() else { continue };
+            let extent = self.tensors[&output.tensor][d];
+            let Some(own) = self.indices.get(&index).copied().filter(|own| *own != extent) else {
+                continue;
+            };
+            let whole = self.index(&index, extent);
+            let new = |name: &Name| (*name == index).then(|| whole.clone());
+            renamed_access(output, &new);
+            renamed_value(value, &new);
+            formulas.iter_mut().for_each(|formula| *formula = formula.rename(&new));
+            if own < extent {
+                let last = Affine::constant(own as i64 - 1);
+                formulas.push(Formula::Constraint(Constraint::le(Affine::var(whole), last)));
+            }
+        }
     }
 
     /// The type of a value; none if it takes that of what it stands beside.
