@@ -15,7 +15,7 @@ use super::output::{self, Output};
 use super::tensors::{OutputWish, TensorOptions};
 use super::{costs, finds, standard};
 
-/// Write a kernel as a Rust module that depends on the standard library only
+/// Write a kernel as a Rust module of edition 2024 that depends on the standard library only
 #[derive(Args)]
 #[command(after_help = include_str!("examples/emit.txt"))]
 pub struct Emit {
