@@ -405,6 +405,7 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
         let orders: Vec<Vec<Name>> = first.into_iter().chain(walks.flatten()).collect();
         // What is not walked in any of these orders is looked up in one, or merged index by index.
         let merges = asks_for_merge(request);
+        let merges = merges && request.tiles.is_empty() && request.fused.is_empty();
         let again = orders.iter().filter(|_| by_looplets || merges).map(|own| (own, true));
         let mut all = orders.iter().map(|own| (own, false)).chain(again).map(|(own, again)| {
             statement(request, (space.clone(), own, again), &templates, prover)

@@ -124,9 +124,10 @@ fn a_loop_whose_index_is_not_used_hides_no_other() {
 fn a_loop_whose_index_is_not_used_says_so_whatever_its_name() {
     let sandbox = Sandbox::new();
     for index in ["__", "_k", "x", "for"] {
-        // Each term is added once for each value of the other's index: in floats, by a loop.
+        // Each term is added once for each value of the other's index: one after another, by a loop.
         let statement = format!("y[] += b[k] - a[{index}]");
-        let text = sandbox.done(&["emit", &statement, "-f", "a=sparse", "-f", "b=sparse"]);
+        let emit = ["emit", &statement, "-f", "a=sparse", "-f", "b=sparse", "--strict-fp"];
+        let text = sandbox.done(&emit);
         let unused = text.lines().filter(|l| l.trim().starts_with("for _"));
         assert_eq!(unused.count(), 2, "{text}");
     }

@@ -109,6 +109,10 @@ impl Direct {
             subscripts.reverse();
         }
         let mut at = 0;
+        let extent = match subscripts.len() {
+            1 => self.tensors[&access.tensor.name().name].len() as i64,
+            _ => N,
+        };
         for e in subscripts {
             let value = match e {
                 Expr::Prefix("~", inner, _) => self.number(inner),
@@ -122,7 +126,7 @@ impl Direct {
                     usize::from(matches!(part, Expr::Name(n) if n.name == "i" || n.name == "j"));
             });
             let may = matches!(e, Expr::Prefix("~", ..)) || indices > 1;
-            if !(1..=N).contains(&value) {
+            if !(1..=extent).contains(&value) {
                 assert!(may, "{access} is outside");
                 return None;
             }
@@ -199,12 +203,14 @@ impl Direct {
 
 /// What may be missing.
 fn outside() -> impl Strategy<Value = String> {
-    (0..6, -2..4).prop_map(|(k, c)| match k {
+    (0..8, -2..4).prop_map(|(k, c)| match k {
         0 => format!("x[~(i + {c})]"),
         1 => format!("x[~(j - {c})]"),
         2 => format!("A[~(i + {c}), j]"),
         3 => format!("A[~(j - {c}), ~(i + {c})]"),
         4 => format!("x[i + j - {c}]"),
+        5 => "z[~i]".to_string(),
+        6 => "z[~j]".to_string(),
         _ => format!("x[~(p[i] + {c})]"),
     })
 }
@@ -223,6 +229,9 @@ fn value() -> impl Strategy<Value = String> {
         "x[2]",
         "A[p[i], j]",
         "x[(1:4)(i)]",
+        "w[(1:4)(i)]",
+        "w[(1:4)(gallop(j))]",
+        "w[(3:6)(j)]",
         "swizzle(A, 2, 1)[i, j]",
         "x[p[p[i]]]",
         "-x[j]",
@@ -310,10 +319,15 @@ fn program() -> impl Strategy<Value = String> {
 
 const X: [i64; 4] = [3, -1, 4, 0];
 const P: [i64; 4] = [2, 4, 1, 1];
+/// Shorter than the loops.
+const Z: [i64; 2] = [5, -2];
+/// Longer.
+const W: [i64; 6] = [1, 0, -3, 2, 0, 6];
 
 fn inputs() -> Inputs {
     let a: Vec<i64> = (0..16).map(|k| k * 7 % 5 - 2).collect();
     let given = Inputs::default().integers("x", &[4], &X).integers("p", &[4], &P);
+    let given = given.integers("z", &[2], &Z).integers("w", &[6], &W);
     given.integers("A", &[4, 4], &a).size("y", &[4])
 }
 
