@@ -280,3 +280,16 @@ fn what_may_lie_outside_keeps_the_names_of_its_indices() {
     let tensors: [(&str, &str, &[usize]); 2] = [("u", "dense", &[3]), ("y", "dense", &[7])];
     checked("t[] += y[i]; r[i] = t[] * u[i] + within(u[i + 1], u[i + 1] * i, 1)", &tensors);
 }
+
+#[test]
+fn results_of_several_types_are_summed_each_in_its_own() {
+    let (u8s, f64s) = (ValueType::U8, ValueType::F64);
+    for (first, last) in [(f64s, u8s), (u8s, f64s)] {
+        let kernel =
+            Kernel::new("s[] += x[i]; m[i] += A[i,j]; K[i] max= A[i,j]").layout("A", "csr");
+        let kernel = kernel.typed("x", u8s).typed("A", u8s).typed("s", first).typed("m", first);
+        let kernel = kernel.typed("K", last).layout("x", "sparse");
+        // Wrong types are rustc's to find.
+        kernel.compile().unwrap();
+    }
+}

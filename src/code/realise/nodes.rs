@@ -478,7 +478,7 @@ impl Realiser<'_, '_> {
         }
         let Some((lets, update)) = self.plain(&l.body) else { return Ok(None) };
         // Sums of one type are unrolled: that of the result.
-        if self.single(target).is_some() && !self.is_of_result(self.element_type(target)) {
+        if !self.is_of_result(self.element_type(target)) {
             return Ok(None);
         }
         if l.skip.is_some() || self.may_be_negative(&l.range) {

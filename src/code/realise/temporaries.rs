@@ -47,10 +47,11 @@ impl Realiser<'_, '_> {
         out.extend(body);
     }
 
-    /// Whether the elements of the result have a type.
+    /// Whether the elements of the result have a type; of several, those of the last, which is declared first.
     pub(super) fn is_of_result(&self, ty: ValueType) -> bool {
-        let written = |a: &Array| a.origin.is_written() && a.element == Element::Value(ty);
-        self.body.arrays().any(|(_, a)| written(a))
+        let values = |a: &Array| matches!(a.element, Element::Value(_));
+        let mut written = self.body.arrays().filter(|(_, a)| a.origin.is_written() && values(a));
+        written.next().is_some_and(|(_, a)| a.element == Element::Value(ty))
     }
 
     /// Whether an element is one of a result that is assembled.
