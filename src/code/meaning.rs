@@ -165,7 +165,7 @@ impl Meaning<'_> {
             Expr::Binary { op: BinaryOp::Max, left, right }
                 if matches!(**right, Expr::Int { value: 0, .. }) =>
             {
-                self.at_most(left)
+                self.above_natural(left)
             }
             Expr::Convert { value, .. } | Expr::Given { value, .. } => self.at_most_or_zero(value),
             _ => Vec::new(),
@@ -196,19 +196,8 @@ impl Meaning<'_> {
     /// Forms above every natural number that is below `e`: what is not negative and below
     /// `max(e, 0)` is below `e`.
     fn above_natural(&self, e: &Expr) -> Vec<Affine> {
-        match e {
-            Expr::Binary { op: BinaryOp::Min, left, right } => {
-                let mut out = self.above_natural(left);
-                out.extend(self.above_natural(right));
-                out
-            }
-            Expr::Binary { op: BinaryOp::Max, left, right }
-                if matches!(**right, Expr::Int { value: 0, .. }) =>
-            {
-                self.above_natural(left)
-            }
-            Expr::Convert { value, .. } | Expr::Given { value, .. } => self.above_natural(value),
-            _ => self.at_most(e),
-        }
+        let mut out = self.at_most(e);
+        out.extend(self.at_most_or_zero(e));
+        out
     }
 }

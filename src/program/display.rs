@@ -14,7 +14,7 @@ impl fmt::Display for Program {
             if k > 0 {
                 f.write_str("; ")?;
             }
-            print_assign(assignment.output, &assignment.op, assignment.value, true, f)?;
+            print_assign(assignment.output, assignment.op.prefix(), assignment.value, true, f)?;
             if let Some(restriction) = assignment.restriction {
                 write!(f, " if {restriction}")?;
             }
@@ -69,7 +69,7 @@ fn print_stmt(stmt: &Stmt, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Res
             Some(fill) => write!(f, "declare {} {fill}", d.tensor),
             None => write!(f, "declare {} {GIVEN}", d.tensor),
         },
-        Stmt::Assign(a) => print_assign(&a.output, &a.op, &a.value, false, f),
+        Stmt::Assign(a) => print_assign(&a.output, a.op.prefix(), &a.value, false, f),
         Stmt::Block(block) => print_block(block, f, depth),
     }
 }
@@ -86,7 +86,7 @@ fn print_block(block: &Block, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::
 
 fn print_assign(
     output: &Access,
-    op: &AssignOp,
+    prefix: &str,
     value: &Expr,
     windows: bool,
     f: &mut fmt::Formatter<'_>,
@@ -95,7 +95,7 @@ fn print_assign(
     // variable of some outer program.
     let brackets = if output.rank() == 0 { "[]" } else { "" };
     print_access(output, windows, f)?;
-    write!(f, "{brackets} {op} ")?;
+    write!(f, "{brackets} {prefix}= ")?;
     print(value, f, 0, windows)
 }
 
@@ -109,10 +109,7 @@ pub(super) struct AsNotation<'a> {
 
 impl fmt::Display for AsNotation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        print_access(self.output, true, f)?;
-        let brackets = if self.output.rank() == 0 { "[]" } else { "" };
-        write!(f, "{brackets} {}= ", self.prefix)?;
-        print(self.value, f, 0, true)
+        print_assign(self.output, self.prefix, self.value, true, f)
     }
 }
 
