@@ -31,7 +31,7 @@ pub struct Convert {
     /// Extents of the tensor, for files that do not hold them
     #[arg(long, value_name = "N,…")]
     dims: Option<String>,
-    /// Convert the values; refused if one of them changes
+    /// Convert the values; integers that have no such float, and floats that are no such integer, are refused
     #[arg(long = "type", value_name = "f64|f32|i64|i32|u8|bool")]
     value_type: Option<String>,
     /// Print one JSON object on stdout

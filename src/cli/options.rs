@@ -126,6 +126,37 @@ impl KernelOptions {
         Ok(types)
     }
 
+    /// Refuses options of which one would win over another without a word.
+    ///
+    /// # Errors
+    /// [`Code::Usage`] at the second that says something of one name, or of all.
+    pub fn refuse_repeated(&self) -> Result<()> {
+        let stated = [
+            ("--find", &self.find),
+            ("--type", &self.value_type),
+            ("--parameter", &self.parameters),
+            ("--fill", &self.fill),
+        ];
+        for (option, texts) in stated {
+            let mut known = Vec::new();
+            for part in texts.iter().flat_map(|text| text.split(',')) {
+                let name = part.split_once('=').map(|(name, _)| name.trim());
+                if known.contains(&name) {
+                    let of = name.map_or("all".to_string(), |name| format!("`{name}`"));
+                    return Err(wrong(
+                        option,
+                        part,
+                        0,
+                        format!("{option} is given twice for {of}"),
+                    )
+                    .help("state it once"));
+                }
+                known.push(name);
+            }
+        }
+        Ok(())
+    }
+
     /// `None`: as the data need.
     pub fn index_width(&self) -> Result<Option<IndexWidth>> {
         match self.index.as_deref() {
@@ -160,6 +191,7 @@ impl KernelOptions {
         if let Some(path) = &self.save_kernel {
             siskin::files::check_place(path)?;
         }
+        self.refuse_repeated()?;
         let types = self.types()?;
         let mut kernel = Kernel::new(expression).values(types.general);
         for (name, ty) in &types.own {

@@ -97,6 +97,7 @@ pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Re
         Some(own) => own,
         None => Operators::shipped()?,
     });
+    options.refuse_repeated()?;
     host.scalars = scalars(&options.parameters)?;
     let declared = finch.declared();
     refuse_unknown(&finch.tensors(), tensors, &options.gallop)?;

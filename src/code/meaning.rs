@@ -154,6 +154,24 @@ impl Meaning<'_> {
         }
     }
 
+    /// Forms that `e` is at most, unless it is 0: those of which it is the greatest beside 0.
+    pub fn at_most_or_zero(&self, e: &Expr) -> Vec<Affine> {
+        match e {
+            Expr::Binary { op: BinaryOp::Min, left, right } => {
+                let mut out = self.at_most_or_zero(left);
+                out.extend(self.at_most_or_zero(right));
+                out
+            }
+            Expr::Binary { op: BinaryOp::Max, left, right }
+                if matches!(**right, Expr::Int { value: 0, .. }) =>
+            {
+                self.above_natural(left)
+            }
+            Expr::Convert { value, .. } | Expr::Given { value, .. } => self.at_most_or_zero(value),
+            _ => Vec::new(),
+        }
+    }
+
     /// `lo <= v < hi`, as far as the ends have a meaning.
     pub fn range(&self, v: &Affine, lo: &Expr, hi: &Expr) -> Vec<Constraint> {
         let lower = self.at_least(lo).into_iter().map(|l| Constraint::le(l, v.clone()));
@@ -178,19 +196,8 @@ impl Meaning<'_> {
     /// Forms above every natural number that is below `e`: what is not negative and below
     /// `max(e, 0)` is below `e`.
     fn above_natural(&self, e: &Expr) -> Vec<Affine> {
-        match e {
-            Expr::Binary { op: BinaryOp::Min, left, right } => {
-                let mut out = self.above_natural(left);
-                out.extend(self.above_natural(right));
-                out
-            }
-            Expr::Binary { op: BinaryOp::Max, left, right }
-                if matches!(**right, Expr::Int { value: 0, .. }) =>
-            {
-                self.above_natural(left)
-            }
-            Expr::Convert { value, .. } | Expr::Given { value, .. } => self.above_natural(value),
-            _ => self.at_most(e),
-        }
+        let mut out = self.at_most(e);
+        out.extend(self.at_most_or_zero(e));
+        out
     }
 }

@@ -43,10 +43,12 @@ pub(super) fn read<R: Read + Send>(
     if header.single_percent {
         warnings.push("line 1: the header begins with a single `%` instead of `%%`".to_owned());
     }
-    let value_type = options.value_type.unwrap_or(match header.field {
-        Field::Real | Field::Pattern => ValueType::F64,
-        Field::Integer => ValueType::I64,
-    });
+    let value_type = match (header.field, options.value_type) {
+        // As what they are: integers that are no floats are refused afterwards.
+        (Field::Integer, None | Some(ValueType::F64 | ValueType::F32)) => ValueType::I64,
+        (_, Some(asked)) => asked,
+        (Field::Real | Field::Pattern, None) => ValueType::F64,
+    };
     let loaded = match header.storage {
         Storage::Coordinate => {
             Loaded::Entries(read_coordinates(lines, header, value_type, room, &mut warnings)?)

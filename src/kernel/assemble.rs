@@ -128,7 +128,10 @@ pub(super) fn sparse_result(
 }
 
 /// The workspace that the user forces.
-fn forced_workspace(request: &Request) -> Result<Option<&'static WorkspaceTemplate>> {
+///
+/// # Errors
+/// [`Code::Find`] if there is none of this name.
+pub(super) fn forced_workspace(request: &Request) -> Result<Option<&'static WorkspaceTemplate>> {
     let Some(name) = &request.workspace else { return Ok(None) };
     match workspace_named(name)? {
         Some(workspace) => Ok(Some(workspace)),

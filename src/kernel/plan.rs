@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::assemble::sparse_result;
+use super::assemble::{forced_workspace, sparse_result};
 use super::coiterate::Coiterate;
 use super::copies::cheapest;
 use super::fitting::fit;
@@ -385,6 +385,7 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
                 .help(format!("the templates are {}", known.join(", "))));
         }
     }
+    forced_workspace(request)?;
     let mut statements = Vec::new();
     // What visits nothing, by what it writes.
     let mut nothing = IndexMap::new();
@@ -426,6 +427,7 @@ fn plan_in_order(request: &Request, union: Union, prover: &mut dyn Prover) -> Re
             if let Some(template) = forced(request, &statement.finds()[find])? {
                 let proved = statement.choose(find, &template);
                 debug_assert!(proved, "{template} is refused above unless it is proved");
+                statement.refuse_above_limit(find, &request.sizes)?;
             }
         }
         statements.push(statement);

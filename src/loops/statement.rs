@@ -311,6 +311,16 @@ impl Statement {
         true
     }
 
+    /// Refuses the chosen plan of find number `find` if it takes more memory than was asked for.
+    ///
+    /// # Errors
+    /// [`Code::Find`], with the remedy.
+    pub fn refuse_above_limit(&self, find: usize, sizes: &Sizes) -> Result<()> {
+        let (own, plan) = (&self.finds[find], &self.chosen[find]);
+        let memory = synth::estimate(plan, own, self.nest_of(find), sizes).memory;
+        synth::refuse_above_limit(plan, own, memory, sizes)
+    }
+
     /// Runs the outermost loop on several threads, as the dependence test allows. A statement
     /// without such a loop stays as it is.
     ///

@@ -58,10 +58,18 @@ pub fn cheapest<'a>(
             .help("a template without obligations (a plain scan) must be installed"));
     };
     if large {
-        let (name, problem) = (&plan.template.name, &find.problem);
-        sizes.refuse_above_limit(&format!("`{name}` for {}", problem.describe()), rank)?;
+        refuse_above_limit(plan, find, rank, sizes)?;
     }
     Ok(plan)
+}
+
+/// Refuses a plan of `find` whose state takes more bytes than was asked for.
+///
+/// # Errors
+/// [`Code::Find`], with the remedy.
+pub fn refuse_above_limit(plan: &Plan, find: &Find, memory: f64, sizes: &Sizes) -> Result<()> {
+    let what = format!("`{}` for {}", plan.template.name, find.problem.describe());
+    sizes.refuse_above_limit(&what, memory)
 }
 
 /// What plans may cost where tensors have nothing to do with each other, times what the cheapest ones do, if they cost

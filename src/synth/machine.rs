@@ -166,13 +166,15 @@ pub(super) fn parse(place: String, text: &str, quantities: &[&str]) -> Result<Co
     CostFormula::parse(text, &known).map_err(|e| e.within(place, text))
 }
 
-/// The value of a formula for some quantities on a machine.
+/// The value of a formula for some quantities on a machine. What is no number, or below 0, is no price, and infinite:
+/// nothing is chosen because its formula divides by 0.
 pub fn price(formula: &CostFormula, quantities: &[(&str, f64)], machine: &Machine) -> f64 {
-    formula.value(&|name| {
+    let value = formula.value(&|name| {
         let quantity = quantities.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
         // Parsing refuses names that are neither.
         quantity.or_else(|| machine.value(name)).unwrap_or(f64::INFINITY)
-    })
+    });
+    if value >= 0.0 { value } else { f64::INFINITY }
 }
 
 #[cfg(test)]
@@ -187,6 +189,18 @@ mod tests {
         let measured = assumed.with(&constant.name, 7.25);
         assert_eq!(measured.value(&constant.name), Some(7.25));
         assert_eq!(measured.value("no such constant"), None);
+    }
+
+    #[test]
+    fn what_is_no_number_is_no_price() {
+        let at = |text: &str, queries: f64| {
+            let formula = parse("a test".to_string(), text, &["queries"]).unwrap();
+            price(&formula, &[("queries", queries)], &Machine::default())
+        };
+        assert_eq!(at("4.0 * queries", 2.0), 8.0);
+        for text in ["queries / queries", "1.0 / queries - 2.0 / queries", "queries - 1.0"] {
+            assert_eq!(at(text, 0.0), f64::INFINITY, "{text}");
+        }
     }
 
     #[test]

@@ -68,7 +68,7 @@ pub struct Template {
     pub obligations: Vec<Obligation>,
     /// Over [`QUANTITIES`] and constants of the machine; in nanoseconds.
     pub cost: CostFormula,
-    /// What its state takes, in bytes, over the same; `None`: a small multiple of what is searched.
+    /// What its state takes, in bytes, over the same; `None`: next to nothing.
     pub memory: Option<CostFormula>,
     /// The minijinja source of its code.
     pub code: Rc<str>,

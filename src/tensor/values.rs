@@ -380,23 +380,25 @@ impl Values {
         with_values!(self, v => v.push(v[v.len() - 1]));
     }
 
-    /// The values in another type. Integers become the nearest float, floats the nearest `f32`,
-    /// anything non-zero `true`.
+    /// The values in another type. Floats become the nearest `f32`, anything non-zero `true`.
     ///
     /// # Errors
-    /// [`Code::Data`] if a float is not an integer, or a number is out of the integer type's range.
+    /// [`Code::Data`] if a float is not an integer, a number is out of the integer type's range, or an integer is
+    /// not among the floats of the type.
     pub fn convert(&self, to: ValueType) -> Result<Values> {
         if self.value_type() == to {
             return Ok(self.clone());
         }
         let n = self.len();
         Ok(match to {
-            ValueType::F64 => Values::F64((0..n).map(|k| self.get_f64(k)).collect()),
-            ValueType::F32 => Values::F32(match self {
-                // Straight from the integer: two roundings could differ from one.
-                Values::I64(v) => v.iter().map(|&x| x as f32).collect(),
-                _ => (0..n).map(|k| self.get_f64(k) as f32).collect(),
-            }),
+            ValueType::F64 => {
+                let kept = |k| self.float(k, to, |x| x as f64);
+                Values::F64((0..n).map(kept).collect::<Result<_>>()?)
+            }
+            ValueType::F32 => {
+                let kept = |k| self.float(k, to, |x| f64::from(x as f32));
+                Values::F32((0..n).map(|k| Ok(kept(k)? as f32)).collect::<Result<_>>()?)
+            }
             ValueType::I64 => {
                 Values::I64((0..n).map(|k| self.integer(k, to)).collect::<Result<_>>()?)
             }
@@ -424,6 +426,20 @@ impl Values {
     /// Those of [`Values::convert`].
     pub fn into_type(self, to: ValueType) -> Result<Values> {
         if self.value_type() == to { Ok(self) } else { self.convert(to) }
+    }
+
+    /// Element `k` as a float, which is that of an integer if it is one.
+    fn float(&self, k: usize, to: ValueType, nearest: impl Fn(i64) -> f64) -> Result<f64> {
+        let integer = match self {
+            Values::I64(v) => v[k],
+            Values::I32(v) => i64::from(v[k]),
+            _ => return Ok(self.get_f64(k)),
+        };
+        let float = nearest(integer);
+        match exact_integer(float) {
+            Some(same) if same == integer => Ok(float),
+            _ => Err(no_conversion(k, integer, "no such float has this value", to)),
+        }
     }
 
     fn integer(&self, k: usize, to: ValueType) -> Result<i64> {
@@ -469,6 +485,8 @@ fn no_conversion(k: usize, value: impl fmt::Debug, why: &str, to: ValueType) -> 
     .help(match to {
         ValueType::U8 => "use i32, i64 or f64 values",
         ValueType::I32 => "use i64 or f64 values",
+        ValueType::F32 => "use f64 or i64 values",
+        ValueType::F64 => "use i64 values",
         _ => "use f64 values",
     })
 }
@@ -490,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn conversions_that_lose_a_fraction_or_overflow_are_refused() {
+    fn conversions_that_lose_a_fraction_a_digit_or_overflow_are_refused() {
         let refused = |values: Values, to, fragment: &str| {
             let error = values.convert(to).unwrap_err();
             assert_eq!(error.code, Code::Data);
@@ -504,6 +522,11 @@ mod tests {
         refused(Values::F32(vec![3e9]), ValueType::I32, "out of range");
         refused(Values::I32(vec![-1]), ValueType::U8, "-1 (number 1)");
         refused(Values::I64(vec![255, 256]), ValueType::U8, "out of range");
+        refused(Values::I64(vec![1 << 53, (1 << 53) + 1]), ValueType::F64, "993 (number 2)");
+        refused(Values::I64(vec![i64::MAX]), ValueType::F32, "no such float");
+        refused(Values::I32(vec![1 << 24, (1 << 24) + 1]), ValueType::F32, "17 (number 2)");
+        let least = Values::I64(vec![i64::MIN]).convert(ValueType::F32).unwrap();
+        assert_eq!(least, Values::F32(vec![i64::MIN as f32]));
     }
 
     #[test]

@@ -186,6 +186,25 @@ fn what_is_not_supported_is_refused_before_data_are_asked_for() {
 }
 
 #[test]
+fn what_is_stated_twice_of_one_name_is_refused() {
+    let sandbox = Sandbox::new();
+    let run = ["run", SPMSPV, "-t", "A=m.mtx:csr", "-t", "x=x.mtx:sparse"];
+    for twice in [
+        ["--find", "seq", "--find", "seq"],
+        ["--find", "px=seq", "--find", "px = hash"],
+        ["--type", "f32", "--type", "f64"],
+        ["--type", "A=f32", "--type", "x=f32,A=f64"],
+        ["--fill", "A=0", "--fill", "A=0"],
+        ["-p", "n=1", "-p", "n=2"],
+    ] {
+        let stderr = sandbox.refused("S0002", &[&run[..], &twice].concat());
+        assert!(stderr.contains("is given twice"), "{stderr}");
+    }
+    sandbox.done(&[&run[..], &["--type", "A=f32", "--type", "x=f64,y=f64"]].concat());
+    sandbox.refused("S0401", &[&run[..], &["--workspace", "none-of-this-name"]].concat());
+}
+
+#[test]
 fn a_dense_result_that_could_share_positions_gives_a_hint() {
     let sandbox = Sandbox::new();
     let run =

@@ -65,6 +65,19 @@ fn the_cheapest_that_fits_is_taken_unless_another_is_asked_for() {
     let limited = text(&["--workspace-limit", "100"]);
     let kept = format!("; `{taken}` would be cheaper, but keeps 9 kB, more than 100 bytes that");
     assert!(limited.contains(&kept), "{limited}");
+    // Everything that builds a table says what that takes.
+    let taking: Vec<&str> = all
+        .iter()
+        .filter(|plan| plan["bytes"].as_f64() > Some(100.0))
+        .filter_map(|plan| plan["template"].as_str())
+        .collect();
+    assert!(taking.len() > 3 && taking.contains(&"hash"), "{taking:?}");
+    for template in taking {
+        let ask = cost(SPMSPV, &[&DATA[..], &["--workspace-limit", "100"]].concat());
+        let asked: Vec<&str> = ask.iter().copied().chain(["--find", template]).collect();
+        let stderr = sandbox.refused("S0401", &asked);
+        assert!(stderr.contains("`--workspace-limit` allows 100"), "{stderr}");
+    }
     let forced = text(&["--find", "seq"]);
     let instead = format!("  * is taken: it is asked for; by cost it would be `{taken}` (");
     assert!(forced.contains(&instead), "{forced}");

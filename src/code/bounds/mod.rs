@@ -189,6 +189,9 @@ impl Walker<'_, '_> {
             }
             out.extend(m.at_least(value).into_iter().map(|l| Formula::le(l, v.clone())));
             out.extend(m.at_most(value).into_iter().map(|u| Formula::le(v.clone(), u)));
+            let is_zero = || Formula::le(v.clone(), Affine::zero());
+            let others = m.at_most_or_zero(value).into_iter();
+            out.extend(others.map(|u| Formula::or([is_zero(), Formula::le(v.clone(), u)])));
             out
         })
     }

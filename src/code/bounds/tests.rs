@@ -45,11 +45,16 @@ fn what_lies_between_bounds_is_in_bounds() {
 }
 
 #[test]
-fn a_negative_number_is_in_no_array() {
+fn what_may_be_negative_is_in_bounds_only_above_zero() {
     let zero = || Expr::integer(0, true);
-    // Not negative, and at most `p`; but not read as such.
-    let natural = |p, q| Expr::binary(BinaryOp::Max, signed_difference(p, q), zero());
-    assert!(!is_proved(|p, q| natural(p, q).converted(false)));
+    let at_least = |e, least| Expr::binary(BinaryOp::Max, e, least);
+    // 0, or at most `p`.
+    let natural = |p, q| at_least(signed_difference(p, q), zero());
+    assert!(is_proved(|p, q| natural(p, q).converted(false)));
+    let next = |p: Expr, q| at_least(signed_difference(p.add(Expr::int(1)), q), zero());
+    assert!(!is_proved(|p, q| next(p, q).converted(false)), "it is N where p = N - 1 and q = 0");
+    let positive = |p, q| at_least(signed_difference(p, q), Expr::integer(1, true));
+    assert!(!is_proved(|p, q| positive(p, q).converted(false)), "it is 1 where N = 1");
     // Negative where `p < q`, though below both.
     let least = |p: Expr, q| {
         let end = p.clone().converted(true);
