@@ -15,6 +15,8 @@ mod bench;
 mod copies;
 #[path = "cli/costs.rs"]
 mod costs;
+#[path = "cli/declarations.rs"]
+mod declarations;
 #[path = "cli/header.rs"]
 mod header;
 #[path = "cli/help.rs"]

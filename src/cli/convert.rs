@@ -8,7 +8,7 @@ use serde_json::json;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::files::{self, Loaded};
 use siskin::layout::{DefaultFor, Layout, LayoutSpec};
-use siskin::tensor::{Tensor, Value};
+use siskin::tensor::{Tensor, Value, ValueType};
 
 use super::destination::Destination;
 use super::generated::Generated;
@@ -69,6 +69,9 @@ impl Convert {
             None => to.layout.clone(),
             Some(fill) => Some(filled(&to, fill)?),
         };
+        if value_type == Some(ValueType::Bool) {
+            refuse_lost_numbers(&given::given(&from, dims.clone(), None, fill)?)?;
+        }
         let mut given = given::given(&from, dims, value_type, fill)?;
         if let Some(layout) = &from.layout {
             given = Given::Stored(packed(given, layout, fill)?);
@@ -114,6 +117,19 @@ impl Convert {
         let holds = holds.map_or(String::new(), |holds| format!("; holds {holds}"));
         to.finish(format!("{}: {what}{holds}\n", to.name))
     }
+}
+
+/// Refuses values that are neither 0 nor 1, of which `bool` would keep only that they are not 0.
+fn refuse_lost_numbers(given: &Given) -> Result<()> {
+    let values = given.values();
+    let is_truth = |k: &usize| [0.0, 1.0].contains(&values.get_f64(*k));
+    let Some(k) = (0..values.len()).find(|k| !is_truth(k)) else { return Ok(()) };
+    let value = Value::element(values, k);
+    let what =
+        format!("value {value} (number {}) does not convert to bool: neither 0 nor 1", k + 1);
+    Err(Diagnostic::new(Code::Data, what).help(
+        "choose a type or layout with numbers; where a statement reads a tensor as bool, what is not 0 is true",
+    ))
 }
 
 /// What is not stored, as the layouts of both sides state it.

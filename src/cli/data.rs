@@ -209,9 +209,9 @@ pub fn some_inputs(
     let width = match options.index_width()? {
         Some(width) => width,
         None => {
-            let wide = loaded
-                .iter()
-                .any(|(_, _, data, _)| index_width(data.dims(), data.stored()) == IndexWidth::U64);
+            let wide = loaded.iter().any(|(_, _, data, layout)| {
+                index_width(layout, data.dims(), data.stored()) == IndexWidth::U64
+            });
             if wide { IndexWidth::U64 } else { IndexWidth::U32 }
         }
     };

@@ -82,7 +82,10 @@ impl Explain {
         if let Some(expression) = &self.expression
             && let Some(code) = stories::code(expression)?
         {
-            return Ok(stories::story(code));
+            return Ok(match options.json {
+                true => stories::json(code).to_string(),
+                false => stories::story(code),
+            });
         }
         let stages = self.stages()?;
         let mut prover = Recorder::new(Z3Prover::new());

@@ -17,7 +17,7 @@ use siskin::files::{self, Loaded, ReadOptions, holds_arrays};
 use siskin::layout::{DefaultFor, Layout, LayoutSpec};
 use siskin::operators::Value as Number;
 use siskin::packing::{self, PackOptions, Plan};
-use siskin::tensor::{Tensor, ValueType};
+use siskin::tensor::{Tensor, ValueType, Values};
 
 use super::output::warn;
 use super::progress;
@@ -46,6 +46,13 @@ impl Given {
         match self {
             Given::Loaded(data) => data.stored(),
             Given::Stored(tensor) => tensor.stored(),
+        }
+    }
+
+    pub fn values(&self) -> &Values {
+        match self {
+            Given::Loaded(data) => data.values(),
+            Given::Stored(tensor) => tensor.values(),
         }
     }
 

@@ -7,6 +7,7 @@ use siskin::operators::Value;
 use siskin::program::Program;
 
 use super::options::KernelOptions;
+use super::result;
 use super::tensor_argument::{FileArgument, named};
 use super::tensors::TensorOptions;
 
@@ -47,11 +48,9 @@ pub fn with_leaves(
         add(&mut out, name, layout, input)?;
     }
     for text in output {
-        let (name, rest) = match text.split_once('=') {
-            Some((name, rest)) if is_tensor(program.as_ref(), name.trim()) => {
-                (name.trim().to_string(), rest.trim())
-            }
-            _ => match program.as_ref().and_then(|p| p.output().ok()) {
+        let (name, rest) = match result::named(text, |name| is_tensor(program.as_ref(), name))? {
+            Some((name, rest)) => (name.to_string(), rest),
+            None => match program.as_ref().and_then(|p| p.output().ok()) {
                 Some(output) => (output.tensor.to_string(), text.as_str()),
                 None => continue,
             },

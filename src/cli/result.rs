@@ -12,6 +12,7 @@ use siskin::packing::{self, PackOptions};
 use siskin::tensor::{Tensor, Values};
 
 use super::destination::Destination;
+use super::options::wrong;
 use super::shown::shape_storing;
 
 /// Results with at most so many elements are printed whole.
@@ -30,6 +31,27 @@ pub enum OutputLayout {
     Asked(Arc<Layout>),
     /// `shares(A)`: the kernel writes at the positions of an input.
     Shared(String),
+}
+
+/// The result and the file of `-o NAME=FILE`; none if only a file is named.
+///
+/// # Errors
+/// [`Code::Usage`] if the name is that of no result.
+pub fn named<'a>(
+    text: &'a str,
+    is_result: impl Fn(&str) -> bool,
+) -> Result<Option<(&'a str, &'a str)>> {
+    let Some((name, file)) = text.split_once('=') else { return Ok(None) };
+    let (name, file) = (name.trim(), file.trim());
+    if is_result(name) {
+        return Ok(Some((name, file)));
+    }
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    match is_name && !name.starts_with(|c: char| c.is_ascii_digit()) {
+        true => Err(wrong("--output", text, 0, format!("`{name}` is no result here"))
+            .help(format!("name a result, or the file alone; one of this name is `./{text}`"))),
+        false => Ok(None),
+    }
 }
 
 impl Target {

@@ -72,7 +72,7 @@ impl Run {
                     Wish { expression, tensors, output, options, repeat, kept, listed: None };
                 let mut said = run_all(&wish, Kernels::Any, &mut IndexMap::new())?;
                 return Ok(match (self.options.json, said.len()) {
-                    (true, 2..) => format!("{{\"statements\": [{}]}}", said.join(", ")),
+                    (true, 2..) => together(read_again(&said)?).to_string(),
                     (_, 1) => said.remove(0),
                     _ => said.join("\n"),
                 });
@@ -133,20 +133,52 @@ impl Run {
             said.extend(listed::texts(&made.returned, &results)?);
             return Ok(said.join("\n"));
         }
-        let read = |text: &String| {
-            serde_json::from_str::<Value>(text)
-                .map_err(|e| Diagnostic::defect(format!("what is said is no JSON: {e}")))
-        };
-        let mut all = said.iter().map(read).collect::<Result<Vec<Value>>>()?;
+        let mut all = read_again(&said)?;
         let mut said = match all.len() {
             1 => all.remove(0),
-            _ => json!({ "statements": all }),
+            _ => together(all),
         };
         // What lies between kernels, where subscripts are computed.
         said["locate"] = json!(locating.as_secs_f64());
         said["outputs"] = json!(listed::outputs(&made.returned, &results)?);
         Ok(said.to_string())
     }
+}
+
+/// The objects that are said of kernels.
+fn read_again(said: &[String]) -> Result<Vec<Value>> {
+    let read = |text: &String| {
+        serde_json::from_str::<Value>(text)
+            .map_err(|e| Diagnostic::defect(format!("what is said is no JSON: {e}")))
+    };
+    said.iter().map(read).collect()
+}
+
+/// What is said of several kernels as of one: all texts, searches and loops, the sums of times, and the last output;
+/// each is among the `statements`.
+fn together(all: Vec<Value>) -> Value {
+    let each = |key: &str| all.iter().map(|one| one[key].clone()).collect::<Vec<Value>>();
+    let lists = |key: &str| {
+        let lists = each(key).into_iter().filter_map(|one| one.as_array().cloned());
+        lists.flatten().collect::<Vec<Value>>()
+    };
+    let texts: Vec<String> =
+        each("kernel").iter().filter_map(Value::as_str).map(str::to_string).collect();
+    let mut seconds = serde_json::Map::new();
+    for (key, time) in each("seconds").iter().filter_map(Value::as_object).flatten() {
+        let Some(time) = time.as_f64() else { continue };
+        let sum = seconds.get(key).and_then(Value::as_f64).unwrap_or(0.0) + time;
+        seconds.insert(key.clone(), json!(sum));
+    }
+    json!({
+        "kernel": texts.join("\n"),
+        "finds": lists("finds"),
+        "parallel": lists("parallel"),
+        "seconds": seconds,
+        "cached": all.iter().all(|one| one["cached"] == true),
+        "output": all.last().map_or(Value::Null, |one| one["output"].clone()),
+        "statements": all,
+    })
 }
 
 /// The places that an earlier kernel has computed, as a tensor.

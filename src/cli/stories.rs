@@ -1,5 +1,6 @@
 //! What each diagnostic means: `siskin explain S0103`.
 
+use serde_json::{Value, json};
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::layout::nearest;
 
@@ -30,6 +31,18 @@ pub fn story(code: Code) -> String {
     let Story { title, means, example, remedy } = tell(code);
     let indented: String = example.lines().map(|line| format!("  {line}\n")).collect();
     format!("{}: {title}\n\n{means}\n\nFor example\n{indented}\n{remedy}\n", code.as_str())
+}
+
+/// The same in parts.
+pub fn json(code: Code) -> Value {
+    let Story { title, means, example, remedy } = tell(code);
+    json!({
+        "code": code.as_str(),
+        "title": title,
+        "means": means,
+        "example": example,
+        "remedy": remedy,
+    })
 }
 
 struct Story {

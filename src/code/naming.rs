@@ -184,6 +184,13 @@ pub fn is_reserved(word: &str) -> bool {
         || TYPES.contains(&word)
 }
 
+/// The words of `code`, but for its comments, that are written as types and their parameters are.
+pub fn type_words(code: &str) -> impl Iterator<Item = &str> {
+    let lines = code.lines().map(|line| line.split("//").next().unwrap_or(line));
+    let words = lines.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    words.filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase()))
+}
+
 /// `name` with what an identifier cannot have replaced by `_`.
 pub(super) fn identifier(name: &str) -> String {
     let mut out: String = name

@@ -309,8 +309,10 @@ pub struct Wrote {
 ///
 /// # Errors
 /// Those of [`write_tensor`].
-pub fn write_filled(path: &Path, tensor: Tensor, fill: Option<Value>) -> Result<Wrote> {
+pub fn write_filled(path: &Path, mut tensor: Tensor, fill: Option<Value>) -> Result<Wrote> {
     let (format, compressed) = Format::of(path)?;
+    // What could not be read again is not written.
+    tensor.validate()?;
     if format != Format::Npz {
         let loaded = Loaded::of(tensor, fill)?;
         write(path, &loaded)?;

@@ -278,6 +278,7 @@ impl Step {
                     step: number,
                     is_alone: false,
                     target: self.target,
+                    is_assembled: wanted.assembles && self.target == 0,
                     stored: stored.clone(),
                     lookups: lookups.clone(),
                     rest: pass.rest.clone(),

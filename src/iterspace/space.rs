@@ -36,6 +36,8 @@ pub struct Space {
     pub is_alone: bool,
     /// The operand that is written.
     pub target: usize,
+    /// Its places are not known before: what is written is appended, or gathered in a workspace.
+    pub is_assembled: bool,
     /// The operands whose positions are dimensions here: what is stored at every point.
     pub stored: Vec<usize>,
     /// The operands of which a lookup tells, at each point, whether and what they store.
@@ -79,6 +81,12 @@ pub struct Space {
 impl Space {
     pub fn output(&self) -> &Operand {
         &self.operands[self.target]
+    }
+
+    /// Whether no two points have the same element of the output: nothing is reduced.
+    pub fn writes_each_point(&self) -> bool {
+        let is_subscript = |i: &Name| self.output().subscripts.iter().any(|s| s.mentions(i));
+        self.indices.iter().all(is_subscript)
     }
 
     /// The operand that counts the points at which elements are written.

@@ -9,6 +9,8 @@ use crate::code::IndexWidth;
 use crate::diagnostic::Result;
 use crate::formula::Name;
 use crate::iterspace::{Operand, Space, compose_by};
+use crate::layout::Layout;
+use crate::layout::checks::admits_negative;
 use crate::program::resolve;
 use crate::synth::{Common, Sizes};
 use crate::tensor::{IndexData, Sample, Tensor};
@@ -158,10 +160,14 @@ fn run_length(data: &IndexData) -> f64 {
     if data.is_empty() { 1.0 } else { data.len() as f64 / (data.changes() as f64 + 1.0) }
 }
 
-/// The width that extents and numbers of entries need.
-pub fn index_width(dims: &[usize], stored: usize) -> IndexWidth {
+/// The width that extents and numbers of entries need in a layout, whose index arrays may be signed.
+pub fn index_width(layout: &Layout, dims: &[usize], stored: usize) -> IndexWidth {
     let most = dims.iter().copied().chain([stored]).max().unwrap_or(0);
-    if u32::try_from(most).is_ok() { IndexWidth::U32 } else { IndexWidth::U64 }
+    let fits = match layout.arrays.values().any(admits_negative) {
+        true => i32::try_from(most).is_ok(),
+        false => u32::try_from(most).is_ok(),
+    };
+    if fits { IndexWidth::U32 } else { IndexWidth::U64 }
 }
 
 #[cfg(test)]
@@ -169,7 +175,6 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::Layout;
     use crate::packing::{PackOptions, pack};
     use crate::tensor::Entries;
 

@@ -10,7 +10,7 @@ use super::spec::{KernelSpec, Ways};
 use super::validate::error;
 use crate::code::naming::Naming;
 use crate::code::realise::size;
-use crate::code::{AccessProof, Argument, Body, Doc, Expr, IndexWidth, Lines, VarId};
+use crate::code::{AccessProof, Argument, Body, Doc, Expr, IndexWidth, Lines, Type, VarId};
 use crate::formula::{Arith, Name};
 use crate::iterspace::Operand;
 use crate::loops::Gather;
@@ -415,8 +415,12 @@ impl<'a> Functions<'a> {
         self.sizes[&v].clone()
     }
 
+    /// A size, which is not negative, whatever it is read from.
     fn text(&self, e: &Arith) -> Doc {
-        let e = size(self.body, e);
+        let mut e = size(self.body, e);
+        if self.body.type_of(&e) == Ok(Type::Signed) {
+            e = e.converted(false);
+        }
         self.body
             .print_with(&e, &|v| self.local(v), &|a| self.field(&self.body.arr(a).name).1.flat())
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::spec::KernelSpec;
-use crate::code::naming::Naming;
+use crate::code::naming::{Naming, type_words};
 use crate::code::{Element, IndexWidth};
 use crate::formula::Name;
 use crate::iterspace::{Operand, Role};
@@ -107,6 +107,9 @@ impl Signature {
         let mut arguments = Naming::new();
         let mut types = Naming::new();
         ["Grown", "Appender", "Workspace"].into_iter().for_each(|name| types.reserve(name));
+        for code in spec.code_of_templates() {
+            type_words(&code).for_each(|name| types.reserve(name));
+        }
         let mut tensors: Vec<TensorSignature> = Vec::new();
         for o in &space.operands {
             let seen = tensors.iter().any(|t| t.tensor == o.tensor);

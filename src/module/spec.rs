@@ -8,7 +8,7 @@ use crate::iterspace::{Operand, Role, Space};
 use crate::loops::{Assembled, Sequence, Statement};
 use crate::operators::Value;
 use crate::program::Program;
-use crate::synth::{CostFormula, Machine, Term};
+use crate::synth::{CostFormula, Machine, Term, templates, workspaces};
 
 /// One or several ways to compute the result of a kernel. What data say when it runs chooses among several.
 #[derive(Clone, Debug)]
@@ -60,6 +60,21 @@ impl KernelSpec {
     /// The kernel takes a number of threads.
     pub fn is_parallel(&self) -> bool {
         self.statements.iter().any(|s| s.parallel.is_some()) || self.in_parts().is_some()
+    }
+
+    /// The code of all templates that may be rendered: those that ship, and those that were tried.
+    pub(super) fn code_of_templates(&self) -> Vec<Rc<str>> {
+        let shipped = templates().unwrap_or_default();
+        let spaces = workspaces().unwrap_or_default().iter().map(|w| Rc::from(w.code));
+        let finds = self.statements.iter().flat_map(|s| &s.finds);
+        let tried = finds.flat_map(|find| &find.attempts).map(|attempt| &attempt.template);
+        let mut out: Vec<Rc<str>> = spaces.collect();
+        for template in shipped.iter().chain(tried) {
+            if !out.contains(&template.code) {
+                out.push(template.code.clone());
+            }
+        }
+        out
     }
 
     /// The loop of which threads take chunks to assemble parts of the result.

@@ -13,7 +13,7 @@ use super::number::Numbering;
 use super::packer::Packer;
 use super::part::{Count, Role};
 use super::probing;
-use super::refusal::refused;
+use super::refusal::without_value;
 use super::store::{self, Scatter, Target};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{Arith, Name};
@@ -194,11 +194,9 @@ impl<'a> Packer<'a> {
         let scope = self.scope()?;
         let len = scope.value(&array.len).and_then(|len| usize::try_from(len).ok());
         let (Some(len), Some(shape)) = (len, shape(&scope, array)) else {
-            return Err(refused(
-                self.layout,
-                format!("the length of index array `{name}` is not known when it is filled"),
-            )
-            .help("let it depend on extents and outer positions only"));
+            let what = format!("the length of index array `{name}`");
+            let remedy = "let it depend on extents and outer positions only";
+            return Err(without_value(self.layout, &scope, &what, remedy));
         };
         self.room(&scope, len)?;
         let trial: std::result::Result<(), _> = Vec::<u64>::new().try_reserve_exact(len);

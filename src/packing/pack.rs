@@ -18,7 +18,7 @@ use super::packer::{Packer, Width, coordinates};
 use super::part::Part;
 use super::pieces;
 use super::plan::Plan;
-use super::refusal::refused;
+use super::refusal::{refused, without_value};
 use super::room;
 use super::run::Run;
 use super::stated;
@@ -259,7 +259,9 @@ impl Plan {
     ) -> Result<Values> {
         let len = scope.value(&layout.value.len).and_then(|n| usize::try_from(n).ok());
         let shape: Option<Vec<i64>> = layout.value.shape.iter().map(|e| scope.value(e)).collect();
-        let (Some(len), Some(shape)) = (len, shape) else { return Err(unsized_values(layout)) };
+        let (Some(len), Some(shape)) = (len, shape) else {
+            return Err(unsized_values(layout, scope));
+        };
         let offsets: Result<Vec<Column<'_>>> =
             places.iter().map(|place| place.offsets(layout, scope, &shape)).collect();
         let offsets = offsets?;
@@ -309,7 +311,8 @@ fn chosen(
         let array = &layout.arrays[&chosen.array];
         let (scope, _) = known_sizes(layout, dims, counts, arrays)?;
         let len = scope.value(&array.len).filter(|len| *len >= 0).ok_or_else(|| {
-            refused(layout, format!("the length of index array `{}` is not known", chosen.array))
+            let what = format!("the length of index array `{}`", chosen.array);
+            without_value(layout, &scope, &what, "give its domain by extents and counted sizes")
         })?;
         let numbers = IndexData::I64((0..len).collect());
         let index_type = width.index_type(checks::admits_negative(array));
@@ -395,7 +398,7 @@ impl<'a> Places<'a> {
                             scope.value_with(e, &column)
                         })
                         .collect();
-                    let numbers = numbers.ok_or_else(|| unsized_values(layout))?;
+                    let numbers = numbers.ok_or_else(|| unsized_values(layout, scope))?;
                     Ok(Cow::Owned(Column::of_numbers(numbers)))
                 }
             })
@@ -432,7 +435,6 @@ impl<'a> Places<'a> {
     }
 }
 
-fn unsized_values(layout: &Layout) -> Box<Diagnostic> {
-    refused(layout, "the size of the value array is not known after packing")
-        .help("give `value_shape`")
+fn unsized_values(layout: &Layout, scope: &Scope<'_>) -> Box<Diagnostic> {
+    without_value(layout, scope, "the size of the value array", "give `value_shape`")
 }

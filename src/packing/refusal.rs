@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::Layout;
+use crate::tensor::Scope;
 
 /// An error about `layout`.
 pub(super) fn refused(layout: &Layout, what: impl std::fmt::Display) -> Box<Diagnostic> {
@@ -9,4 +10,23 @@ pub(super) fn refused(layout: &Layout, what: impl std::fmt::Display) -> Box<Diag
         Code::NotPackable,
         format!("layout `{}` cannot be packed from its declaration: {what}", layout.name),
     )
+}
+
+/// An error about a size that `scope` gives no value: the declaration does not say it, unless the extents are so large
+/// that no 64 bits hold it.
+pub(super) fn without_value(
+    layout: &Layout,
+    scope: &Scope<'_>,
+    what: &str,
+    remedy: &str,
+) -> Box<Diagnostic> {
+    let product: f64 = scope.sizes.values().map(|&size| (size as f64).abs().max(1.0)).product();
+    if product < 2f64.powi(62) {
+        return refused(layout, format!("{what} is not known")).help(remedy);
+    }
+    Diagnostic::new(
+        Code::Memory,
+        format!("{what} is more than 2^63 in layout `{}` with these extents", layout.name),
+    )
+    .help("choose a layout that stores entries only, or state smaller extents")
 }

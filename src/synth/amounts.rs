@@ -313,7 +313,7 @@ impl Sizes {
         let extents = plan.key.iter().map(|part| self.most_values(&part.outer, nest));
         let extents = CostFormula::product(extents);
         let inner = nest.levels.iter().skip(level + 1).any(Level::is_find);
-        let guards = CostFormula::from(f64::from(inner));
+        let guards = CostFormula::from(f64::from(inner || find.problem.is_appended));
         let range = match nest.levels.get(level).map(|level| &level.bind) {
             Some(Bind::Loop(range)) => Some(range),
             _ => None,

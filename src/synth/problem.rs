@@ -38,6 +38,8 @@ pub struct FindProblem {
     pub of_value: bool,
     /// A match whose value is zero changes nothing, but for what is infinite or NaN.
     pub vanishes: bool,
+    /// Each match is stored for itself in a result that is assembled.
+    pub is_appended: bool,
 }
 
 /// Whether a position names a value of its tensor, and nothing else depends on it.
@@ -103,6 +105,7 @@ impl FindProblem {
             kinds: space.properties.iter().map(|p| (p.kind, p.arrays.clone())).collect(),
             of_value: is_of_value(space, nest, level),
             vanishes: space.vanishes_with(&here.var),
+            is_appended: space.is_assembled && space.writes_each_point(),
         })
     }
 

@@ -142,6 +142,7 @@ fn closed_form(
             kinds: Vec::new(),
             of_value: false,
             vanishes: false,
+            is_appended: false,
         },
         unique: true,
         attempts: vec![Attempt { template, verdict: Verdict::Proved(Proved::new(plan)) }],

@@ -48,7 +48,8 @@ impl Tensor {
             return Err(Diagnostic::new(
                 Code::Shape,
                 format!("layout `{}` has an index array `{name}`, which is not given", layout.name),
-            ));
+            )
+            .help("give it; where entries are packed, the relation has to say what it holds"));
         }
         if let Some(name) = arrays.keys().find(|n| !layout.arrays.contains_key(*n)) {
             return Err(Diagnostic::new(

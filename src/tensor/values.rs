@@ -383,8 +383,8 @@ impl Values {
     /// The values in another type. Floats become the nearest `f32`, anything non-zero `true`.
     ///
     /// # Errors
-    /// [`Code::Data`] if a float is not an integer, a number is out of the integer type's range, or an integer is
-    /// not among the floats of the type.
+    /// [`Code::Data`] if a float is not an integer, a finite number is out of the type's range, or an integer is not
+    /// among the floats of the type.
     pub fn convert(&self, to: ValueType) -> Result<Values> {
         if self.value_type() == to {
             return Ok(self.clone());
@@ -433,7 +433,14 @@ impl Values {
         let integer = match self {
             Values::I64(v) => v[k],
             Values::I32(v) => i64::from(v[k]),
-            _ => return Ok(self.get_f64(k)),
+            _ => {
+                let float = self.get_f64(k);
+                let is_beyond = to == ValueType::F32 && float.is_finite();
+                return match is_beyond && (float as f32).is_infinite() {
+                    true => Err(no_conversion(k, float, "out of range", to)),
+                    false => Ok(float),
+                };
+            }
         };
         let float = nearest(integer);
         match exact_integer(float) {
@@ -524,6 +531,7 @@ mod tests {
         refused(Values::I64(vec![255, 256]), ValueType::U8, "out of range");
         refused(Values::I64(vec![1 << 53, (1 << 53) + 1]), ValueType::F64, "993 (number 2)");
         refused(Values::I64(vec![i64::MAX]), ValueType::F32, "no such float");
+        refused(Values::F64(vec![f64::INFINITY, 1e300]), ValueType::F32, "1e300 (number 2)");
         refused(Values::I32(vec![1 << 24, (1 << 24) + 1]), ValueType::F32, "17 (number 2)");
         let least = Values::I64(vec![i64::MIN]).convert(ValueType::F32).unwrap();
         assert_eq!(least, Values::F32(vec![i64::MIN as f32]));

@@ -205,6 +205,18 @@ fn what_is_stated_twice_of_one_name_is_refused() {
 }
 
 #[test]
+fn a_file_of_what_is_no_result_is_refused() {
+    let sandbox = Sandbox::new();
+    let run = ["run", SPMSPV, "-t", "A=m.mtx:csr", "-t", "x=x.mtx:sparse"];
+    let stderr = sandbox.refused("S0002", &[&run[..], &["-o", "z=z.npy"]].concat());
+    assert!(stderr.contains("`z` is no result here"), "{stderr}");
+    for file in ["./z=z.npy", "y=y.npy"] {
+        sandbox.done(&[&run[..], &["-o", file]].concat());
+    }
+    assert!(sandbox.path("z=z.npy").exists() && sandbox.path("y.npy").exists());
+}
+
+#[test]
 fn a_dense_result_that_could_share_positions_gives_a_hint() {
     let sandbox = Sandbox::new();
     let run =

@@ -117,7 +117,7 @@ impl Choice<'_> {
             3 if plan.state.is_empty() => "one for all queries".to_string(),
             3 => format!("values of {}", list(&plan.state)),
             4 => "values that its key may have (? without data)".to_string(),
-            5 => "1 if what it finds decides whether more is searched, else 0".to_string(),
+            5 => "1 if what it finds decides whether more is searched, or is stored in a result that is assembled, else 0".to_string(),
             6 => "how often its range is another, and not as long as the one before".to_string(),
             7 => "the share of its queries that are expected to find something".to_string(),
             8 => "positions in all its ranges".to_string(),
