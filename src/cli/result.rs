@@ -37,10 +37,7 @@ pub enum OutputLayout {
 ///
 /// # Errors
 /// [`Code::Usage`] if the name is that of no result.
-pub fn named<'a>(
-    text: &'a str,
-    is_result: impl Fn(&str) -> bool,
-) -> Result<Option<(&'a str, &'a str)>> {
+pub fn named(text: &str, is_result: impl Fn(&str) -> bool) -> Result<Option<(&str, &str)>> {
     let Some((name, file)) = text.split_once('=') else { return Ok(None) };
     let (name, file) = (name.trim(), file.trim());
     if is_result(name) {
