@@ -238,3 +238,15 @@ fn entries_that_are_one_list_are_in_their_arrays_before_their_row_is_known() {
         assert_eq!(text, nest);
     }
 }
+
+#[test]
+fn a_band_that_is_read_backwards_is_added_to_by_every_scheme() {
+    let sandbox = Sandbox::new();
+    sandbox.file("v.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n");
+    for scheme in ["find", "merge", "looplets", "auto"] {
+        let band = ["-t", "x=v.mtx:SparseBand(Element(0.0))", "--dims", "r=3"];
+        let run = [&["run", "r[i] = x[2-i] + 2"], &band[..], &["--coiterate", scheme, "-o"]];
+        sandbox.done(&[&run.concat()[..], &["r.mtx"]].concat());
+        assert!(sandbox.read("r.mtx").contains("5.0\n4.0\n3.0\n"), "{scheme}");
+    }
+}
