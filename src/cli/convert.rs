@@ -8,7 +8,7 @@ use serde_json::json;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::files::{self, Loaded};
 use siskin::layout::{DefaultFor, Layout, LayoutSpec};
-use siskin::tensor::{Tensor, Value, ValueType};
+use siskin::tensor::{Tensor, Value, ValueType, Values};
 
 use super::destination::Destination;
 use super::generated::Generated;
@@ -69,10 +69,13 @@ impl Convert {
             None => to.layout.clone(),
             Some(fill) => Some(filled(&to, fill)?),
         };
+        // As what they are: which of them `bool` would lose is not seen afterwards.
+        let read_as = value_type.filter(|ty| *ty != ValueType::Bool);
+        let mut given = given::given(&from, dims, read_as, fill)?;
         if value_type == Some(ValueType::Bool) {
-            refuse_lost_numbers(&given::given(&from, dims.clone(), None, fill)?)?;
+            refuse_lost_numbers(given.values())?;
+            given = given.into_type(ValueType::Bool)?;
         }
-        let mut given = given::given(&from, dims, value_type, fill)?;
         if let Some(layout) = &from.layout {
             given = Given::Stored(packed(given, layout, fill)?);
         }
@@ -120,8 +123,7 @@ impl Convert {
 }
 
 /// Refuses values that are neither 0 nor 1, of which `bool` would keep only that they are not 0.
-fn refuse_lost_numbers(given: &Given) -> Result<()> {
-    let values = given.values();
+fn refuse_lost_numbers(values: &Values) -> Result<()> {
     let is_truth = |k: &usize| [0.0, 1.0].contains(&values.get_f64(*k));
     let Some(k) = (0..values.len()).find(|k| !is_truth(k)) else { return Ok(()) };
     let value = Value::element(values, k);

@@ -63,6 +63,17 @@ impl Given {
         }
     }
 
+    /// With values of another type.
+    ///
+    /// # Errors
+    /// Those of [`Values::convert`].
+    pub fn into_type(self, value_type: ValueType) -> Result<Given> {
+        match self {
+            Given::Loaded(data) => data.into_type(value_type).map(Given::Loaded),
+            Given::Stored(tensor) => in_type(tensor, value_type).map(Given::Stored),
+        }
+    }
+
     /// With `rank` dimensions; see [`with_rank`].
     pub fn with_rank(self, rank: usize) -> std::result::Result<Given, Box<Given>> {
         match self {
@@ -146,6 +157,22 @@ pub fn given(
     })
 }
 
+/// A tensor as it is stored, with values of another type.
+fn in_type(tensor: Tensor, value_type: ValueType) -> Result<Tensor> {
+    if value_type == tensor.value_type() {
+        return Ok(tensor);
+    }
+    let (params, arrays) = (tensor.params().clone(), tensor.arrays().clone());
+    let values = tensor.values().convert(value_type)?;
+    let dims = tensor.dims().to_vec();
+    // What its format states is about the values that it had.
+    let mut layout = Layout::clone(tensor.layout());
+    (layout.fill, layout.value.constant) = (None, None);
+    let mut out = Tensor::new(Arc::new(layout), dims, &params, arrays, values)?;
+    out.validate()?;
+    Ok(out)
+}
+
 fn of_file(
     path: &Path,
     name: &str,
@@ -167,15 +194,8 @@ fn of_file(
     };
     let about = |e: Box<Diagnostic>| e.note(format!("in `{name}`"));
     tensor.validate().map_err(about)?;
-    if let Some(value_type) = value_type.filter(|t| *t != tensor.value_type()) {
-        let (params, arrays) = (tensor.params().clone(), tensor.arrays().clone());
-        let values = tensor.values().convert(value_type).map_err(about)?;
-        let dims = tensor.dims().to_vec();
-        // What its format states is about the values that it had.
-        let mut layout = Layout::clone(tensor.layout());
-        (layout.fill, layout.value.constant) = (None, None);
-        tensor = Tensor::new(Arc::new(layout), dims, &params, arrays, values)?;
-        tensor.validate().map_err(about)?;
+    if let Some(value_type) = value_type {
+        tensor = in_type(tensor, value_type).map_err(about)?;
     }
     tracing::info!("read {name}: {}, as stored", shown::shape(&tensor));
     Ok(Given::Stored(tensor))

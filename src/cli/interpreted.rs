@@ -23,7 +23,7 @@ use super::listed;
 use super::options::KernelOptions;
 use super::output::{self, Output};
 use super::program::file;
-use super::result::{self, Summary, Target, whole};
+use super::result::{Summary, Target, whole};
 use super::shown::time;
 use super::tensor_argument::{FileArgument, Place};
 use super::tensors::TensorOptions;
@@ -105,8 +105,8 @@ impl Asked<'_> {
     fn targets(&self) -> Result<IndexMap<Name, Target>> {
         let mut out = IndexMap::new();
         for text in self.output {
+            let named = text.split_once('=').map(|(name, rest)| (name.trim(), rest.trim()));
             let of = |name: &str| self.tree.returned.iter().find(|r| *r.name == *name);
-            let named = result::named(text, |name| of(name).is_some())?;
             let (returned, rest) = match named.and_then(|(name, rest)| Some((of(name)?, rest))) {
                 Some(found) => found,
                 None => match self.tree.returned.last() {

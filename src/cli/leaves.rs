@@ -6,8 +6,8 @@ use siskin::layout::LayoutSpec;
 use siskin::operators::Value;
 use siskin::program::Program;
 
-use super::options::KernelOptions;
-use super::result;
+use super::options::{KernelOptions, wrong};
+use super::result::other_result;
 use super::tensor_argument::{FileArgument, named};
 use super::tensors::TensorOptions;
 
@@ -48,9 +48,16 @@ pub fn with_leaves(
         add(&mut out, name, layout, input)?;
     }
     for text in output {
-        let (name, rest) = match result::named(text, |name| is_tensor(program.as_ref(), name))? {
-            Some((name, rest)) => (name.to_string(), rest),
-            None => match program.as_ref().and_then(|p| p.output().ok()) {
+        if let Some(name) = other_result(text, |name| is_tensor(program.as_ref(), name)) {
+            return Err(wrong("--output", text, 0, format!("`{name}` is no result here")).help(
+                format!("name a result, or the file alone; one of this name is `./{text}`"),
+            ));
+        }
+        let (name, rest) = match text.split_once('=') {
+            Some((name, rest)) if is_tensor(program.as_ref(), name.trim()) => {
+                (name.trim().to_string(), rest.trim())
+            }
+            _ => match program.as_ref().and_then(|p| p.output().ok()) {
                 Some(output) => (output.tensor.to_string(), text.as_str()),
                 None => continue,
             },

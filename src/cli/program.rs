@@ -16,6 +16,7 @@ use siskin::program::finch::{Finch, Given, Host, Kind, Locate, Returned, Segment
 
 use super::listed::Results;
 use super::options::{KernelOptions, numbers_of, wrong};
+use super::result::other_result;
 use super::sequence::Kernels;
 use super::tensor_argument::{FileArgument, Place, named};
 use super::tensors::TensorOptions;
@@ -411,11 +412,8 @@ fn unknown(known: &IndexMap<Name, usize>, name: &str) -> Box<Diagnostic> {
 /// Refuses `-o NAME=FILE` for what is no result.
 fn refuse_other_outputs(tree: &Tree, output: &[String]) -> Result<()> {
     for text in output {
-        let named = text.split_once('=').map(|(name, _)| name.trim());
-        let is_name =
-            |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
         let is_result = |name: &str| tree.returned.iter().any(|r| *r.name == *name);
-        if let Some(name) = named.filter(is_name).filter(|name| !is_result(name)) {
+        if let Some(name) = other_result(text, is_result) {
             let names: Vec<&str> = tree.returned.iter().map(|r| &*r.name).collect();
             return Err(Diagnostic::new(Code::Usage, format!("the program returns no `{name}`"))
                 .at(0..name.len(), "")

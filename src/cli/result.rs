@@ -12,7 +12,6 @@ use siskin::packing::{self, PackOptions};
 use siskin::tensor::{Tensor, Values};
 
 use super::destination::Destination;
-use super::options::wrong;
 use super::shown::shape_storing;
 
 /// Results with at most so many elements are printed whole.
@@ -33,22 +32,11 @@ pub enum OutputLayout {
     Shared(String),
 }
 
-/// The result and the file of `-o NAME=FILE`; none if only a file is named.
-///
-/// # Errors
-/// [`Code::Usage`] if the name is that of no result.
-pub fn named(text: &str, is_result: impl Fn(&str) -> bool) -> Result<Option<(&str, &str)>> {
-    let Some((name, file)) = text.split_once('=') else { return Ok(None) };
-    let (name, file) = (name.trim(), file.trim());
-    if is_result(name) {
-        return Ok(Some((name, file)));
-    }
+/// The name of `-o NAME=FILE` if it is that of no result.
+pub fn other_result(text: &str, is_result: impl Fn(&str) -> bool) -> Option<&str> {
+    let name = text.split_once('=')?.0.trim();
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    match is_name && !name.starts_with(|c: char| c.is_ascii_digit()) {
-        true => Err(wrong("--output", text, 0, format!("`{name}` is no result here"))
-            .help(format!("name a result, or the file alone; one of this name is `./{text}`"))),
-        false => Ok(None),
-    }
+    (is_name && !is_result(name)).then_some(name)
 }
 
 impl Target {

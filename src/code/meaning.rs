@@ -129,47 +129,27 @@ impl Meaning<'_> {
 
     /// Forms that `e` is at least: those of which it is the greatest.
     pub fn at_least(&self, e: &Expr) -> Vec<Affine> {
-        match e {
-            Expr::Binary { op: BinaryOp::Max, left, right } => {
-                let mut out = self.at_least(left);
-                out.extend(self.at_least(right));
-                out
-            }
-            Expr::Convert { value, .. } | Expr::Given { value, .. } => self.at_least(value),
-            _ => self.affine(e).into_iter().collect(),
-        }
+        each(e, BinaryOp::Max, &|e| self.affine(e).into_iter().collect())
     }
 
     /// Forms that `e` is at most.
     pub fn at_most(&self, e: &Expr) -> Vec<Affine> {
-        match e {
-            Expr::Binary { op: BinaryOp::Min, left, right } => {
-                let mut out = self.at_most(left);
-                out.extend(self.at_most(right));
-                out
-            }
+        each(e, BinaryOp::Min, &|e| match e {
             Expr::Binary { op: BinaryOp::SaturatingSub, left, .. } => self.at_most(left),
-            Expr::Convert { value, .. } | Expr::Given { value, .. } => self.at_most(value),
             _ => self.affine(e).into_iter().collect(),
-        }
+        })
     }
 
     /// Forms that `e` is at most, unless it is 0: those of which it is the greatest beside 0.
     pub fn at_most_or_zero(&self, e: &Expr) -> Vec<Affine> {
-        match e {
-            Expr::Binary { op: BinaryOp::Min, left, right } => {
-                let mut out = self.at_most_or_zero(left);
-                out.extend(self.at_most_or_zero(right));
-                out
-            }
+        each(e, BinaryOp::Min, &|e| match e {
             Expr::Binary { op: BinaryOp::Max, left, right }
                 if matches!(**right, Expr::Int { value: 0, .. }) =>
             {
                 self.above_natural(left)
             }
-            Expr::Convert { value, .. } | Expr::Given { value, .. } => self.at_most_or_zero(value),
             _ => Vec::new(),
-        }
+        })
     }
 
     /// `lo <= v < hi`, as far as the ends have a meaning.
@@ -199,5 +179,18 @@ impl Meaning<'_> {
         let mut out = self.at_most(e);
         out.extend(self.at_most_or_zero(e));
         out
+    }
+}
+
+/// What `leaf` says of each operand that `op` makes `e` of, through conversions.
+fn each(e: &Expr, op: BinaryOp, leaf: &dyn Fn(&Expr) -> Vec<Affine>) -> Vec<Affine> {
+    match e {
+        Expr::Binary { op: own, left, right } if *own == op => {
+            let mut out = each(left, op, leaf);
+            out.extend(each(right, op, leaf));
+            out
+        }
+        Expr::Convert { value, .. } | Expr::Given { value, .. } => each(value, op, leaf),
+        _ => leaf(e),
     }
 }

@@ -392,12 +392,11 @@ impl Values {
         let n = self.len();
         Ok(match to {
             ValueType::F64 => {
-                let kept = |k| self.float(k, to, |x| x as f64);
-                Values::F64((0..n).map(kept).collect::<Result<_>>()?)
+                Values::F64((0..n).map(|k| self.float(k, to)).collect::<Result<_>>()?)
             }
             ValueType::F32 => {
-                let kept = |k| self.float(k, to, |x| f64::from(x as f32));
-                Values::F32((0..n).map(|k| Ok(kept(k)? as f32)).collect::<Result<_>>()?)
+                let narrow = |k| Ok(self.float(k, to)? as f32);
+                Values::F32((0..n).map(narrow).collect::<Result<_>>()?)
             }
             ValueType::I64 => {
                 Values::I64((0..n).map(|k| self.integer(k, to)).collect::<Result<_>>()?)
@@ -428,24 +427,25 @@ impl Values {
         if self.value_type() == to { Ok(self) } else { self.convert(to) }
     }
 
-    /// Element `k` as a float, which is that of an integer if it is one.
-    fn float(&self, k: usize, to: ValueType, nearest: impl Fn(i64) -> f64) -> Result<f64> {
+    /// Element `k` as the nearest float of a type, which is an integer itself if that is one.
+    fn float(&self, k: usize, to: ValueType) -> Result<f64> {
+        let narrow = to == ValueType::F32;
         let integer = match self {
             Values::I64(v) => v[k],
             Values::I32(v) => i64::from(v[k]),
             _ => {
                 let float = self.get_f64(k);
-                let is_beyond = to == ValueType::F32 && float.is_finite();
-                return match is_beyond && (float as f32).is_infinite() {
+                return match narrow && float.is_finite() && (float as f32).is_infinite() {
                     true => Err(no_conversion(k, float, "out of range", to)),
                     false => Ok(float),
                 };
             }
         };
-        let float = nearest(integer);
-        match exact_integer(float) {
-            Some(same) if same == integer => Ok(float),
-            _ => Err(no_conversion(k, integer, "no such float has this value", to)),
+        // Straight from the integer: two roundings could differ from one.
+        let float = if narrow { f64::from(integer as f32) } else { integer as f64 };
+        match exact_integer(float) == Some(integer) {
+            true => Ok(float),
+            false => Err(no_conversion(k, integer, "no such float has this value", to)),
         }
     }
 

@@ -37,6 +37,11 @@ fn standard_input_is_any_file_and_standard_output_is_one_of_a_type() {
     assert_eq!((out.status, out.stdout.as_str()), (0, vector));
     assert!(out.stderr.contains("y: coo, 3"), "what is said goes elsewhere: {}", out.stderr);
     assert!(out.stderr.ends_with("written to standard output\n"), "{}", out.stderr);
+    let out = fed(&sandbox, &["convert", "-:mtx", "ones.mtx", "--type", "bool"], &matrix);
+    assert!(out.status == 2 && out.stderr.contains("does not convert to bool"), "{}", out.stderr);
+    let truths = b"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n";
+    let out = fed(&sandbox, &["convert", "-:mtx", "ones.mtx", "--type", "bool"], truths);
+    assert_eq!(out.status, 0, "standard input is read once: {}", out.stderr);
     // Every type is recognised by its beginning.
     for name in ["a.tns", "a.npy", "a.npz", "a.mtx.gz", "a.npz.gz", "a.tns.gz"] {
         sandbox.done(&["convert", "m.mtx", name]);
