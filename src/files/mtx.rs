@@ -321,6 +321,9 @@ pub(super) fn bad_coordinate(
 pub(super) fn bad_value(line: &Line<'_>, fault: &Fault) -> Box<Diagnostic> {
     let error = line.error(format!("the value {fault}"), "in this entry");
     match fault {
+        Fault::OutOfRange(word) if word.parse().is_ok_and(f64::is_infinite) => {
+            error.help("it is beyond the largest f64: infinity is written `inf`")
+        }
         Fault::NotAnInteger(_) | Fault::OutOfRange(_) => error.help("read it with f64 values"),
         _ => error,
     }

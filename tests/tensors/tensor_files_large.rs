@@ -42,8 +42,8 @@ impl Numbers {
     /// A word for a value, and what it is.
     fn value(&mut self) -> (String, f64) {
         const WORDS: [&str; 16] = [
-            "1e400",
-            "-1e400",
+            "1e308",
+            "-1e300",
             "1e-400",
             "inf",
             "-Infinity",
@@ -221,6 +221,8 @@ fn the_first_wrong_line_is_reported_in_whatever_block_it_is() {
         ("12 90001 1", "the column coordinate 90001 is beyond"),
         ("-12 1 1", "the row coordinate is negative"),
         ("12 18446744073709551616 1", "out of range"),
+        ("12 34 1e400", "the value is out of range: `1e400`"),
+        ("12 34 -1e400", "the value is out of range: `-1e400`"),
     ] {
         assert_refused(&with_lines(&[(last, wrong)]), MANY, last + 3, message);
     }
