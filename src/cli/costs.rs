@@ -125,7 +125,12 @@ fn ways(planned: &Planned) -> Result<String> {
         String::from("ways to compute it, of which the kernel chooses one for each call\n");
     for (way, name) in planned.ways().zip(planned.way_names()) {
         let time = nanoseconds(way.price()?);
-        out.push_str(&format!("  {name}: {time} at the sizes above, loops {}\n", dims(way)));
+        let by: Vec<_> = super::finds::chosen(way).map(|(.., plan)| &*plan.template.name).collect();
+        let by = match by.is_empty() {
+            true => String::new(),
+            false => format!(", finds {}", by.join(", ")),
+        };
+        out.push_str(&format!("  {name}: {time} at the sizes above, loops {}{by}\n", dims(way)));
     }
     out.push_str("  it prices them with these formulas at the sizes of the call\n\n");
     Ok(out)

@@ -60,10 +60,9 @@ impl Target {
     /// True if the file says what it does not store.
     pub fn write(&self, result: Tensor, fill: Option<Number>) -> Result<bool> {
         let path = self.destination.path();
-        let all = result.layout().arrays.is_empty();
         match self.layout {
-            OutputLayout::Default if all || fill.is_none() => {
-                files::write(path, &Loaded::of(result, fill)?).map(|()| all)
+            OutputLayout::Default if fill.is_none() => {
+                files::write(path, &Loaded::of(result, fill)?).map(|()| false)
             }
             _ => files::write_filled(path, result, fill).map(|wrote| wrote.says_fill),
         }

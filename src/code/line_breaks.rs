@@ -96,9 +96,8 @@ impl Doc {
             Doc::Try(inside) => Some(inside.layout_without_chain(shape.before(1)?)? + "?"),
             Doc::Cast { inside, .. } if matches!(**inside, Doc::Call { .. }) => self.layout(shape),
             Doc::Cast { inside, to } => {
-                let text = inside.layout_without_chain(shape)?;
-                let fits = last_width(&text) + width(to) + 4 <= shape.width;
-                fits.then(|| format!("{text} as {to}"))
+                inside.layout_without_chain(shape)?;
+                pair(inside, " as ", &Doc::text(to), shape)
             }
             _ => self.layout(shape),
         }
@@ -152,6 +151,21 @@ impl Doc {
         }
     }
 
+    /// Whether this value, which has several lines behind `=`, is better off on the next line.
+    fn is_better_below(&self, here: &str, next: &str) -> bool {
+        let lines = |text: &str| text.matches('\n').count();
+        let opens = |text: &str, end: char| text.lines().next().unwrap_or("").ends_with(end);
+        // What has room below is not broken before its `as`, but within parentheses and at the begin of a range it is.
+        let is_cast = |line: &str| line.trim().starts_with("as ") && !line.ends_with(')');
+        let at_cast = |text: &str| text.lines().nth(1).is_some_and(is_cast);
+        let is_cast_first =
+            matches!(self, Doc::Range { lo, .. } if matches!(**lo, Doc::Cast { .. }));
+        lines(next) == 0
+            || !is_cast_first && at_cast(here) && !at_cast(next)
+            || lines(here) > lines(next) + 1
+            || ['(', '{', '['].iter().any(|b| opens(here, *b) && !opens(next, *b))
+    }
+
     /// May share a line with others of its kind in a list that has several lines.
     fn is_simple(&self) -> bool {
         match self {
@@ -185,26 +199,13 @@ pub fn assignment(left: &str, value: &Doc, shape: Shape) -> String {
     let next = shape.deeper().and_then(|s| value.layout(s).map(|text| (fits(&text, s), text)));
     let below = |next: String| format!("{left}\n{}{next}", " ".repeat(shape.indent + STEP));
     match (here, next) {
-        (Some(here), Some((fits, next))) if !fits || !is_better_below(&here, &next) => {
+        (Some(here), Some((fits, next))) if !fits || !value.is_better_below(&here, &next) => {
             format!("{left} {here}")
         }
         (_, Some((_, next))) => below(next),
         (Some(here), None) => format!("{left} {here}"),
         (None, None) => format!("{left} {}", value.flat()),
     }
-}
-
-/// Whether a value that has several lines behind `=` is better off on the next line.
-fn is_better_below(here: &str, next: &str) -> bool {
-    let lines = |text: &str| text.matches('\n').count();
-    let opens = |text: &str, bracket: char| text.lines().next().unwrap_or("").ends_with(bracket);
-    // What has room below is not broken before its `as`, but within parentheses it is.
-    let is_cast = |line: &str| line.trim().starts_with("as ") && !line.ends_with(')');
-    let at_cast = |text: &str| text.lines().nth(1).is_some_and(is_cast);
-    lines(next) == 0
-        || at_cast(here) && !at_cast(next)
-        || lines(here) > lines(next) + 1
-        || ['(', '{', '['].iter().any(|b| opens(here, *b) && !opens(next, *b))
 }
 
 /// True if the last line is nothing but what closes an expression, so that ` {` may follow.

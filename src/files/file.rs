@@ -20,7 +20,7 @@ use super::replace::{check_place, replace};
 use super::written::{WriteFailure, Written};
 use super::{arrays_file, binsparse, mtx, npy, npz, pydata, scipy, tns};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::tensor::{Entries, Tensor, Value};
+use crate::tensor::{Entries, Tensor, Value, differing};
 
 /// The extensions that are understood; `.gz` may follow each.
 pub const EXTENSIONS: [&str; 4] = [".mtx", ".tns", ".npy", ".npz"];
@@ -300,7 +300,7 @@ pub fn write_tensor(path: &Path, tensor: Tensor) -> Result<String> {
 pub struct Wrote {
     /// In words.
     pub what: String,
-    /// It says what elements are that it does not store.
+    /// It says what elements are that it does not store, or stores all.
     pub says_fill: bool,
 }
 
@@ -314,13 +314,19 @@ pub fn write_filled(path: &Path, mut tensor: Tensor, fill: Option<Value>) -> Res
     // What could not be read again is not written.
     tensor.validate()?;
     if format != Format::Npz {
-        let loaded = Loaded::of(tensor, fill)?;
-        write(path, &loaded)?;
-        let what = match loaded {
-            Loaded::Entries(_) => "its entries",
-            Loaded::Dense(_) => "an array",
+        let loaded = match (Loaded::of(tensor, fill)?, fill) {
+            // A list of entries leaves out what is there without it.
+            (Loaded::Dense(array), Some(fill)) if format == Format::Frostt => {
+                Loaded::Entries(differing(array.dims(), array.values(), fill))
+            }
+            (loaded, _) => loaded,
         };
-        return Ok(Wrote { what: what.to_string(), says_fill: false });
+        write(path, &loaded)?;
+        let (what, lists_all) = match loaded {
+            Loaded::Entries(_) => ("its entries", false),
+            Loaded::Dense(_) => ("an array", format != Format::Frostt),
+        };
+        return Ok(Wrote { what: what.to_string(), says_fill: lists_all });
     }
     let layout = tensor.layout();
     if let (Some(known), None) = (scipy::storage(&tensor)?, fill) {

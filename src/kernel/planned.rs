@@ -48,6 +48,9 @@ pub(super) fn last(statements: &[Statement]) -> &[Statement] {
     steps.next_back().unwrap_or_default()
 }
 
+/// The longest name of a way that says what it searches by, in characters.
+const LONGEST_NAME: usize = 48;
+
 impl Planned {
     /// The statement that is computed.
     pub fn program(&self) -> &Program {
@@ -323,7 +326,8 @@ impl Planned {
         Planned { others: Vec::new(), ..self.clone() }
     }
 
-    /// The names of [`Planned::ways`], which are those of functions of the module.
+    /// The names of [`Planned::ways`], which are those of functions of the module: what is searched by, or a number
+    /// where that is too long for a name.
     pub fn way_names(&self) -> Vec<String> {
         if self.others.is_empty() {
             return vec!["core".to_string()];
@@ -334,7 +338,11 @@ impl Planned {
             words = self.ways().map(|way| way.words(true)).collect();
         }
         let mut naming = Naming::new();
-        words.iter().map(|words| naming.fresh(&words.join("_"))).collect()
+        let joined: Vec<String> = words.iter().map(|words| words.join("_")).collect();
+        match joined.iter().any(|name| name.len() > LONGEST_NAME) {
+            true => (1..=joined.len()).map(|k| naming.fresh(&format!("core_{k}"))).collect(),
+            false => joined.iter().map(|name| naming.fresh(name)).collect(),
+        }
     }
 
     /// What a module needs of it.

@@ -341,3 +341,20 @@ fn a_result_of_another_rank_shares_the_sparsity_of_an_input() {
     sandbox.done(&[&matrix[..], &tensor[..]].concat());
     assert_eq!(sandbox.read("c.tns"), "1 1 1 5.0\n1 1 2 17.0\n2 3 1 3.0\n2 3 2 15.0\n");
 }
+
+#[test]
+fn zeros_beside_another_fill_are_kept_in_lists_of_entries() {
+    let sandbox = Sandbox::new();
+    sandbox.file("z.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 5\n2 1 0\n");
+    let fill = ["run", "c[i,j] = A[i,j]", "-t", "A=z.mtx:csr", "--fill", "A=1"];
+    for (file, says) in [("c.tns", false), ("c.npz", true), ("c.npy", true), ("c.tns:csr", false)] {
+        let outcome = sandbox.run(&[&fill[..], &["-o", file]].concat());
+        assert_eq!(outcome.stderr.contains("`--fill c=1.0`"), !says, "{file}: {}", outcome.stderr);
+        let again = ["run", "d[i,j] = c[i,j]", "--json", "--fill", "c=1", "--dims", "c=2,2", "-t"];
+        let layout = if file == "c.npy" { "dense" } else { "csr" };
+        let name = file.split(':').next().unwrap();
+        let given = format!("c={name}:{layout}");
+        let json = sandbox.json(&[&again[..], &[&given]].concat());
+        assert_eq!(json["output"]["sum"], 7.0, "{file}");
+    }
+}
