@@ -8,12 +8,13 @@
 //! }                                                        bins[k] += 1;
 //!                                                      }
 //! ```
-//! An update that changes nothing unless its index is some number is made at that number, if it is one of the
+//! Where the loop is left at the end of that iteration, nothing needs to be left any more. An update that changes nothing unless its index is some number is made at that number, if it is one of the
 //! iterations. Bits of the number that a position does not have are compared, too. A sum over such an index has
 //! one term at most.
 
 use super::guards::{Set, implied, set_within};
 use super::ir::{Assign, BinaryOp, Block, Body, Expr, Load, Origin, Stmt, Sum, Type, VarId};
+use super::visit::left_for;
 use crate::operators::{SpecialResult, Value};
 use crate::tensor::ValueType;
 
@@ -42,14 +43,13 @@ impl Body {
                 Stmt::For { var, body, .. } => {
                     let inside = set_within(&stmt);
                     let conditions = self.needed_of(body, &inside).unwrap_or_default();
-                    self.one(&conditions, *var, &inside)
+                    self.one(&conditions, *var, &inside).zip(without_loop(body))
                 }
                 _ => None,
             };
             match (one, stmt) {
-                (Some(one), Stmt::For { var, lo, hi, body }) => {
+                (Some((one, mut then)), Stmt::For { var, lo, hi, .. }) => {
                     changed = true;
-                    let mut then = body;
                     then.iter_mut().for_each(|stmt| known_in(stmt, &one.condition));
                     self.take_in(&mut then);
                     self.take_it(one, var, &lo, hi, then, &mut out);
@@ -164,6 +164,36 @@ impl Body {
             _ => same = false,
         });
         same
+    }
+}
+
+/// The body of a loop that has one iteration, unless the loop is left before its end.
+fn without_loop(body: &Block) -> Option<Block> {
+    let mut body = body.clone();
+    drop_last_leaves(&mut body);
+    let mut targets = Vec::new();
+    left_for(&body, &mut targets);
+    (!targets.contains(&None)).then_some(body)
+}
+
+/// Takes away what leaves the loop where its body ends.
+fn drop_last_leaves(block: &mut Block) {
+    let Some(last) = block.last_mut() else { return };
+    let is_nothing = match last {
+        Stmt::Break(None) => true,
+        Stmt::If { then, otherwise, .. } => {
+            drop_last_leaves(then);
+            drop_last_leaves(otherwise);
+            then.is_empty() && otherwise.is_empty()
+        }
+        Stmt::Scope(inner) => {
+            drop_last_leaves(inner);
+            inner.is_empty()
+        }
+        _ => false,
+    };
+    if is_nothing {
+        block.pop();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Walks over a block: the parts of a statement and of an expression, in the order of evaluation.
 
 use super::ir::Hole;
-use super::ir::{Block, Expr, Stmt};
+use super::ir::{Block, Expr, LabelId, Stmt};
 
 impl Expr {
     /// Calls `f` on the direct parts.
@@ -271,4 +271,24 @@ pub fn any_hole(block: &Block, test: impl Fn(&Hole) -> bool) -> bool {
         }
     });
     found
+}
+
+/// Where breaks of the block go on that lie outside.
+pub(super) fn left_for(block: &Block, targets: &mut Vec<Option<LabelId>>) {
+    for stmt in block {
+        let before = targets.len();
+        match stmt {
+            Stmt::Break(target) => targets.push(*target),
+            _ => stmt.parts(&mut |_| {}, &mut |inner| left_for(inner, targets)),
+        }
+        let inner = targets.split_off(before);
+        targets.extend(inner.into_iter().filter(|target| match (stmt, target) {
+            (
+                Stmt::For { .. } | Stmt::While { .. } | Stmt::Drain(_) | Stmt::Matches { .. },
+                None,
+            ) => false,
+            (Stmt::Labelled { label, .. }, Some(target)) => label != target,
+            _ => true,
+        }));
+    }
 }

@@ -20,13 +20,13 @@ use rustc_hash::FxHashMap;
 
 use super::decided::{Decided, Level};
 use super::ir::{
-    Array, ArrayId, Assign, Beginning, BinaryOp, Block, Body, Expr, LabelId, Load, Origin, Stmt,
-    Type, VarId, Variable,
+    Array, ArrayId, Assign, Beginning, BinaryOp, Block, Body, Expr, Load, Origin, Stmt, Type,
+    VarId, Variable,
 };
 use super::meaning::Meaning;
 use super::parts::Writes;
 use super::path::Path;
-use super::visit::{Part, visit};
+use super::visit::{Part, left_for, visit};
 use crate::formula::{Affine, Atom, Constraint, Formula, Name, Relop};
 use crate::isl::{Frame, Set};
 use crate::operators::Value;
@@ -515,24 +515,4 @@ fn may_be_left(block: &Block) -> bool {
     let mut targets = Vec::new();
     left_for(block, &mut targets);
     !targets.is_empty()
-}
-
-/// Where breaks of the block go on that lie outside.
-fn left_for(block: &Block, targets: &mut Vec<Option<LabelId>>) {
-    for stmt in block {
-        let before = targets.len();
-        match stmt {
-            Stmt::Break(target) => targets.push(*target),
-            _ => stmt.parts(&mut |_| {}, &mut |inner| left_for(inner, targets)),
-        }
-        let inner = targets.split_off(before);
-        targets.extend(inner.into_iter().filter(|target| match (stmt, target) {
-            (
-                Stmt::For { .. } | Stmt::While { .. } | Stmt::Drain(_) | Stmt::Matches { .. },
-                None,
-            ) => false,
-            (Stmt::Labelled { label, .. }, Some(target)) => label != target,
-            _ => true,
-        }));
-    }
 }

@@ -23,8 +23,9 @@ use super::outermost::Outermost;
 use super::piece::{Part, extend, parts_of, place, read};
 use super::tree::{Block, Loop, Node, Regions, Step, Take};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Affine, Constraint, Formula, Name};
+use crate::formula::{Affine, Atom, Constraint, Formula, Name};
 use crate::iterspace::Space;
+use crate::layout::checks::admits_negative;
 use crate::looplets::{Looplet, of_operand};
 use crate::operators::Region;
 use crate::prover::Prover;
@@ -245,7 +246,13 @@ impl Lowering<'_> {
                         let bind = Node::Let { var: index.clone(), value: at.clone() };
                         std::iter::once(bind).chain(body).collect()
                     }
-                    None => vec![each(index.clone(), only.region.clone(), body)],
+                    None => {
+                        let mut region = only.region.clone();
+                        if !region.lower.iter().any(|a| is_natural(self.space, a)) {
+                            extend(&mut region.lower, range.lower.clone());
+                        }
+                        vec![each(index.clone(), region, body)]
+                    }
                 };
                 let visits = match steps.as_slice() {
                     [] => Outermost::Loop(only.var.clone()),
@@ -366,6 +373,20 @@ fn may_hold(region: &Region, stored: &dyn Fn(usize) -> Region<Name>) -> Region<N
         Region::Both(parts) => Region::all_of(parts.iter().map(|part| may_hold(part, stored))),
         Region::Either(parts) => Region::any_of(parts.iter().map(|part| may_hold(part, stored))),
     }
+}
+
+/// Whether a bound is a sum of natural numbers, at first sight: then no region begins before the index does.
+fn is_natural(space: &Space, bound: &Affine) -> bool {
+    let admitted = |name: &Name| space.operands.iter().find_map(|o| o.arrays.get(name));
+    bound.offset() >= 0
+        && bound.terms().iter().all(|(atom, factor)| {
+            let natural = match atom {
+                Atom::Var(_) => true,
+                Atom::Call(call) => admitted(&call.array).is_some_and(|a| !admits_negative(a)),
+                _ => false,
+            };
+            natural && *factor > 0
+        })
 }
 
 fn tested_walk(mut walk: Regions, tests: Vec<Formula>) -> Result<Regions> {

@@ -55,7 +55,7 @@ impl Realiser<'_, '_> {
         let end = self.body.variable(&format!("{}_end", w.walked.walk.var), Type::Unsigned);
         let value = Expr::binary(BinaryOp::Min, Expr::Var(last), Expr::Var(all));
         out.push(Stmt::Let { var: end, mutable: false, value });
-        Ok(At { lo, position, end })
+        Ok(At { lo, position, end, before: self.bound_before(&w.walked) })
     }
 
     /// The first position of which the coordinate is not below `bound`.
@@ -80,7 +80,8 @@ impl Realiser<'_, '_> {
         let set = |var, value| vec![Stmt::Assign { var, op: Assign::Set, value }];
         let search = self.apart(|this| {
             let mut body = Vec::new();
-            let at = At { lo: lo.clone(), position: middle, end: all };
+            let before = this.bound_before(&w.walked);
+            let at = At { lo: lo.clone(), position: middle, end: all, before };
             let (coordinates, _) = this.here_at(w, &at, &mut body)?;
             let here = coordinates[chunk.coordinate].clone();
             let condition = Expr::binary(BinaryOp::Lt, here, Expr::Var(bound));

@@ -25,6 +25,7 @@ use super::super::ir::{Assign, BinaryOp, Block, Expr, Stmt, Type, VarId};
 use super::Realiser;
 use super::result::Assembly;
 use crate::diagnostic::Result;
+use crate::formula::Name;
 use crate::loops::{Walked, Walker};
 use crate::operators::Operator;
 use crate::tensor::ValueType;
@@ -61,6 +62,8 @@ pub(super) struct At {
     pub lo: Expr,
     pub position: VarId,
     pub end: VarId,
+    /// What was computed before the walk.
+    pub before: Vec<(Name, VarId)>,
 }
 
 impl At {
@@ -123,11 +126,18 @@ impl Realiser<'_, '_> {
         out.push(Stmt::Let { var: begin, mutable: false, value: lo });
         out.push(Stmt::Let { var: position, mutable: true, value: Expr::Var(begin) });
         out.push(Stmt::Let { var: end, mutable: false, value: hi });
-        At { lo: Expr::Var(begin), position, end }
+        At { lo: Expr::Var(begin), position, end, before: self.bound_before(w) }
+    }
+
+    /// What [`Self::ends_of`] has computed before a walk.
+    pub(super) fn bound_before(&self, w: &Walked<'_>) -> Vec<(Name, VarId)> {
+        w.before.iter().map(|(name, _)| ((*name).clone(), self.env[*name])).collect()
     }
 
     /// What is computed at the position of a walk, and known there.
     pub(super) fn within_walk(&mut self, w: &Walked<'_>, at: &At, out: &mut Block) {
+        // Another walk may have bound the same names.
+        self.env.extend(at.before.iter().cloned());
         self.env.insert(w.walk.var.clone(), at.position);
         let facts = self.range_facts(&w.walk.range, at.position);
         self.enter(&facts);

@@ -122,7 +122,7 @@ impl Realiser<'_, '_> {
         let upper = w.range.upper.iter().map(|e| Constraint::le(last.clone(), self.here(e)));
         let upper: Vec<Constraint> = upper.collect();
         self.enter(&upper);
-        let at = At { lo: Expr::Var(begin), position, end };
+        let at = At { lo: Expr::Var(begin), position, end, before: Vec::new() };
         if let Some(start) = start {
             let search = self.apart(|this| Ok(this.first_behind(w, &at, start)))?;
             out.extend(search);

@@ -104,7 +104,7 @@ impl Realiser<'_, '_> {
         out.extend(guarded(conditions, then));
         let position = self.body.variable(&w.var, Type::Unsigned);
         out.push(Stmt::Let { var: position, mutable: true, value: Expr::Var(begin) });
-        Ok(At { lo: Expr::Var(begin), position, end })
+        Ok(At { lo: Expr::Var(begin), position, end, before: Vec::new() })
     }
 
     fn held_by(&self, walks: &[Name]) -> (Vec<Expr>, Vec<Constraint>) {

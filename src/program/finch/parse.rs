@@ -14,6 +14,10 @@ const MAX_LENGTH: usize = 1 << 20;
 /// Deeper than any sensible program; bounds the recursion over it.
 const MAX_DEPTH: usize = 64;
 
+/// More operations, branches, indices and names than any sensible statement has, and those around it; bounds the
+/// recursion over it, too.
+const MAX_PARTS: usize = 4000;
+
 const STATEMENT_HELP: &str = "statements are `for`, `if`, `let`, `begin`, `T .= 0`, `A[i] += x`, `@freeze(T)`, \
                               `@thaw(T)` and `return T`";
 
@@ -29,7 +33,7 @@ impl Finch {
                     .at(0..0, format!("{} bytes, at most {MAX_LENGTH} are read", text.len()))
                     .help("split it into several programs"));
             }
-            let mut parser = Parser { tokens: tokenize(text)?, text, at: 0, depth: 0 };
+            let mut parser = Parser { tokens: tokenize(text)?, text, at: 0, depth: 0, parts: 0 };
             parser.block(&[])
         };
         let body = parsed().map_err(|e: Box<Diagnostic>| e.within(name, text))?;
@@ -42,6 +46,8 @@ pub(super) struct Parser<'a> {
     text: &'a str,
     pub at: usize,
     depth: usize,
+    /// Of the statements that are not complete.
+    parts: usize,
 }
 
 impl Parser<'_> {
@@ -130,6 +136,17 @@ impl Parser<'_> {
         out
     }
 
+    /// One more part of a statement.
+    pub fn part(&mut self) -> Result<()> {
+        self.parts += 1;
+        if self.parts > MAX_PARTS {
+            return Err(Diagnostic::new(Code::Program, "the statement is too long")
+                .at(self.span(), format!("more than {MAX_PARTS} operations, branches and names"))
+                .help("split it into several statements"));
+        }
+        Ok(())
+    }
+
     /// A name that is no word of the grammar.
     pub fn ident(&mut self, what: &str, help: &str) -> Result<Ident> {
         match self.peek().clone() {
@@ -175,6 +192,13 @@ impl Parser<'_> {
     }
 
     fn statement(&mut self) -> Result<Stmt> {
+        let around = self.parts;
+        let statement = self.statement_within()?;
+        self.parts = around;
+        Ok(statement)
+    }
+
+    fn statement_within(&mut self) -> Result<Stmt> {
         self.nested(|p| match p.peek().clone() {
             Token::Name(word) => match word.as_str() {
                 "begin" => {
@@ -226,6 +250,7 @@ impl Parser<'_> {
         self.at += 1;
         let mut indices = Vec::new();
         loop {
+            self.part()?;
             let index = self.ident("an index", HELP)?;
             if !(self.eat("=") || self.eat_word("in")) {
                 return Err(self.unexpected("`=`").help(HELP));

@@ -17,6 +17,7 @@ const EXPRESSION_HELP: &str = "an expression looks like `A[i, j] * x[j] + 1`";
 
 impl Parser<'_> {
     pub fn expression(&mut self) -> Result<Expr> {
+        self.part()?;
         self.nested(|p| p.binary(PAIR))
     }
 
@@ -36,6 +37,7 @@ impl Parser<'_> {
     fn binary(&mut self, least: u8) -> Result<Expr> {
         let mut left = self.prefix()?;
         while let Some(level) = strength(self.peek_sym()).filter(|level| *level >= least) {
+            self.part()?;
             let symbol = self.peek_sym();
             if level == COMPARISON {
                 left = self.chain(left)?;
@@ -53,6 +55,7 @@ impl Parser<'_> {
     fn chain(&mut self, first: Expr) -> Result<Expr> {
         let mut rest = Vec::new();
         while strength(self.peek_sym()) == Some(COMPARISON) {
+            self.part()?;
             let symbol = self.peek_sym();
             self.at += 1;
             self.skip_lines();
@@ -90,6 +93,7 @@ impl Parser<'_> {
         loop {
             match self.peek_sym() {
                 "(" if self.adjacent() => {
+                    self.part()?;
                     let args = self.list(")")?;
                     out = match out {
                         Expr::Name(_) | Expr::Call(..) | Expr::Operator(..) => {
@@ -99,6 +103,7 @@ impl Parser<'_> {
                     };
                 }
                 "[" if self.adjacent() => {
+                    self.part()?;
                     let tensor = self.tensor(out)?;
                     let subscripts = self.list("]")?;
                     out = Expr::Access(Access { tensor, subscripts, span: self.since(start) });

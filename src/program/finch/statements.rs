@@ -341,10 +341,18 @@ impl<'a> Maker<'a> {
 
     /// Puts into a tensor that is new, and else holds `otherwise`, with which the operator begins.
     pub fn put_new(&mut self, otherwise: Expr, mut put: Put) -> Result<()> {
-        if !self.covers(&put.output) {
-            self.fill(&put.output.tensor.clone(), otherwise)?;
-            put.op = Some(put.op.take().map_or_else(Operators::sum, Ok)?);
+        let tensor = put.output.tensor.clone();
+        if self.covers(&put.output) {
+            let before = self.steps.len();
+            self.put(&put)?;
+            // Where there is no iteration, nothing was put.
+            return match self.steps.len() > before {
+                true => Ok(()),
+                false => self.fill(&tensor, otherwise),
+            };
         }
+        self.fill(&tensor, otherwise)?;
+        put.op = Some(put.op.take().map_or_else(Operators::sum, Ok)?);
         self.put(&put)
     }
 

@@ -12,9 +12,6 @@ use crate::program::ir::{Expr, Fill, Program, Stmt};
 use crate::program::typing::{Types, typed_freely};
 use crate::tensor::ValueType;
 
-/// Types only grow, so that more rounds change nothing.
-const MAX_ROUNDS: usize = 16;
-
 /// The types of all tensors; `host` says those that are given or stated, `without` which begin without a number.
 pub(super) fn types(
     program: &Program,
@@ -35,7 +32,8 @@ pub(super) fn types(
             types.own.insert(name, ty);
         }
     }
-    for _ in 0..MAX_ROUNDS {
+    // A type only grows, and with it at least one in each round.
+    for _ in 0..=fills.len() * ValueType::ALL.len() {
         let mut assigned: IndexMap<Name, Vec<ValueType>> = IndexMap::new();
         assignments(program.root(), &types, &mut IndexMap::new(), &mut assigned)?;
         let before = types.own.clone();
