@@ -19,8 +19,8 @@ use crate::formula::{Formula, Name, parse as formula_parse};
 use crate::operators::symbols::{COMPARISON, TERM, strength};
 use crate::operators::{Operator, Operators};
 
-/// Longer than any sensible statement in index notation.
-const MAX_LENGTH: usize = 4096;
+/// Longer than any sensible statement in index notation, in bytes.
+pub(super) const MAX_LENGTH: usize = 4096;
 
 /// Longer than any sensible tree.
 const MAX_TREE: usize = 1 << 20;

@@ -383,3 +383,87 @@ fn a_part_of_a_result_is_assigned_where_the_rest_is_not_zero() {
         assert!(text.contains(&format!("\nC: {format}")), "the name in the program: {text}");
     }
 }
+
+/// A vector, a matrix of truth values and places, for programs that are short.
+fn small() -> Sandbox {
+    let sandbox = sandbox();
+    let array = "%%MatrixMarket matrix array integer general\n";
+    sandbox.file("ones.mtx", &format!("{array}3 3\n{}", "1\n".repeat(9)));
+    sandbox.file("q.mtx", &format!("{array}4 1\n1\n2\n2\n2\n"));
+    let coordinate = "%%MatrixMarket matrix coordinate integer general\n";
+    sandbox.file("m.mtx", &format!("{coordinate}3 4 5\n1 1 1\n2 1 1\n3 1 1\n3 3 1\n2 4 1\n"));
+    sandbox.file("c.mtx", &format!("{coordinate}3 3 2\n3 1 -2\n1 3 4\n"));
+    sandbox.file("d.mtx", &format!("{coordinate}3 3 2\n3 1 1\n1 1 1\n"));
+    sandbox
+}
+
+#[test]
+fn every_way_of_bringing_operands_together_gives_the_same() {
+    let sandbox = small();
+    let at_place = "y .= false\nfor i = 1:3, k = _, j = _\n if k == i % 3 + 1\n  y[i] |= A[k, j]\n end\nend\nreturn y\n";
+    let both_fixed =
+        "y .= true\nfor i = 1:4, k = 1:3\n y[i] &= M[q[i], abs(k) % 4 + 1]\nend\nreturn y\n";
+    let before_the_first = "o .= 0\nfor k = _, r = 1:3\n if D[r, k]\n  o[r] += coalesce(C[k, ~(r + 2)], 0)\n end\nend\nreturn o\n";
+    let none = "m .= Inf => 0\nfor i = 1:4\n if i > 4\n  m[] <<minby>>= coalesce(x[~(i-1)],1) => i\n end\nend\nreturn m\n";
+    for (text, given, expected) in [
+        (at_place, &["A=ones.mtx:dense", "A=bool"][..], json!([true, true, true])),
+        (
+            both_fixed,
+            &["M=m.mtx:dcsc", "M=bool", "q=q.mtx:dense", "q=i64"],
+            json!([false, false, false, false]),
+        ),
+        (
+            before_the_first,
+            &["C=c.mtx:bcsr(2,2)", "C=f64", "D=d.mtx:[i,j] dense(i), singleton(j)", "D=bool"],
+            json!([4.0, 0.0, 0.0]),
+        ),
+        (none, &["x=x.mtx:dense", "x=f64"], json!(["Inf", 0])),
+    ] {
+        sandbox.file("p.finch", text);
+        let mut arguments = vec!["run", "--json", "--program", "p.finch"];
+        for pair in given.chunks(2) {
+            arguments.extend(["-t", pair[0], "--type", pair[1]]);
+        }
+        for how in ["auto", "find", "merge", "looplets"] {
+            let outcome = sandbox.run(&[&arguments[..], &["--coiterate", how]].concat());
+            if outcome.status == 2 && how != "auto" {
+                assert!(outcome.stderr.contains("is not co-iterated"), "{}", outcome.stderr);
+                continue;
+            }
+            let said: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+            assert_eq!(said["outputs"][0]["values"], expected, "{how}: {text}");
+            assert!(said.get("interpreted").is_none(), "{how}: {text}");
+        }
+    }
+}
+
+#[test]
+fn types_grow_along_any_chain_of_tensors() {
+    let sandbox = sandbox();
+    let mut text = "y0 .= 0\nfor i = _\n y0[i] = x[i]\nend\n".to_string();
+    for k in 1..=40 {
+        text.push_str(&format!("y{k} .= 0\nfor i = _\n y{k}[i] = y{}[i] + 1\nend\n", k - 1));
+    }
+    sandbox.file("p.finch", &(text + "return y40\n"));
+    let said = sandbox.json(&["run", "--program", "p.finch", "-t", "x=x.mtx:dense", "--json"]);
+    assert_eq!(said["outputs"][0]["values"], json!([41.0, 42.0, 40.0, 44.0]));
+}
+
+#[test]
+fn values_that_grow_with_each_name_are_interpreted_and_long_statements_refused() {
+    let sandbox = sandbox();
+    let doubled: Vec<String> = (1..40).map(|k| format!("a{k} = a{0} + a{0}", k - 1)).collect();
+    let lets = format!("let a0 = coalesce(x[~(i+1)], 0), {}\n", doubled.join(", "));
+    sandbox.file("p.finch", &format!("y .= 0\nfor i = _\n {lets}  y[i] = a39 + x[i]\n end\nend\n"));
+    let run = ["run", "--program", "p.finch", "-t", "x=x.mtx:dense", "--json"];
+    let said = sandbox.json(&run);
+    assert!(said["interpreted"].as_str().unwrap().contains("so long"), "{said}");
+    let expected = [2.0, 0.0, 4.0, 0.0].map(|x: f64| x * f64::from(2).powi(39));
+    let expected: Vec<f64> =
+        expected.iter().zip([1.0, 2.0, 0.0, 4.0]).map(|(a, b)| a + b).collect();
+    assert_eq!(said["outputs"][0]["values"], json!(expected));
+    let sum = vec!["x[i]"; 10_000].join(" + ");
+    sandbox.file("p.finch", &format!("y .= 0\nfor i = _\n y[i] = {sum}\nend\n"));
+    let refused = sandbox.refused("S0201", &run);
+    assert!(refused.contains("too long") && refused.contains("p.finch:3:"), "{refused}");
+}

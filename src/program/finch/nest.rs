@@ -33,6 +33,7 @@ use crate::formula::{Affine, Formula, Name};
 use crate::operators::Operator;
 use crate::program::independence::depends_on_order;
 use crate::program::ir::{Access, AssignOp, Declare, Expr, Fill, Loop, Order, Stmt};
+use crate::program::parse::MAX_LENGTH;
 
 /// What a program does, in order.
 pub(super) enum Event<'a> {
@@ -137,6 +138,7 @@ impl<'a> Nests<'a> {
                 unchanged(&w.condition, stmt)?;
                 let condition = self.written_out(&w.condition, &around.values)?;
                 inner.conditions.push(condition.clone());
+                fits(&inner.conditions, stmt)?;
                 self.block(&w.then, &inner)?;
                 inner.conditions.pop();
                 inner.conditions.push(call("!", vec![condition])?);
@@ -145,6 +147,7 @@ impl<'a> Nests<'a> {
             Stmt::Let(l) => {
                 unchanged(&l.value, stmt)?;
                 let value = self.written_out(&l.value, &around.values)?;
+                fits(std::slice::from_ref(&value), stmt)?;
                 inner.values.insert(l.name.clone(), value);
             }
             Stmt::Declare(Declare { tensor, fill, .. }) => {
@@ -317,6 +320,14 @@ impl Update<'_> {
             _ => &[],
         };
         self.output.tensor == *tensor || others.iter().any(|(a, _)| a.tensor == *tensor)
+    }
+}
+
+/// That a statement in which all of these are written out can be one of index notation.
+fn fits(values: &[Expr], stmt: &Stmt) -> Result<()> {
+    match values.iter().map(|value| value.to_string().len()).sum::<usize>() {
+        0..=MAX_LENGTH => Ok(()),
+        _ => Err(not_compiled("a statement that is so long", stmt.span())),
     }
 }
 
