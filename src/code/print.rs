@@ -318,7 +318,10 @@ impl<'a> Printer<'a> {
                 let declared = self.body.arr(*array);
                 let len = match self.notation {
                     true => self.tuple(&declared.shape),
-                    false => product(declared.shape.iter().map(|e| self.expr_text(e, 11))),
+                    false => match declared.shape.as_slice() {
+                        [only] => self.expr_text(only, 0),
+                        all => product(all.iter().map(|e| self.expr_text(e, 11))),
+                    },
                 };
                 let name = self.naming.fresh(&declared.name);
                 self.arrays.insert(*array, name.clone());

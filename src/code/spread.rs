@@ -34,6 +34,7 @@ use super::ir::{
 };
 use super::visit::{Part, visit};
 use crate::formula::{Atom, Constraint, Name};
+use crate::layout::checks::end_of_range;
 use crate::tensor::{Value, ValueType};
 
 /// A table that gives way to two arrays.
@@ -197,22 +198,14 @@ impl Body {
         }
         let Expr::Load(load) = part else { return None };
         let array = self.arr(load.array);
-        array.range.iter().find_map(|c| {
-            let mut below = Expr::int(c.affine.offset() + 1);
-            let mut is_key = false;
-            for (atom, factor) in c.affine.terms() {
-                match atom {
-                    Atom::Call(call) if call.array == array.name && *factor == -1 => is_key = true,
-                    Atom::Var(name) if *factor == 1 => {
-                        let size = self.variable_named(name)?;
-                        below = Expr::Var(size).add(below);
-                    }
-                    _ => return None,
-                }
-            }
-            let is_natural = c.affine.offset() == -1;
-            (is_key && is_natural).then_some(below)
-        })
+        let end = end_of_range(&array.name, &array.range)?;
+        let sizes = end.terms().iter().map(|(atom, _)| match atom {
+            Atom::Var(name) => self.variable_named(name).map(Expr::Var),
+            _ => None,
+        });
+        let sizes: Option<Vec<Expr>> = sizes.collect();
+        let beyond = (end.offset() > 0).then(|| Expr::int(end.offset()));
+        sizes?.into_iter().chain(beyond).reduce(Expr::add)
     }
 
     /// A statement with the arrays in place of the table.

@@ -83,6 +83,23 @@ pub fn admits_negative(array: &IndexArray) -> bool {
     })
 }
 
+/// What all elements of an array are below, by the first bound of its range that is a sum of sizes.
+pub fn end_of_range(array: &Name, range: &[Constraint]) -> Option<Affine> {
+    let is_element = |atom: &Atom| matches!(atom, Atom::Call(call) if call.array == *array);
+    range.iter().filter(|c| c.relop == Relop::Ge && c.affine.offset() >= -1).find_map(|c| {
+        let mut end = Affine::constant(c.affine.offset() + 1);
+        let mut elements = 0;
+        for (atom, factor) in c.affine.terms() {
+            match atom {
+                Atom::Var(size) if *factor == 1 => end = end + Affine::var(size.clone()),
+                atom if is_element(atom) && *factor == -1 => elements += 1,
+                _ => return None,
+            }
+        }
+        (elements == 1).then_some(end)
+    })
+}
+
 /// The range of an array, bound by bound.
 fn ranges(layout: &Layout, array: &IndexArray, out: &mut Vec<Check>) {
     let (mut lower, mut upper) = (Vec::new(), Vec::new());

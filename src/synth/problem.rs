@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::formula::{Affine, Arith, Call, Constraint, Name, conjunction};
-use crate::iterspace::Space;
-use crate::layout::PropertyKind;
+use crate::iterspace::{Operand, Space};
+use crate::layout::checks::end_of_range;
+use crate::layout::{IndexArray, PropertyKind};
 use crate::scan::{Bind, Nest, Range};
 use crate::theory::Theory;
 
@@ -36,6 +37,8 @@ pub struct FindProblem {
     pub kinds: Vec<(PropertyKind, Vec<Name>)>,
     /// Nothing is read of a match but the value at its position.
     pub of_value: bool,
+    /// The arrays of the tensor whose elements are below a sum of sizes, by their range.
+    pub ended: Vec<Name>,
     /// A match whose value is zero changes nothing, but for what is infinite or NaN.
     pub vanishes: bool,
     /// Each match is stored for itself in a result that is assembled.
@@ -60,6 +63,13 @@ fn is_of_value(space: &Space, nest: &Nest, level: usize) -> bool {
     owner.value_index == [Arith::Var(position.clone())]
         && !deeper
         && !others.flat_map(|o| &o.value_index).any(mentions)
+}
+
+/// The arrays whose elements are below a sum of sizes.
+fn ended(owner: &Operand) -> Vec<Name> {
+    let is_ended =
+        |(name, array): &(&Name, &IndexArray)| end_of_range(name, &array.range).is_some();
+    owner.arrays.iter().filter(is_ended).map(|(name, _)| name.clone()).collect()
 }
 
 impl FindProblem {
@@ -104,6 +114,7 @@ impl FindProblem {
             theory: space.theory.clone(),
             kinds: space.properties.iter().map(|p| (p.kind, p.arrays.clone())).collect(),
             of_value: is_of_value(space, nest, level),
+            ended: ended(owner),
             vanishes: space.vanishes_with(&here.var),
             is_appended: space.is_assembled && space.writes_each_point(),
         })

@@ -141,6 +141,7 @@ fn closed_form(
             theory: space.theory.clone(),
             kinds: Vec::new(),
             of_value: false,
+            ended: Vec::new(),
             vanishes: false,
             is_appended: false,
         },
@@ -200,11 +201,17 @@ impl Session<'_> {
         } else {
             Vec::new()
         };
+        let array = match key.as_slice() {
+            [KeyPart { inner, .. }] => searched_array(inner, &self.problem.position),
+            _ => None,
+        };
+        let is_ended = array.is_some_and(|array| self.problem.ended.contains(array));
+        if template.values && key.len() == 1 && !is_ended {
+            return inapplicable(
+                "the key is not one element of an array whose range says what it is below",
+            );
+        }
         for kind in &template.properties {
-            let array = match key.as_slice() {
-                [KeyPart { inner, .. }] => searched_array(inner, &self.problem.position),
-                _ => None,
-            };
             match array {
                 Some(array) if self.problem.has(*kind, array) => {}
                 Some(array) => return inapplicable(&format!("`{array}` is not declared {kind}")),

@@ -214,11 +214,11 @@ fn only_even_coordinates() {
     find pb in 0..NNZ_b where i = 2*half_b(pb)
       bsearch (while 2*half_b(pb) < i)
       direct (key 2*half_b(pb) = i, state {})
-      expand (key 2*half_b(pb) = i, state {})
+      expand not applicable: the key is not one element of an array whose range says what it is below
       gallop (up, while 2*half_b(pb) < i, resume after a match, state {})
       group not applicable: at most one position matches
       hash (key 2*half_b(pb) = i, state {})
-      masked (key 2*half_b(pb) = i, state {})
+      masked not applicable: the key is not one element of an array whose range says what it is below
       rank (key 2*half_b(pb) = i, state {})
       scan
       seq (up, while 2*half_b(pb) < i, resume after a match, state {})

@@ -121,3 +121,54 @@ fn only_what_vanishes_is_expanded() {
         assert_eq!(refused.map(|_| ()).unwrap_err().code, Code::Find, "{expression}: {why}");
     }
 }
+
+/// A list of columns whose rows are read as `row` says, below `end`.
+fn columns(row: &str, arrays: &str) -> String {
+    format!(
+        r#"
+name = "columns"
+dims = ["i", "j"]
+relation = "{{ [p0,p1] -> [i,j] : 0 <= p0 < J and j = p0 and ptr(p0) <= p1 < ptr(p0+1) and i = {row} and 0 <= i < I }}"
+value = "val(p1)"
+index.ptr = {{ domain = "0 <= p0 <= J", range = "0 <= ptr(p0) <= NNZ" }}
+{arrays}
+params.NNZ = "ptr(J)"
+[[property]]
+kind = "monotonic"
+array = "ptr"
+[[property]]
+formula = "ptr(0) = 0"
+[[property]]
+formula = "0 <= c and c < J and ptr(c) <= p and p < q and q < ptr(c+1) => {} < {}"
+"#,
+        row.replace("p1", "p"),
+        row.replace("p1", "q")
+    )
+}
+
+#[test]
+fn values_are_spread_over_coordinates_or_not_at_all() {
+    let of = |array: &str, range: &str| {
+        format!("index.{array} = {{ domain = \"0 <= p1 < NNZ\", range = \"{range}\" }}\n")
+    };
+    let from_one = columns("row(p1) - 1", &of("row", "1 <= row(p1) <= I"));
+    let halves = of("hi", "0 <= hi(p1) < ceil(I/4)") + &of("lo", "0 <= lo(p1) < 4");
+    let halves = columns("4*hi(p1) + lo(p1)", &halves);
+    let folder = tempfile::tempdir().unwrap();
+    for (text, spread) in [(&from_one, true), (&halves, false)] {
+        let path = folder.path().join("columns.toml");
+        std::fs::write(&path, text).unwrap();
+        let path = path.to_str().unwrap();
+        let kernel = Kernel::new("s[] += A[i,j] * B[i,j]").layout("A", path).layout("B", path);
+        let planned = kernel.plan().unwrap();
+        let finds = planned.statements()[0].finds();
+        let by_values = finds.iter().flat_map(|f| f.plans()).filter(|p| p.template.values);
+        let names: Vec<String> = by_values.map(|p| p.template.name.clone()).collect();
+        assert_eq!(!names.is_empty(), spread, "{text}");
+        for name in &names {
+            let by_it = self::text(&kernel.clone().find(None, name));
+            assert!(by_it.contains("_value: Vec<f64> = vec![0.0; I + 1]"), "{by_it}");
+            assert!(!by_it.contains("Table::<1>::new"), "{by_it}");
+        }
+    }
+}
