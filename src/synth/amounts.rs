@@ -263,8 +263,15 @@ impl Sizes {
     }
 
     /// One of so many positions of a range is expected to match: where an index array is compared with an index,
-    /// one for each value of that; where positions are bounded, one in all.
+    /// one for each value of that; where elements only tell whether something is there, one of a few; where positions
+    /// are bounded, one in all.
     fn choices(&self, level: &Level, length: &CostFormula) -> CostFormula {
+        /// Hash tables are between an eighth and a half full.
+        const FILLED: f64 = 0.3;
+        let is_element = |(atom, _): &(Atom, i64)| matches!(atom, Atom::Call(_));
+        if level.conditions.iter().all(|c| c.affine.terms().iter().all(is_element)) {
+            return (1.0 / FILLED).into();
+        }
         let values = |c: &Constraint| {
             let mut indices = c.affine.terms().iter().filter_map(|(atom, _)| match atom {
                 Atom::Var(n) if *n != level.var => Some(n),
