@@ -50,6 +50,7 @@ mod planned;
 mod reorder;
 mod repacked;
 mod request;
+mod room;
 mod run;
 mod selection;
 mod sequence;

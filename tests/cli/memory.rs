@@ -94,3 +94,26 @@ fn what_takes_more_than_half_of_the_free_memory_is_announced() {
     let out = limited(&sandbox, 4000, &convert);
     assert_eq!((out.status, out.stderr.as_str()), (0, ""));
 }
+
+#[test]
+fn what_a_search_keeps_is_refused_where_it_is_more_than_memory() {
+    let sandbox = Sandbox::new();
+    let n = 1_usize << 40;
+    sandbox.file("a.tns", &format!("1 1 2\n{n} 3 5\n5000000 {n} 7\n"));
+    sandbox.file("x.tns", &format!("1 3\n3 4\n{n} 5\n"));
+    let dims = (format!("A={n},{n}"), format!("x={n}"));
+    let run = ["run", "y[i] += A[i,j] * x[j]", "-t", "A=a.tns:dcsr", "-t", "x=x.tns:sparse"];
+    let run = [&run[..], &["--dims", &dims.0, "--dims", &dims.1, "-o", "y.tns:sparse"]].concat();
+    for template in ["expand", "masked", "rank", "direct"] {
+        let what = format!("what `{template}` keeps for `px` needs ");
+        refused(
+            &sandbox,
+            &[&run[..], &["--find", template]].concat(),
+            &[&what, "`--find bsearch`"],
+        );
+        assert!(!sandbox.path("y.tns").exists());
+    }
+    for template in [&[][..], &["--find", "hash"]] {
+        sandbox.done(&[&run[..], template].concat());
+    }
+}
