@@ -97,6 +97,8 @@ impl Kernel {
                 }
                 for (renamed, data) in o.arrays.keys().zip(tensor.arrays().values()) {
                     sizes.steps.insert(renamed.clone(), mean_step(data));
+                    sizes.means.insert(renamed.clone(), data.mean());
+                    sizes.filled.insert(renamed.clone(), data.natural());
                     sizes.typical_steps.insert(renamed.clone(), data.typical_step());
                     sizes.run_lengths.insert(renamed.clone(), run_length(data));
                     sizes.uneven.insert(renamed.clone(), data.unevenness());

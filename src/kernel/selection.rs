@@ -92,6 +92,7 @@ fn are_measurable(planned: &Planned) -> Result<bool> {
     Ok(statistics(&terms).iter().all(|statistic| match statistic {
         Statistic::Size(name) | Statistic::Bound(name) => sized(name),
         Statistic::Step(array)
+        | Statistic::Mean(array)
         | Statistic::TypicalStep(array)
         | Statistic::RunLength(array)
         | Statistic::Uneven(array) => stored(array),
@@ -199,6 +200,9 @@ fn point(known: &Sizes, statistics: &IndexSet<Statistic>, k: usize) -> Sizes {
             }
             Statistic::Step(_) => {
                 sizes.steps.insert(name.clone(), between(-1.0, 4.0));
+            }
+            Statistic::Mean(_) => {
+                sizes.means.insert(name.clone(), between(-1.0, 4.0));
             }
             // As long as the mean, or there are a few long ones.
             Statistic::TypicalStep(_) => {

@@ -285,8 +285,9 @@ struct OfArray {
     text: &'static str,
 }
 
-const OF_ARRAYS: [OfArray; 4] = [
+const OF_ARRAYS: [OfArray; 5] = [
     OfArray { statistic: Statistic::Step, name: "mean_step", converts: true, text: MEAN_STEP },
+    OfArray { statistic: Statistic::Mean, name: "mean", converts: true, text: MEAN },
     OfArray {
         statistic: Statistic::TypicalStep,
         name: "typical_step",
@@ -304,6 +305,18 @@ fn mean_step<T: Copy>(array: &[T], number: fn(T) -> f64) -> f64 {
         [first, .., last] => (number(*last) - number(*first)) / (array.len() - 1) as f64,
         _ => 0.0,
     }
+}
+";
+
+const MEAN: &str = "
+/// Mean of a sample of the elements.
+fn mean<T: Copy>(array: &[T], number: fn(T) -> f64) -> f64 {
+    let (mut count, mut sum) = (0.0, 0.0);
+    for element in array.iter().step_by(array.len() / 1024 + 1) {
+        count += 1.0;
+        sum += number(*element);
+    }
+    if count > 0.0 { sum / count } else { 0.0 }
 }
 ";
 

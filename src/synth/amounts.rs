@@ -41,7 +41,7 @@ impl Sizes {
     pub fn middle(&self, affine: &Affine, trips: &IndexMap<Name, CostFormula>) -> CostFormula {
         let mut total = CostFormula::Number(affine.offset() as f64);
         // Differences of one array cancel to segment lengths.
-        let mut steps: IndexMap<&Name, Affine> = IndexMap::new();
+        let mut steps: IndexMap<&Name, (i64, Affine)> = IndexMap::new();
         for (atom, k) in affine.terms() {
             let value = match atom {
                 Atom::Var(n) => match trips.get(n) {
@@ -59,7 +59,8 @@ impl Sizes {
                         }
                         None => (&call.array, call.args.clone()),
                     };
-                    let entry = steps.entry(array).or_insert_with(Affine::zero);
+                    let (weight, entry) = steps.entry(array).or_insert((0, Affine::zero()));
+                    *weight += *k;
                     for argument in args {
                         *entry = entry.clone() + argument * *k;
                     }
@@ -68,10 +69,25 @@ impl Sizes {
             };
             total = total + CostFormula::from(*k as f64) * value;
         }
-        // Balanced: the length of a segment. Unbalanced: the value at the weighted argument.
-        for (array, argument) in steps {
-            let step = CostFormula::from(Statistic::Step(array.clone()));
-            total = total + step * self.middle(&argument, trips);
+        for (array, (weight, argument)) in steps {
+            let moves = trips.keys().any(|name| argument.mentions(name));
+            total = total
+                + match weight {
+                    // Balanced: the length of a segment.
+                    0 => {
+                        CostFormula::from(Statistic::Step(array.clone()))
+                            * self.middle(&argument, trips)
+                    }
+                    // Any of its elements.
+                    _ if moves => {
+                        CostFormula::from(Statistic::Mean(array.clone())) * (weight as f64).into()
+                    }
+                    // The one at this argument.
+                    _ => {
+                        CostFormula::from(Statistic::Step(array.clone()))
+                            * self.middle(&argument, trips)
+                    }
+                };
         }
         total
     }
@@ -263,14 +279,21 @@ impl Sizes {
     }
 
     /// One of so many positions of a range is expected to match: where an index array is compared with an index,
-    /// one for each value of that; where elements only tell whether something is there, one of a few; where positions
+    /// one of those that are filled for each value of that; where elements only tell whether something is there, one of a few; where positions
     /// are bounded, one in all.
     fn choices(&self, level: &Level, length: &CostFormula) -> CostFormula {
-        /// Hash tables are between an eighth and a half full.
+        /// Without data, hash tables are between an eighth and a half full.
         const FILLED: f64 = 0.3;
-        let is_element = |(atom, _): &(Atom, i64)| matches!(atom, Atom::Call(_));
-        if level.conditions.iter().all(|c| c.affine.terms().iter().all(is_element)) {
-            return (1.0 / FILLED).into();
+        let mut filled: Option<f64> = None;
+        let mut elements_only = true;
+        for (atom, _) in level.conditions.iter().flat_map(|c| c.affine.terms()) {
+            match atom {
+                Atom::Call(call) => filled = filled.or(self.filled.get(&call.array).copied()),
+                _ => elements_only = false,
+            }
+        }
+        if elements_only {
+            return (1.0 / filled.unwrap_or(FILLED).max(1e-3)).into();
         }
         let values = |c: &Constraint| {
             let mut indices = c.affine.terms().iter().filter_map(|(atom, _)| match atom {
@@ -286,7 +309,12 @@ impl Sizes {
         let equal = |c: &&Constraint| c.relop == Relop::Eq;
         let mut compared = level.conditions.iter().filter(equal).map(values).peekable();
         match compared.peek().is_some() {
-            true => CostFormula::product(compared),
+            true => match filled {
+                Some(filled) if filled < 1.0 => {
+                    CostFormula::product(compared) / filled.max(1e-3).into()
+                }
+                _ => CostFormula::product(compared),
+            },
             false => length.clone(),
         }
     }

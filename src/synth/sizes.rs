@@ -21,13 +21,18 @@ pub struct Sizes {
     pub indices: IndexMap<Name, Name>,
     /// Mean difference of consecutive elements of an index array: the length of a segment.
     pub steps: IndexMap<Name, f64>,
-    /// The same where a few segments are long, as [`Statistic::TypicalStep`] has it.
+    /// Mean of the elements of an index array.
+    pub means: IndexMap<Name, f64>,
+    /// The same as `steps` where a few segments are long, as [`Statistic::TypicalStep`] has it.
     pub typical_steps: IndexMap<Name, f64>,
     /// Mean number of consecutive elements of an index array that are equal: how long a state that belongs to its
     /// value lasts.
     pub run_lengths: IndexMap<Name, f64>,
     /// The share of the consecutive differences of an index array that are not as large as the one before.
     pub uneven: IndexMap<Name, f64>,
+    /// The share of the elements of an index array that are natural numbers: of the slots of a hash table, those that
+    /// are filled.
+    pub filled: IndexMap<Name, f64>,
     /// What tensors have in common.
     pub common: Vec<Common>,
     /// Functions of positions that no array stores.
@@ -110,6 +115,11 @@ impl Sizes {
         self.steps.get(array).copied().unwrap_or(ASSUMED_SEGMENT)
     }
 
+    /// The mean of the elements of an index array, or what is assumed of it.
+    pub fn mean(&self, array: &str) -> f64 {
+        self.means.get(array).copied().unwrap_or(ASSUMED_SEGMENT)
+    }
+
     /// The value of a statistic, or what is assumed of it.
     fn statistic(&self, statistic: &Statistic<&str>) -> f64 {
         let known = |values: &IndexMap<Name, f64>, name: &str| values.get(name).copied();
@@ -117,6 +127,7 @@ impl Sizes {
             Statistic::Size(name) => self.extent(name),
             Statistic::Bound(name) => known(&self.params, name).unwrap_or(f64::INFINITY),
             Statistic::Step(array) => self.segment(array),
+            Statistic::Mean(array) => self.mean(array),
             Statistic::TypicalStep(array) => {
                 known(&self.typical_steps, array).unwrap_or_else(|| self.segment(array))
             }

@@ -14,6 +14,8 @@ pub enum Statistic<N = Name> {
     Bound(N),
     /// Mean difference of consecutive elements of an index array: the length of a segment.
     Step(N),
+    /// Mean of the elements of an index array: where segments begin and end that are in no order, and how long they are.
+    Mean(N),
     /// The same where a few are long: what a mean of `n / (n + 1)` over all segments is that of.
     TypicalStep(N),
     /// Mean number of consecutive elements of an index array that are equal.
@@ -35,6 +37,7 @@ impl<N> Statistic<N> {
             Statistic::Size(name)
             | Statistic::Bound(name)
             | Statistic::Step(name)
+            | Statistic::Mean(name)
             | Statistic::TypicalStep(name)
             | Statistic::RunLength(name)
             | Statistic::Uneven(name) => Some(name),
@@ -47,6 +50,7 @@ impl<N> Statistic<N> {
             Statistic::Size(_) => "size",
             Statistic::Bound(_) => "bound",
             Statistic::Step(_) => "step",
+            Statistic::Mean(_) => "mean",
             Statistic::TypicalStep(_) => "typical",
             Statistic::RunLength(_) => "run",
             Statistic::Uneven(_) => "uneven",
@@ -67,6 +71,7 @@ impl<'a, N: From<&'a str>> Statistic<N> {
             "size" => Statistic::Size(name),
             "bound" => Statistic::Bound(name),
             "step" => Statistic::Step(name),
+            "mean" => Statistic::Mean(name),
             "typical" => Statistic::TypicalStep(name),
             "run" => Statistic::RunLength(name),
             "uneven" => Statistic::Uneven(name),
@@ -96,6 +101,7 @@ mod tests {
             Statistic::Size(name()),
             Statistic::Bound(name()),
             Statistic::Step(name()),
+            Statistic::Mean(name()),
             Statistic::TypicalStep(name()),
             Statistic::RunLength(name()),
             Statistic::Uneven(name()),

@@ -194,6 +194,25 @@ impl IndexData {
         })
     }
 
+    /// The mean of a sample of the numbers.
+    pub(crate) fn mean(&self) -> f64 {
+        with_index!(self, v => {
+            let (mut count, mut sum) = (0.0, 0.0);
+            for n in v.iter().step_by(v.len() / 1024 + 1) {
+                count += 1.0;
+                sum += *n as f64;
+            }
+            if count > 0.0 { sum / count } else { 0.0 }
+        })
+    }
+
+    /// The share of a sample of the numbers that are not negative.
+    pub(crate) fn natural(&self) -> f64 {
+        let sample = || (0..self.len()).step_by(self.len() / 1024 + 1);
+        let natural = sample().filter(|k| self.get(*k) >= 0).count();
+        if self.is_empty() { 1.0 } else { natural as f64 / sample().count() as f64 }
+    }
+
     /// The length of a segment where a few are long: with `share`, the mean of `n / (n + 1)` over a sample of the
     /// differences of consecutive numbers, `share / (1 - share)`.
     pub(crate) fn typical_step(&self) -> f64 {

@@ -112,6 +112,8 @@ fn call(parameters: &[(String, String)], sizes: &mut Sizes, random: &mut Random)
                 let (n, last) = (elements.len(), (runs - 1) * scale);
                 let step = if n == 1 { 0.0 } else { last as f64 / (n - 1) as f64 };
                 sizes.steps.insert(Name::from(name.as_str()), step);
+                let mean = elements.iter().sum::<usize>() as f64 / n as f64;
+                sizes.means.insert(Name::from(name.as_str()), mean);
                 let rest = |w: &[usize]| 1.0 / ((w[1] as f64 - w[0] as f64).max(0.0) + 1.0);
                 let rest: f64 = elements.windows(2).map(rest).sum();
                 let typical = if n == 1 { 0.0 } else { (n - 1) as f64 / rest - 1.0 };

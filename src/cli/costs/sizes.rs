@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use siskin::formula::Name;
 use siskin::kernel::Grounds;
 use siskin::loops::Statement;
-use siskin::scan::{Bind, Nest};
+use siskin::scan::Nest;
+use siskin::synth::{Sizes, Statistic};
 
 use super::figures::number;
 
@@ -35,27 +36,35 @@ fn sizes(statement: &Statement, grounds: &Grounds) -> Vec<Size> {
         }
     }
     let nests = (0..statement.finds().len()).map(|k| statement.nest_of(k));
-    for array in nests.chain([statement.nest()]).flat_map(bounding) {
+    for (statistic, array) in nests.chain([statement.nest()]).flat_map(|n| of_arrays(n, sizes)) {
         if !out.iter().any(|size| size.name == array) {
-            let known = sizes.steps.contains_key(&array);
-            let meaning = "by which it rises on average: the length of a segment".to_string();
-            out.push(Size { value: sizes.segment(&array), name: array, meaning, known });
+            let (known, value, meaning) = match statistic {
+                Statistic::Mean(_) => {
+                    (&sizes.means, sizes.mean(&array), "what its elements are on average")
+                }
+                _ => (
+                    &sizes.steps,
+                    sizes.segment(&array),
+                    "by which it rises on average: the length of a segment",
+                ),
+            };
+            let known = known.contains_key(&array);
+            out.push(Size { value, name: array, meaning: meaning.to_string(), known });
         }
     }
     out
 }
 
-/// The index arrays in the bounds of loops.
-fn bounding(nest: &Nest) -> Vec<Name> {
-    let mut out: Vec<Name> = Vec::new();
-    for level in &nest.levels {
-        if let Bind::Loop(range) = &level.bind {
-            for bound in range.lower.iter().chain(&range.upper) {
-                bound.visit_calls(&mut |call| {
-                    if !out.contains(&call.array) {
-                        out.push(call.array.clone());
-                    }
-                });
+/// What the lengths of loops say of index arrays.
+fn of_arrays(nest: &Nest, sizes: &Sizes) -> Vec<(Statistic, Name)> {
+    let mut out = Vec::new();
+    for length in sizes.trips_of(nest).values() {
+        for name in length.names() {
+            if let Some(statistic @ (Statistic::Step(_) | Statistic::Mean(_))) =
+                Statistic::named(name)
+                && let Some(array) = statistic.of().cloned()
+            {
+                out.push((statistic, array));
             }
         }
     }
