@@ -160,3 +160,14 @@ fn a_template_is_named_as_what_stands_in_modules() {
         assert!(e.contains("cannot be called") && e.contains("letters"), "{e}");
     }
 }
+
+#[test]
+fn a_template_that_finds_too_much_is_told_apart_from_a_defect() {
+    let twice = declared("kernel.rs.j2").replace("found!(p);", "found!(p); found!(p);");
+    let declaration = declared("template.toml");
+    let declaration = declaration.replace("\"nearby\"", "\"twice\"");
+    let sandbox = sandbox("twice", &declaration, &twice);
+    let bench = ["bench", SPMSPV, "-t", "A=m.mtx:csr", "-t", "x=x.mtx:sparse", "--samples", "1"];
+    let said = sandbox.refused("S0401", &[&bench[..], &MINE].concat());
+    assert!(said.contains("and `twice` differ") && said.contains("`mine`"), "{said}");
+}

@@ -125,12 +125,13 @@ impl Bench {
         let timed = match (&self.expression, &self.program) {
             (None, Some(path)) => {
                 let made = super::program::translated(path, &self.tensors, &options, &self.output)?;
-                programs::timed(made, &effort)?
+                programs::timed(made, &effort)
             }
             (expression, _) => {
-                self.timed(expression.as_deref().unwrap_or_default(), &options, &effort)?
+                self.timed(expression.as_deref().unwrap_or_default(), &options, &effort)
             }
         };
+        let timed = timed.map_err(|e| blamed(e, options.templates.as_deref()))?;
         if let Some(path) = &self.html {
             write_text(path, &page::html(&timed.report)?)?;
         }
@@ -208,6 +209,18 @@ impl Bench {
         let kernel = kernels::with_result_of_run(kernel, &program, is_given)?;
         let effort = Effort { fills: !options.fill.is_empty(), ..*effort };
         measured(&kernel, &inputs, jit, &effort, strict)
+    }
+}
+
+/// What is no defect of ours where a user's templates are tried, too.
+fn blamed(e: Box<Diagnostic>, templates: Option<&Path>) -> Box<Diagnostic> {
+    match templates {
+        Some(folder) if e.code.is_defect() => Diagnostic::new(Code::Find, e.message).help(format!(
+            "a template in `{}` may find what is no match, or miss one: what its search does is for its author to prove; \
+             without `--templates`, please report it",
+            folder.display()
+        )),
+        _ => e,
     }
 }
 
