@@ -101,7 +101,7 @@ pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Re
     options.refuse_repeated()?;
     host.scalars = scalars(&options.parameters)?;
     let declared = finch.declared();
-    refuse_unknown(&finch.tensors(), tensors, &options.gallop)?;
+    refuse_unknown(&finch.tensors(), tensors, options)?;
     let types = options.types()?;
     host.types = types.own.clone();
     host.gallops = options.gallop.iter().map(|name| Name::from(name.trim())).collect();
@@ -384,17 +384,23 @@ fn begins_as_stated(host: &Returned, tensors: &TensorOptions) -> Result<()> {
     .help("let the program declare what the format says is not stored, or the other way round"))
 }
 
-/// Refuses `-t`, `-f` and `--gallop` for tensors that the program does not mention.
+/// Refuses what is said of tensors that the program does not mention.
 fn refuse_unknown(
     known: &IndexMap<Name, usize>,
     tensors: &TensorOptions,
-    gallop: &[String],
+    options: &KernelOptions,
 ) -> Result<()> {
-    let options = [("-t", &tensors.tensors), ("-f", &tensors.formats)];
-    if let Some(name) = gallop.iter().find(|name| !known.contains_key(name.trim())) {
+    let named = [
+        ("-t", &tensors.tensors),
+        ("-f", &tensors.formats),
+        ("--dims", &options.dims),
+        ("--type", &options.value_type),
+        ("--fill", &options.fill),
+    ];
+    if let Some(name) = options.gallop.iter().find(|name| !known.contains_key(name.trim())) {
         return Err(unknown(known, name.trim()).at(0..name.len(), "").within("--gallop", name));
     }
-    for (option, text) in options.iter().flat_map(|(o, texts)| texts.iter().map(move |t| (o, t))) {
+    for (option, text) in named.iter().flat_map(|(o, texts)| texts.iter().map(move |t| (o, t))) {
         let name = text.split_once('=').map_or("", |(name, _)| name.trim());
         if !name.is_empty() && !known.contains_key(name) {
             return Err(unknown(known, name).at(0..name.len(), "").within(*option, text));

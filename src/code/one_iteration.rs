@@ -8,9 +8,9 @@
 //! }                                                        bins[k] += 1;
 //!                                                      }
 //! ```
-//! Where the loop is left at the end of that iteration, nothing needs to be left any more. An update that changes nothing unless its index is some number is made at that number, if it is one of the
-//! iterations. Bits of the number that a position does not have are compared, too. A sum over such an index has
-//! one term at most.
+//! An update that changes nothing unless its index is some number is made at that number, if it is one of the
+//! iterations. What leaves the loop at the end of that iteration goes with the loop. Bits of the number that a
+//! position does not have are compared, too. A sum over such an index has one term at most.
 
 use super::guards::{Set, implied, set_within};
 use super::ir::{Assign, BinaryOp, Block, Body, Expr, Load, Origin, Stmt, Sum, Type, VarId};

@@ -20,7 +20,7 @@ use super::replace::{check_place, replace};
 use super::written::{WriteFailure, Written};
 use super::{arrays_file, binsparse, mtx, npy, npz, pydata, scipy, tns};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::tensor::{Entries, Tensor, Value, differing};
+use crate::tensor::{DenseArray, Entries, Tensor, Value, differing};
 
 /// The extensions that are understood; `.gz` may follow each.
 pub const EXTENSIONS: [&str; 4] = [".mtx", ".tns", ".npy", ".npz"];
@@ -318,6 +318,10 @@ pub fn write_filled(path: &Path, mut tensor: Tensor, fill: Option<Value>) -> Res
             // A list of entries leaves out what is there without it.
             (Loaded::Dense(array), Some(fill)) if format == Format::Frostt => {
                 Loaded::Entries(differing(array.dims(), array.values(), fill))
+            }
+            // An array has every element.
+            (Loaded::Entries(entries), Some(fill)) if format == Format::Npy => {
+                Loaded::Dense(DenseArray::from_entries_else(&entries, fill)?)
             }
             (loaded, _) => loaded,
         };

@@ -110,8 +110,8 @@ impl Kernel {
     }
 }
 
-/// What tensors have in common that meet in a space: of those that are walked with all their indices, where others
-/// have no index beside these.
+/// What tensors have in common that meet in a space: of those that are walked with all their indices, where others, which
+/// may be looked up, have no index beside these.
 fn common(space: &Space, tensors: &IndexMap<Name, &Tensor>, known: &[Common]) -> Vec<Common> {
     let plain = |o: &Operand| -> Option<Vec<Name>> {
         let names: Option<Vec<Name>> = o.subscripts.iter().map(|s| s.as_var().cloned()).collect();
@@ -125,7 +125,9 @@ fn common(space: &Space, tensors: &IndexMap<Name, &Tensor>, known: &[Common]) ->
             continue;
         };
         let mut sample: Option<Sample> = None;
-        for other in space.present().filter(|o| o.label != of.label && !o.positions.is_empty()) {
+        let lookups = space.lookups.iter().map(|&k| &space.operands[k]);
+        let others = space.present().chain(lookups);
+        for other in others.filter(|o| o.label != of.label && !o.positions.is_empty()) {
             let (Some(theirs), Some(second)) = (plain(other), tensors.get(&other.tensor)) else {
                 continue;
             };

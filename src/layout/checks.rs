@@ -85,18 +85,21 @@ pub fn admits_negative(array: &IndexArray) -> bool {
 
 /// What all elements of an array are below, by the first bound of its range that is a sum of sizes.
 pub fn end_of_range(array: &Name, range: &[Constraint]) -> Option<Affine> {
-    let is_element = |atom: &Atom| matches!(atom, Atom::Call(call) if call.array == *array);
     range.iter().filter(|c| c.relop == Relop::Ge && c.affine.offset() >= -1).find_map(|c| {
-        let mut end = Affine::constant(c.affine.offset() + 1);
-        let mut elements = 0;
+        let (mut end, mut element) = (Affine::constant(c.affine.offset() + 1), None);
         for (atom, factor) in c.affine.terms() {
-            match atom {
-                Atom::Var(size) if *factor == 1 => end = end + Affine::var(size.clone()),
-                atom if is_element(atom) && *factor == -1 => elements += 1,
+            match (atom, factor) {
+                (Atom::Var(size), 1) => end = end + Affine::var(size.clone()),
+                (Atom::Call(call), -1) if call.array == *array => element = Some(call),
                 _ => return None,
             }
         }
-        (elements == 1).then_some(end)
+        // Where the element is, is no size.
+        let is_place =
+            |name: &Name| element.is_some_and(|e| e.args.iter().any(|a| a.mentions(name)));
+        let mut sized = element.is_some();
+        end.visit_vars(&mut |name| sized &= !is_place(name));
+        sized.then_some(end)
     })
 }
 

@@ -31,7 +31,10 @@ pub(super) fn verify_loop(l: &Loop) -> Result<()> {
             "its iterations neither combine by one operator that is commutative and associative \
              nor write different elements",
         )
-        .help(format!("write `for {index}`, a loop that runs in order")))
+        .help(format!(
+            "combine by `+=`, `*=`, `min=` or another operator of that kind, or, in a program, write `for {index}`, a loop \
+             that runs in order"
+        )))
 }
 
 /// What is written depending on the order of the iterations of a loop, as far as is seen: each tensor once, at

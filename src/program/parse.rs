@@ -195,8 +195,17 @@ impl<'a> Parser<'a> {
             Token::Name(name) if !is_reserved(name) => self.access()?,
             _ => return Err(self.unexpected("the output tensor").help(EXAMPLE)),
         };
-        let op = self.assign_op()?;
+        let subtracts = self.peek_sym() == "-=";
+        let mut op = self.assign_op()?;
         let mut value = self.expression()?;
+        if let (true, Some(sum), Some(minus)) =
+            (subtracts, self.operators.infix("+"), self.operators.prefix("-"))
+        {
+            // What is taken away in any order is the sum of what is opposite.
+            let span = Span(value.span());
+            op = AssignOp::Combine(sum.clone());
+            value = Expr::Apply(Apply { op: minus.clone(), args: vec![value], span });
+        }
         let restriction = match self.peek() {
             Token::If => Some(self.restriction()?),
             Token::End | Token::Sym(";") => None,

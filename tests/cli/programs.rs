@@ -267,6 +267,9 @@ fn names_that_a_program_does_not_have_are_refused() {
     for (option, text, message) in [
         ("-t", "B=a.mtx", "the program has no tensor `B`"),
         ("-f", "z=sparse", "the program has no tensor `z`"),
+        ("--dims", "i=7", "the program has no tensor `i`"),
+        ("--type", "z=i64", "the program has no tensor `z`"),
+        ("--fill", "z=1", "the program has no tensor `z`"),
         ("-o", "z=z.npy", "the program returns no `z`"),
     ] {
         let said = sandbox.refused("S0002", &[&run[..], &[option, text]].concat());

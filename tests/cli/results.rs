@@ -347,14 +347,38 @@ fn zeros_beside_another_fill_are_kept_in_lists_of_entries() {
     let sandbox = Sandbox::new();
     sandbox.file("z.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 5\n2 1 0\n");
     let fill = ["run", "c[i,j] = A[i,j]", "-t", "A=z.mtx:csr", "--fill", "A=1"];
-    for (file, says) in [("c.tns", false), ("c.npz", true), ("c.npy", true), ("c.tns:csr", false)] {
+    for (file, says) in [
+        ("c.tns", false),
+        ("c.npz", true),
+        ("c.npy", true),
+        ("c.tns:csr", false),
+        ("c.npy:csr", true),
+    ] {
         let outcome = sandbox.run(&[&fill[..], &["-o", file]].concat());
         assert_eq!(outcome.stderr.contains("`--fill c=1.0`"), !says, "{file}: {}", outcome.stderr);
         let again = ["run", "d[i,j] = c[i,j]", "--json", "--fill", "c=1", "--dims", "c=2,2", "-t"];
-        let layout = if file == "c.npy" { "dense" } else { "csr" };
         let name = file.split(':').next().unwrap();
+        let layout = if name == "c.npy" { "dense" } else { "csr" };
         let given = format!("c={name}:{layout}");
         let json = sandbox.json(&[&again[..], &[&given]].concat());
         assert_eq!(json["output"]["sum"], 7.0, "{file}");
     }
+}
+
+#[test]
+fn what_is_taken_away_is_the_sum_of_what_is_opposite() {
+    let sandbox = Sandbox::new();
+    let product = |op: &str| {
+        let statement = format!("y[i] {op} A[i,j] * x[j]");
+        let given = ["-t", "A=m.mtx:csr", "-t", "x=x.mtx:sparse", "--json"];
+        sandbox.json(&[&["run", &statement][..], &given].concat())["output"]["sum"].clone()
+    };
+    assert_eq!((product("+="), product("-=")), (52.0.into(), (-52.0).into()));
+    // Of what is given, and of several statements.
+    let twice = "y[i] = A[i,j] * x[j]; y[i] -= 2 * A[i,j] * x[j]";
+    let given = ["-t", "A=m.mtx:csr", "-t", "x=x.mtx:sparse", "--json"];
+    let said = sandbox.json(&[&["run", twice][..], &given].concat());
+    assert_eq!(said["output"]["sum"], -52.0);
+    let refused = ["run", "y[i] /= A[i,j]", "-t", "A=m.mtx:csr"];
+    assert!(sandbox.refused("S0201", &refused).contains("combine by `+=`"));
 }

@@ -102,7 +102,7 @@ fn each_error_has_its_message_and_place() {
             "expected an assignment (`=`, `+=`, `*=`, `min=`, `max=`), found `*`",
             7..8,
         ),
-        ("y -= x[i]", "the order of the free loop over `i` decides `y`", 0..1),
+        ("y /= x[i]", "the order of the free loop over `i` decides `y`", 0..1),
         ("y == x", "expected an assignment (`=`, `+=`, `*=`, `min=`, `max=`), found `==`", 2..4),
         ("y[i] =", "expected a tensor or a number, found the end of the statement", 6..6),
         ("y = a * * b", "expected a tensor or a number, found `*`", 8..9),
