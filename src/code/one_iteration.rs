@@ -43,7 +43,8 @@ impl Body {
                 Stmt::For { var, body, .. } => {
                     let inside = set_within(&stmt);
                     let conditions = self.needed_of(body, &inside).unwrap_or_default();
-                    self.one(&conditions, *var, &inside).zip(without_loop(body))
+                    let one = self.one(&conditions, *var, &inside);
+                    one.and_then(|one| Some((one, without_loop(body)?)))
                 }
                 _ => None,
             };

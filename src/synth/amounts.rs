@@ -309,11 +309,9 @@ impl Sizes {
         let equal = |c: &&Constraint| c.relop == Relop::Eq;
         let mut compared = level.conditions.iter().filter(equal).map(values).peekable();
         match compared.peek().is_some() {
-            true => match filled {
-                Some(filled) if filled < 1.0 => {
-                    CostFormula::product(compared) / filled.max(1e-3).into()
-                }
-                _ => CostFormula::product(compared),
+            true => match filled.filter(|filled| *filled < 1.0) {
+                Some(filled) => CostFormula::product(compared) / filled.max(1e-3).into(),
+                None => CostFormula::product(compared),
             },
             false => length.clone(),
         }
