@@ -196,7 +196,10 @@ pub fn some_inputs(
         let asked = files.get(&name).and_then(|copies| copies[k].layout.as_ref());
         let asked = asked.filter(|text| !text.starts_with("shares("));
         let layout = match (asked, &data) {
-            (Some(text), _) => Arc::new(Layout::named_for_rank(text, rank)?),
+            (Some(text), _) => {
+                let layout = Layout::named_for_rank(text, rank);
+                Arc::new(layout.map_err(|e| e.note(format!("it is the layout of `{name}`")))?)
+            }
             (None, Given::Stored(tensor)) if name != *output => tensor.layout().clone(),
             (None, _) => Arc::new(Layout::named_for_rank(&role.layout()?, rank)?),
         };

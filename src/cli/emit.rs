@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
-use siskin::diagnostic::{Code, Diagnostic, Result};
-use siskin::files;
+use siskin::diagnostic::Result;
 use siskin::kernel::{Kernel, Planned};
 
 use super::kernels::{self, One};
@@ -13,6 +12,7 @@ use super::leaves::with_leaves;
 use super::options::KernelOptions;
 use super::output::{self, Output};
 use super::tensors::{OutputWish, TensorOptions};
+use super::written::Written;
 use super::{costs, finds, standard};
 
 /// Write a kernel as a Rust module of edition 2024 that depends on the standard library only
@@ -110,12 +110,14 @@ impl Emit {
     /// The file of the module, if files can be written where they shall be.
     fn places(&self, file: Option<&str>) -> Result<Option<PathBuf>> {
         let output = file.filter(|file| *file != standard::NAME).map(PathBuf::from);
-        for path in output.iter().chain(&self.header) {
-            files::check_place(path)?;
-        }
-        if output.is_some() && output == self.header {
-            return Err(Diagnostic::new(Code::Usage, "`-o` and `--header` name the same file")
-                .help("give the module and its header files of their own"));
+        let named = [("-o", &output), ("--header", &self.header)];
+        let mut written = Written::default();
+        for (option, path) in
+            named.into_iter().chain([("--save-kernel", &self.options.save_kernel)])
+        {
+            if let Some(path) = path {
+                written.add_text(option, path, &self.tensors)?;
+            }
         }
         Ok(output)
     }

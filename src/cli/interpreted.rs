@@ -214,7 +214,7 @@ impl Asked<'_> {
                 target.write(result, fill)?;
             }
         }
-        if let Some(words) = listed::absent(name, &returned.kinds, &all) {
+        if let Some(words) = listed::in_words(name, &returned.kinds, &all) {
             text = words;
         }
         Ok((Done { listed: listed::joined(name, &returned.kinds, &all), output, text }, finished))

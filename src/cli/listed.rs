@@ -38,11 +38,11 @@ pub fn outputs(returned: &[Results], listed: &IndexMap<Name, Value>) -> Result<V
     Ok(out)
 }
 
-/// The same in words, of those whose elements may be missing.
+/// The same in words, of those whose elements are no plain numbers.
 pub fn texts(returned: &[Results], listed: &IndexMap<Name, Value>) -> Result<Vec<String>> {
     let mut out = Vec::new();
     for (name, parts, kinds) in returned {
-        out.extend(absent(name, kinds, &found(parts, listed)?));
+        out.extend(in_words(name, kinds, &found(parts, listed)?));
     }
     Ok(out)
 }
@@ -66,9 +66,11 @@ pub fn joined(name: &str, kinds: &[Kind], all: &[Value]) -> Value {
     value
 }
 
-/// The elements of a result in words, if some of them may be missing.
-pub fn absent(name: &str, kinds: &[Kind], all: &[Value]) -> Option<String> {
-    kinds.iter().find(|kind| **kind != Kind::Number)?;
+/// The elements of a result in words, if some of them may be missing, or they are tuples.
+pub fn in_words(name: &str, kinds: &[Kind], all: &[Value]) -> Option<String> {
+    if kinds.len() < 2 {
+        return None;
+    }
     let values = elements(kinds, all, &|word| json!(word))?;
     let rank = all.first()?["dims"].as_array().map_or(0, Vec::len);
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -82,8 +84,12 @@ pub fn absent(name: &str, kinds: &[Kind], all: &[Value]) -> Option<String> {
     }
     let shape: Vec<String> =
         all.first()?["dims"].as_array()?.iter().map(ToString::to_string).collect();
-    let all_there = if counts.is_empty() { "all there".into() } else { counts.join(", ") };
-    let mut out = format!("{name}: {}, {all_there}\n", shape.join(" x "));
+    if counts.is_empty() && kinds.iter().any(|kind| *kind != Kind::Number) {
+        counts.push("all there".to_string());
+    }
+    let shape = if rank == 0 { "scalar".to_string() } else { shape.join(" x ") };
+    let about: Vec<String> = [shape].into_iter().chain(counts).collect();
+    let mut out = format!("{name}: {}\n", about.join(", "));
     if rows.iter().flatten().count() <= PRINTED_WHOLE {
         let width = rows.iter().flatten().map(String::len).max().unwrap_or(0);
         for row in rows {
@@ -96,7 +102,15 @@ pub fn absent(name: &str, kinds: &[Kind], all: &[Value]) -> Option<String> {
 
 /// The elements, a list for each row.
 fn words(values: &Value, rank: usize, rows: &mut Vec<Vec<String>>) {
-    let word = |v: &Value| v.as_str().map_or(v.to_string(), str::to_string);
+    fn word(v: &Value) -> String {
+        match (v.as_str(), v.as_array()) {
+            (Some(word), _) => word.to_string(),
+            (None, Some(parts)) => {
+                format!("({})", parts.iter().map(word).collect::<Vec<_>>().join(", "))
+            }
+            (None, None) => v.to_string(),
+        }
+    }
     match (rank, values.as_array()) {
         (2.., Some(all)) => all.iter().for_each(|v| words(v, rank - 1, rows)),
         (1, Some(all)) => rows.push(all.iter().map(word).collect()),

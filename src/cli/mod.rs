@@ -45,6 +45,7 @@ mod stories;
 mod tensor_argument;
 mod tensors;
 mod turns;
+mod written;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;

@@ -101,7 +101,7 @@ pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Re
     options.refuse_repeated()?;
     host.scalars = scalars(&options.parameters)?;
     let declared = finch.declared();
-    refuse_unknown(&finch.tensors(), tensors, options)?;
+    let known = refuse_unknown(&finch.tensors(), tensors, options);
     let types = options.types()?;
     host.types = types.own.clone();
     host.gallops = options.gallop.iter().map(|name| Name::from(name.trim())).collect();
@@ -122,14 +122,22 @@ pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Re
                 _ => e,
             }
         });
-        let Some((dims, ty)) = found? else { continue };
+        let Some((dims, ty)) = found? else {
+            if tensors.format(&name)?.is_some() && !declared.contains(&name) {
+                let place = finch.place(&name).unwrap_or_default();
+                return Err(unknown_extents(&name).at(place, "").within(&finch.name, &finch.text));
+            }
+            continue;
+        };
         if !declared.contains(&name) || file(&name, tensors)?.is_some() {
             host.tensors.insert(name, Given { dims, ty });
         }
     }
     stated.retain(|name, _| declared.contains(name));
     host.sizes = stated;
+    // What is wrong within the program may be why it does not know a name.
     let tree = finch.lower(&host)?;
+    known?;
     refuse_unused(&tree.numbers, &options.parameters)?;
     Ok(tree)
 }
@@ -196,6 +204,10 @@ pub fn of_tree(
                 results.insert(host.name.clone(), part.clone());
             }
             begins_as_stated(host, tensors)?;
+            // The format is that of numbers, not of whether they are there.
+            if host.kinds.get(k).is_some_and(|kind| *kind != Kind::Number) {
+                continue;
+            }
             // What is assembled is written by one statement.
             let Some(layout) = tensors.format(&host.name)? else { continue };
             // Elements that have a place of their own are updated there.
@@ -411,16 +423,26 @@ fn refuse_unknown(
 
 fn unknown(known: &IndexMap<Name, usize>, name: &str) -> Box<Diagnostic> {
     let names: Vec<&str> = known.keys().map(|name| &**name).collect();
-    Diagnostic::new(Code::Usage, format!("the program has no tensor `{name}`"))
-        .help(format!("its tensors are {}", names.join(", ")))
+    let help = match names.is_empty() {
+        true => "it has none: leave this out".to_string(),
+        false => format!("its tensors are {}", names.join(", ")),
+    };
+    Diagnostic::new(Code::Usage, format!("the program has no tensor `{name}`")).help(help)
 }
 
 /// Refuses `-o NAME=FILE` for what is no result.
 fn refuse_other_outputs(tree: &Tree, output: &[String]) -> Result<()> {
+    let names: Vec<&str> = tree.returned.iter().map(|r| &*r.name).collect();
     for text in output {
+        if names.len() > 1 && !text.contains('=') {
+            let message = "the program returns several results, and this file is named for none";
+            return Err(Diagnostic::new(Code::Usage, message)
+                .at(0..text.len(), "")
+                .within("-o", text)
+                .help(format!("write `-o NAME={text}`: its results are {}", names.join(", "))));
+        }
         let is_result = |name: &str| tree.returned.iter().any(|r| *r.name == *name);
         if let Some(name) = other_result(text, is_result) {
-            let names: Vec<&str> = tree.returned.iter().map(|r| &*r.name).collect();
             return Err(Diagnostic::new(Code::Usage, format!("the program returns no `{name}`"))
                 .at(0..name.len(), "")
                 .within("-o", text)
@@ -442,12 +464,14 @@ pub fn refuse_files(tree: &Tree, output: &[String]) -> Result<()> {
         let numbers = result.kinds.iter().filter(|kind| **kind == Kind::Number).count();
         let what = if numbers > 1 { "are tuples" } else { "may be missing" };
         let message = format!("elements of `{}` {what}: no file holds them", result.name);
+        let numbers = match numbers {
+            2.. => "its parts, `y[i] = first(t[i])`",
+            _ => "its numbers, `y[i] = coalesce(…, 0)`",
+        };
         return Err(Diagnostic::new(Code::Usage, message)
             .at(0..text.len(), "this file")
             .within("-o", text)
-            .help(
-                "let the program return its numbers, `y[i] = coalesce(…, 0)`; `--json` shows all",
-            ));
+            .help(format!("let the program return {numbers}; `--json` shows all")));
     }
     Ok(())
 }
@@ -476,11 +500,7 @@ fn given(
     let file = match file(name, tensors)? {
         Some(file) if !matches!(file.place, Place::Generated(_)) => file,
         Some(_) if dims.is_none() => {
-            return Err(Diagnostic::new(
-                Code::Shape,
-                format!("the extents of `{name}` are not known"),
-            )
-            .help(format!("state them: `--dims {name}=N,…`")));
+            return Err(unknown_extents(name));
         }
         // What is made up, or has no data.
         _ => return Ok(dims.map(|dims| (dims, types.of(name)))),
@@ -499,6 +519,11 @@ fn given(
         Diagnostic::new(Code::Shape, message).help("write one subscript for each dimension")
     })?;
     Ok(Some((data.dims().to_vec(), data.value_type())))
+}
+
+fn unknown_extents(name: &Name) -> Box<Diagnostic> {
+    Diagnostic::new(Code::Shape, format!("the extents of `{name}` are not known"))
+        .help(format!("state them, `--dims {name}=N,…`, or pass data: `-t {name}=FILE`"))
 }
 
 /// `--dims NAME=N,…`

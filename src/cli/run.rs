@@ -31,6 +31,7 @@ use super::result::{OutputLayout, Summary, Target, whole};
 use super::sequence::{self, Kernels, Listing, Step, Wish};
 use super::shown::{shape, time};
 use super::tensors::{OutputWish, TensorOptions, by_result};
+use super::written::Written;
 use super::{finds, progress};
 
 /// Compile a kernel for data and run it
@@ -59,6 +60,11 @@ pub struct Run {
 impl Run {
     pub fn execute(&self) -> Output {
         let output = self.output.clone();
+        let mut written = Written::default();
+        written.add_results(&output)?;
+        if let Some(path) = &self.options.save_kernel {
+            written.add_text("--save-kernel", path, &self.tensors)?;
+        }
         let expression = self.expression.as_deref();
         let options = with_leaves(expression, &self.tensors, &self.output, &self.options)?;
         let path = match (&self.expression, &self.program) {

@@ -2,28 +2,18 @@
 
 use rustc_hash::FxHashSet;
 
-/// Rust's keywords, which index notation does not reserve.
-const KEYWORDS: [&str; 41] = [
-    "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern",
-    "false", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod",
-    "move", "mut", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true",
-    "try", "type", "unsafe", "use", "where", "while", "yield",
+/// Rust's keywords, and those that it keeps for later, which index notation does not reserve.
+const KEYWORDS: [&str; 52] = [
+    "Self", "abstract", "become", "box", "do", "final", "override", "priv", "typeof", "unsized",
+    "virtual", "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else",
+    "enum", "extern", "false", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro",
+    "match", "mod", "move", "mut", "pub", "ref", "return", "self", "static", "struct", "super",
+    "trait", "true", "try", "type", "unsafe", "use", "where", "while", "yield",
 ];
 
 /// More words of the language, of its prelude and of the primitive types; a name of ours that
 /// shadowed one would change the meaning of the text around it.
-const TAKEN: [&str; 60] = [
-    "Self",
-    "abstract",
-    "become",
-    "box",
-    "do",
-    "final",
-    "override",
-    "priv",
-    "typeof",
-    "unsized",
-    "virtual",
+const TAKEN: [&str; 49] = [
     "union",
     "std",
     "core",
@@ -138,11 +128,18 @@ const TYPES: [&str; 11] = [
 #[derive(Clone, Debug, Default)]
 pub struct Naming {
     taken: FxHashSet<String>,
+    /// Fields hide nothing: only keywords are kept from them.
+    of_fields: bool,
 }
 
 impl Naming {
     pub fn new() -> Naming {
         Naming::default()
+    }
+
+    /// Names of the fields of a struct, which are always read as those of a value.
+    pub fn of_fields() -> Naming {
+        Naming { of_fields: true, ..Naming::default() }
     }
 
     /// Keeps `name` from being handed out.
@@ -155,7 +152,7 @@ impl Naming {
         let base = identifier(wish);
         let mut name = base.clone();
         let mut k = 2;
-        while is_reserved(&name) || self.taken.contains(&name) {
+        while self.means_something(&name) || self.taken.contains(&name) {
             name = match k {
                 2 if !self.taken.contains(&format!("{base}_")) => format!("{base}_"),
                 _ => format!("{base}_{k}"),
@@ -168,7 +165,11 @@ impl Naming {
 
     /// True if [`Naming::fresh`] would give `wish` as it is.
     pub fn is_free(&self, wish: &str) -> bool {
-        identifier(wish) == wish && !is_reserved(wish) && !self.taken.contains(wish)
+        identifier(wish) == wish && !self.means_something(wish) && !self.taken.contains(wish)
+    }
+
+    fn means_something(&self, name: &str) -> bool {
+        if self.of_fields { KEYWORDS.contains(&name) } else { is_reserved(name) }
     }
 
     pub fn release(&mut self, name: &str) {

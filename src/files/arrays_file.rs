@@ -205,9 +205,13 @@ pub(super) fn write(out: &mut dyn Write, tensor: &Tensor, fill: Option<Value>) -
     let mut members: Vec<(&str, Values)> =
         vec![(SHAPE, numbers(tensor.dims().iter().map(|&n| n as i64).collect()))];
     for (name, data) in tensor.arrays() {
-        // Numbers of positions and coordinates are far from the greatest.
         let base = layout.arrays[name].base;
-        let written = data.iter_i64().map(|number| number.saturating_add(base)).collect();
+        let written: Option<Vec<i64>> = data.iter_i64().map(|n| n.checked_add(base)).collect();
+        let written = written.ok_or_else(|| {
+            let message = format!("`{name}`, counted from {base}, has numbers beyond 2^63");
+            Diagnostic::new(Code::Data, message)
+                .help(format!("give `{name}` a smaller `base` in the declaration"))
+        })?;
         members.push((member_name(known, name), numbers(written)));
     }
     for (name, definition) in &layout.params {

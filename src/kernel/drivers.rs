@@ -36,7 +36,7 @@
 
 use std::ops::Range;
 
-use crate::formula::Name;
+use crate::formula::{Affine, Name};
 use crate::iterspace::Space;
 use crate::scan::{Bind, Level, Nest};
 use crate::schedule::Alternative;
@@ -82,25 +82,41 @@ fn depends(nest: &Nest, find: &Name, position: &Name) -> bool {
     deciding.iter().any(|level| level.var == *position)
 }
 
-/// For each find of `nest`, the order of its loops in which what is searched is walked, right before that loop whose
+/// For each search of `nest`, the order of its loops in which what is searched is walked, right before that loop whose
 /// position says what is looked for, and before loops in which it is always the same.
-pub(super) fn other_drivers(nest: &Nest) -> Vec<Vec<Name>> {
-    followed(nest, 0..1)
+pub(super) fn other_drivers(nest: &Nest, space: &Space) -> Vec<Vec<Name>> {
+    followed(nest, space, 0..1)
 }
 
 /// The same, before loops around that one whose positions say what is looked for, too.
-pub(super) fn outer_drivers(nest: &Nest) -> Vec<Vec<Name>> {
-    followed(nest, 1..usize::MAX)
+pub(super) fn outer_drivers(nest: &Nest, space: &Space) -> Vec<Vec<Name>> {
+    followed(nest, space, 1..usize::MAX)
 }
 
 /// The same, before those among the loops that are numbered so, from the innermost out.
-fn followed(nest: &Nest, by: Range<usize>) -> Vec<Vec<Name>> {
+fn followed(nest: &Nest, space: &Space, by: Range<usize>) -> Vec<Vec<Name>> {
     let mut out: Vec<Vec<Name>> = Vec::new();
-    for find in nest.levels.iter().filter(|level| level.is_find()) {
-        let drivers = drivers(nest, &find.var).into_iter().enumerate();
+    for (position, asked) in searches(nest) {
+        let drivers = drivers(nest, &position.var, asked).into_iter().enumerate();
         for (_, driver) in drivers.filter(|(k, _)| by.contains(k)) {
-            let order = sooner(nest, &find.var, Some(&driver))
-                .unwrap_or_else(|| right_before(nest, &find.var, &driver));
+            let mut order = sooner(nest, &position.var, Some(&driver))
+                .unwrap_or_else(|| right_before(nest, &position.var, &driver));
+            // Positions that are computed, and say with it what counts, come with it.
+            if let Some(at) = order.iter().position(|n| *n == position.var) {
+                let level = &nest.levels[asked];
+                let says = |name: &Name| {
+                    *name == level.var || level.conditions.iter().any(|c| c.mentions(name))
+                };
+                let positions = nest.levels[..=asked].iter().enumerate().filter(|(k, l)| {
+                    let computed = |value: &Affine| {
+                        let from = nest.deciding(*k, |name| value.mentions(name), |_| true);
+                        from.iter().all(|l| l.var != driver)
+                    };
+                    let own = matches!(&l.bind, Bind::Let(value) if computed(value));
+                    own && says(&l.var) && space.owner(&l.var).is_some()
+                });
+                order.splice(at + 1..at + 1, positions.map(|(_, l)| l.var.clone()));
+            }
             if !out.contains(&order) {
                 out.push(order);
             }
@@ -155,17 +171,43 @@ fn sooner(nest: &Nest, find: &Name, driver: Option<&Name>) -> Option<Vec<Name>> 
     Some(order)
 }
 
-/// The loops around a find on which depends what it looks for, but not where, the innermost first.
-fn drivers(nest: &Nest, position: &Name) -> Vec<Name> {
+/// What is searched, each with the number of the level whose conditions say what counts of it: finds; and loops that
+/// are walked where a position that is computed inside of them says so.
+///
+/// ```text
+/// pA2, let pA3 = pA2 + pos(pA0), if j = crd(pA3)
+/// ```
+fn searches(nest: &Nest) -> impl Iterator<Item = (&Level, usize)> {
+    let filters = nest.levels.iter().enumerate().filter(|(_, level)| level.filters());
+    filters.filter_map(|(at, level)| match level.is_find() {
+        true => Some((level, at)),
+        false => {
+            let deciding = nest.deciding(at, |name| level.reads(name), |level| !level.is_loop());
+            let walked = deciding.into_iter().find(|level| level.is_loop())?;
+            (!walked.is_find()).then_some((walked, at))
+        }
+    })
+}
+
+/// Whether anything is searched that is not just computed.
+pub(super) fn walks_what_it_searches(nest: &Nest) -> bool {
+    searches(nest).any(|(position, asked)| !drivers(nest, &position.var, asked).is_empty())
+}
+
+/// The loops around a search, of whose conditions the level has the number `asked`, on which depends what it looks for,
+/// but not where, the innermost first.
+fn drivers(nest: &Nest, position: &Name, asked: usize) -> Vec<Name> {
     let Some(at) = nest.level_of(position) else { return Vec::new() };
-    let sought = |name: &Name| nest.levels[at].conditions.iter().any(|c| c.mentions(name));
+    let sought = |name: &Name| nest.levels[asked].conditions.iter().any(|c| c.mentions(name));
     // What the conditions mention may be read off the position of a loop.
-    let deciding = nest.deciding(at, sought, |level| !level.is_loop());
+    let deciding = nest.deciding(asked, sought, |level| !level.is_loop());
     let where_to = |name: &Name| match &nest.levels[at].bind {
         Bind::Loop(range) => range.mentions(name),
         Bind::Let(_) => false,
     };
     let ranges = nest.deciding(at, where_to, |_| true);
-    let free = |level: &&Level| level.is_loop() && !ranges.iter().any(|l| l.var == level.var);
+    let free = |level: &&Level| {
+        level.is_loop() && level.var != *position && !ranges.iter().any(|l| l.var == level.var)
+    };
     deciding.into_iter().filter(free).map(|level| level.var.clone()).collect()
 }

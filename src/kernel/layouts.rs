@@ -46,7 +46,10 @@ pub(super) fn layouts(request: &Request, program: &Program) -> Result<Layouts> {
         let at_hand = request.declared.get(&tensor).filter(|layout| layout.rank() == rank);
         let layout = match (at_hand, request.layouts.get(&tensor)) {
             (Some(layout), _) => layout.clone(),
-            (None, Some(text)) => Arc::new(Layout::named_for_rank(text, rank)?),
+            (None, Some(text)) => {
+                let layout = Layout::named_for_rank(text, rank);
+                Arc::new(layout.map_err(|e| e.note(format!("it is the layout of `{tensor}`")))?)
+            }
             (None, None) => Arc::new(Layout::named_for_rank(&role.layout()?, rank)?),
         };
         refuse_unsound(&layout)?;

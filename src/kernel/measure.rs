@@ -13,7 +13,7 @@ use crate::layout::Layout;
 use crate::layout::checks::admits_negative;
 use crate::program::resolve;
 use crate::synth::{Common, Sizes};
-use crate::tensor::{IndexData, Sample, Tensor};
+use crate::tensor::{IndexData, Met, Sample, Tensor};
 
 impl Kernel {
     /// Prices the plans with the sizes of these tensors: extents, numbers of stored entries, mean
@@ -98,7 +98,7 @@ impl Kernel {
                 for (renamed, data) in o.arrays.keys().zip(tensor.arrays().values()) {
                     sizes.steps.insert(renamed.clone(), mean_step(data));
                     sizes.means.insert(renamed.clone(), data.mean());
-                    sizes.filled.insert(renamed.clone(), data.natural());
+                    sizes.filled.insert(renamed.clone(), data.filled());
                     sizes.typical_steps.insert(renamed.clone(), data.typical_step());
                     sizes.run_lengths.insert(renamed.clone(), run_length(data));
                     sizes.uneven.insert(renamed.clone(), data.unevenness());
@@ -139,12 +139,12 @@ fn common(space: &Space, tensors: &IndexMap<Name, &Tensor>, known: &[Common]) ->
             }
             let Some(from) = from else { continue };
             let sample = sample.get_or_insert_with(|| Sample::of(tensor));
-            if let Some(share) = sample.share(second, &from) {
+            if let Some(Met { share, turns }) = sample.met(second, &from) {
                 let (walked, searched) = (walked.clone(), other.positions.clone());
                 // What both store is apart from what was before.
                 let apart =
                     sample.apart(second, &from).map(|apart| 1.0 - (1.0 - share) * (1.0 - apart));
-                out.push(Common { walked, searched, share, apart });
+                out.push(Common { walked, searched, share, turns, apart });
             }
         }
     }
@@ -202,7 +202,7 @@ mod tests {
                 let none = tensor(other, &[60, 40], |_, _| false);
                 let turned = tensor(other, &[40, 60], |j, i| (i + j) % 3 == 0);
                 let sample = Sample::of(&many);
-                let by = |other: &Tensor, from: &[usize]| sample.share(other, from).unwrap();
+                let by = |other: &Tensor, from: &[usize]| sample.met(other, from).unwrap().share;
                 if !["bcsr(2,2)", "dense"].contains(&layout) {
                     assert_eq!(by(&same, &[0, 1]), 1.0, "{layout} {other}");
                     assert_eq!(by(&turned, &[1, 0]), 1.0, "{layout} {other}");
@@ -217,15 +217,17 @@ mod tests {
 
     #[test]
     fn what_is_long_to_find_or_not_there_is_not_known() {
+        let share =
+            |of: &Tensor, other: &Tensor| Sample::of(of).met(other, &[0, 1]).map(|met| met.share);
         let all = tensor("csr", &[80, 80], |_, _| true);
         let blocks = tensor("csb", &[80, 80], |_, _| true);
-        assert_eq!(Sample::of(&all).share(&blocks, &[0, 1]), None);
+        assert_eq!(share(&all, &blocks), None);
         // A list in order is bisected.
         let list = tensor("coo", &[80, 80], |_, _| true);
-        assert_eq!(Sample::of(&all).share(&list, &[0, 1]), Some(1.0));
+        assert_eq!(share(&all, &list), Some(1.0));
         let empty = tensor("csr", &[80, 80], |_, _| false);
-        assert_eq!(Sample::of(&empty).share(&all, &[0, 1]), None);
+        assert_eq!(share(&empty, &all), None);
         let none = tensor("csr", &[0, 80], |_, _| true);
-        assert_eq!(Sample::of(&none).share(&none, &[0, 1]), None);
+        assert_eq!(share(&none, &none), None);
     }
 }

@@ -27,7 +27,7 @@ use crate::layout::Layout;
 use crate::loops::{Finder, How, Statement, orders_of_walks};
 use crate::operators::{CaseKind, SpecialResult, Value};
 use crate::packing::Appending;
-use crate::program::{AssignOp, Expr, Program, number};
+use crate::program::{Access, AssignOp, Expr, Program, number};
 use crate::prover::{Prover, Z3Prover};
 use crate::scan::{Bind, Range};
 use crate::schedule::schedule;
@@ -181,9 +181,12 @@ fn sets_all(program: &Program, output: &Name) -> Result<bool> {
     let apart =
         |(d, index): (usize, &Option<&Name>)| index.is_some() && !subscripts[..d].contains(index);
     let everywhere = subscripts.iter().enumerate().all(apart);
-    // Where a subscript would leave its tensor, nothing is set.
+    // Where a subscript would leave its tensor, nothing is set; a number that would is refused.
     let read = only.value.accesses();
-    let inside = read.iter().all(|access| (0..access.rank()).all(|d| access.plain(d).is_some()));
+    let stays = |access: &Access, d: usize| {
+        access.plain(d).is_some() || access.subscripts[d].as_constant().is_some()
+    };
+    let inside = read.iter().all(|access| (0..access.rank()).all(|d| stays(access, d)));
     let whole = only.op == AssignOp::Assign && only.restriction.is_none();
     Ok(whole && everywhere && inside)
 }

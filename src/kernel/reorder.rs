@@ -7,7 +7,9 @@
 //! the other direction of each search is priced in any case (`drivers.rs`). The cheapest is taken.
 
 use super::coiterate::Coiterate;
-use super::drivers::{by_entries, earlier_searches, other_drivers, outer_drivers};
+use super::drivers::{
+    by_entries, earlier_searches, other_drivers, outer_drivers, walks_what_it_searches,
+};
 use super::grounds::PricedOrder;
 use super::layouts::layouts;
 use super::planned::Planned;
@@ -158,7 +160,8 @@ fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Order
     let assembled = planned.assembled().is_some();
     // Without data, what is walked and what is searched look alike.
     let searches =
-        statement.finds().iter().any(|find| find.plans().any(|p| !p.template.closed_form));
+        statement.finds().iter().any(|find| find.plans().any(|p| !p.template.closed_form))
+            || walks_what_it_searches(statement.nest());
     let known = request.sizes.are_known();
     if !assembled && (!known || !searches) {
         return Ok(None);
@@ -181,14 +184,14 @@ fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Order
 
 /// The orders of a statement in which something else drives.
 fn drivers(statement: &Statement) -> Vec<Alternative> {
-    let nest = statement.nest();
-    let orders = other_drivers(nest).into_iter().chain(earlier_searches(nest));
-    orders.map(Alternative::from).chain(by_entries(nest, statement.space())).collect()
+    let (nest, space) = (statement.nest(), statement.space());
+    let orders = other_drivers(nest, space).into_iter().chain(earlier_searches(nest));
+    orders.map(Alternative::from).chain(by_entries(nest, space)).collect()
 }
 
 /// Those in which it drives several loops.
 fn outer(statement: &Statement) -> Vec<Alternative> {
-    outer_drivers(statement.nest()).into_iter().map(Alternative::from).collect()
+    outer_drivers(statement.nest(), statement.space()).into_iter().map(Alternative::from).collect()
 }
 
 impl Planned {
@@ -240,7 +243,8 @@ fn price_of_visits(
     let nest = outline(space, schedule, prover)?;
     let sizes = &request.sizes;
     let (uneven, begun) = (sizes.uneven_in(&nest), sizes.begun_in(&nest));
-    let amounts = [sizes.iterations(&nest), 0.0, 0.0, uneven, begun, 0.0, 0.0];
+    let unforeseen = sizes.value(&sizes.unforeseen_of(&nest));
+    let amounts = [sizes.iterations(&nest), 0.0, 0.0, uneven, begun, 0.0, unforeseen];
     let loops = loops_price(amounts, &sizes.machine)?;
     Ok(loops + searches_price(sizes.queries(&nest), &sizes.machine)?)
 }

@@ -65,7 +65,7 @@ fn is_undecided(request: &Request) -> bool {
 fn order(request: &Request, planned: &Planned) -> Option<Vec<Name>> {
     let statement = only_nest(planned)?;
     let open = is_open(request) && planned.assembled().is_none();
-    open.then(|| other_drivers(statement.nest()).pop())?
+    open.then(|| other_drivers(statement.nest(), statement.space()).pop())?
 }
 
 /// Which statements threads share: ways are given the same.

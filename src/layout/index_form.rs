@@ -8,7 +8,7 @@ use super::declaration::{Reader, starts_upper_case};
 use super::source::Text;
 use super::toml_schema::Index;
 use crate::diagnostic::{Code, Result};
-use crate::formula::{Arith, Call, Constraint, Name};
+use crate::formula::{Affine, Arith, Atom, Call, Constraint, Name};
 
 impl Reader<'_> {
     /// An index array with its arguments; its names are checked later.
@@ -43,6 +43,19 @@ impl Reader<'_> {
         if let Some(texts) = &index.shape {
             let extents: Result<Vec<Arith>> = texts.iter().map(|t| self.arith(t, &[])).collect();
             shape = Some(extents?);
+        }
+        if let Some(fill) = index.fill
+            && let Some(broken) = range.iter().find(|c| filled(c, name, fill) == Some(false))
+        {
+            let message = format!("the fill of `{name}` is {fill}, which is not in its range");
+            let place = index.range.as_ref().unwrap_or(key).span();
+            return Err(self
+                .source
+                .error(Code::LayoutSchema, message, place, "this range")
+                .note(format!("`{broken}` does not hold"))
+                .help(
+                    "what pads an array is read as its elements are: take a number in the range",
+                ));
         }
         let origin = self.source.origin(index.domain.as_ref().unwrap_or(key).span());
         Ok(ArrayParts {
@@ -118,4 +131,18 @@ impl Reader<'_> {
                 .help(format!("give a range, or `args = [\"…\"]`, in [index.{name}]"))),
         }
     }
+}
+
+/// Whether a constraint on the elements of an array holds of a number, if it is on nothing else.
+fn filled(range: &Constraint, array: &str, fill: i64) -> Option<bool> {
+    let mut affine = Affine::constant(range.affine.offset());
+    for (atom, k) in range.affine.terms() {
+        match atom {
+            Atom::Call(call) if *call.array == *array => {
+                affine = affine + Affine::constant(k.checked_mul(fill)?);
+            }
+            _ => return None,
+        }
+    }
+    Constraint { affine, relop: range.relop }.as_bool()
 }

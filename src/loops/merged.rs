@@ -95,7 +95,8 @@ pub(super) fn merged(space: &Space, nest: &Nest, prover: &mut dyn Prover) -> Res
          coordinates for each index",
     )
     .help(
-        "store them alike, in a layout whose coordinates are ordered, or leave `--union merge` out",
+        "store them alike, in a layout whose coordinates are ordered, or walk them by `--coiterate find`, and \
+         without `--union merge`",
     ))
 }
 

@@ -62,7 +62,7 @@ impl Rounds {
             uneven: sizes.uneven_of(nest),
             begun: sizes.begun_of(nest),
             private: 0.0.into(),
-            unforeseen: 0.0.into(),
+            unforeseen: sizes.unforeseen_of(nest),
         }
     }
 

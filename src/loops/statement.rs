@@ -382,7 +382,7 @@ impl Statement {
         let Some(level) = self.nest.shared() else { return Ok(None) };
         let var = &self.nest.levels[level].var;
         match self.merged.as_ref().is_some_and(|merged| level >= merged.depth) {
-            true => Err(at_once(var, "leave `--union merge` out")),
+            true => Err(at_once(var, "leave `--union merge` or `--coiterate merge` out")),
             false => Ok(Some((var.clone(), level))),
         }
     }

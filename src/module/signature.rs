@@ -60,10 +60,8 @@ pub struct Fields {
 impl Fields {
     /// Arrays and values keep their names, counted sizes are in lower case; none is taken twice.
     pub fn of(layout: &Layout) -> Fields {
-        let mut naming = Naming::new();
-        for taken in ["dims", "validate", "validated"] {
-            naming.reserve(taken);
-        }
+        let mut naming = Naming::of_fields();
+        naming.reserve("dims");
         let mut names = IndexMap::new();
         for name in layout.arrays.keys().chain([&layout.value.name]) {
             names.insert(name.clone(), naming.fresh(name));

@@ -1,7 +1,7 @@
 //! How the relation bounds a position that is to be numbered.
 //!
 //! In: the constraints of a piece. Out: [`Bounds`]: between two elements of a segment array, between
-//! the elements of two arrays, below a count, or below a size.
+//! the elements of two arrays, from an element by a count, below a count, or below a size.
 
 use super::part::Role;
 use super::refusal::refused;
@@ -16,6 +16,8 @@ pub(super) enum Bounds {
     Segments(Call),
     /// `f(u) <= p < g(u)`
     Between { start: Call, end: Call },
+    /// `f(u) <= p < f(u) + g(u)`
+    Lengths { start: Call, count: Call },
     /// `first <= p < f(u) + offset`
     Counted { first: i64, count: Call, offset: i64 },
     /// `first <= p < size`
@@ -26,6 +28,8 @@ pub(super) enum Bounds {
 enum Side {
     Constant(i64),
     Call(Call, i64),
+    /// The sum of two elements.
+    Sum([Call; 2]),
     Size(Affine),
     Other(Affine),
 }
@@ -36,6 +40,9 @@ fn side(layout: &Layout, e: Affine) -> Side {
     }
     if let [(Atom::Call(call), 1)] = e.terms() {
         return Side::Call(call.clone(), e.offset());
+    }
+    if let ([(Atom::Call(a), 1), (Atom::Call(b), 1)], 0) = (e.terms(), e.offset()) {
+        return Side::Sum([a.clone(), b.clone()]);
     }
     let extents = layout.extents();
     let mut sizes = !e.has_calls();
@@ -67,7 +74,7 @@ pub(super) fn of_position(
     }
     // A bound by an array says more than one by a size.
     let rank = |side: &Side| match side {
-        Side::Call(..) => 0,
+        Side::Call(..) | Side::Sum(_) => 0,
         Side::Size(_) => 1,
         Side::Constant(_) => 2,
         // A condition on outer positions may bound it further; it is tested.
@@ -105,6 +112,12 @@ pub(super) fn of_position(
         (Side::Call(start, 0), Side::Call(end, 0)) if start.args == end.args => {
             Ok(Bounds::Between { start, end })
         }
+        (Side::Call(start, 0), Side::Sum([a, b]))
+            if a.args == b.args && a.array != b.array && (a == start || b == start) =>
+        {
+            let count = if a == start { b } else { a };
+            Ok(Bounds::Lengths { start, count })
+        }
         (Side::Constant(first), Side::Call(count, offset)) => {
             Ok(Bounds::Counted { first, count, offset })
         }
@@ -116,7 +129,8 @@ pub(super) fn of_position(
             layout,
             format!("position `{position}` has bounds of a form that packing does not know"),
         )
-        .help("write `f(u) <= p < f(u + 1)`, `f(u) <= p < g(u)`, `0 <= p < f(u)` or `0 <= p < N`")),
+        .help("write `f(u) <= p < f(u + 1)`, `f(u) <= p < g(u)`, `f(u) <= p < f(u) + g(u)`, `0 <= p < f(u)` or \
+                `0 <= p < N`")),
     }
 }
 
@@ -131,7 +145,9 @@ impl Bounds {
                 }
                 vec![start.clone(), end]
             }
-            Bounds::Between { start, end } => vec![start.clone(), end.clone()],
+            Bounds::Between { start, end } | Bounds::Lengths { start, count: end } => {
+                vec![start.clone(), end.clone()]
+            }
             Bounds::Counted { count, .. } => vec![count.clone()],
             Bounds::Sized { .. } => Vec::new(),
         }
@@ -141,7 +157,7 @@ impl Bounds {
     pub fn group(&self) -> Vec<Affine> {
         match self {
             Bounds::Segments(call) | Bounds::Counted { count: call, .. } => call.args.clone(),
-            Bounds::Between { start, .. } => start.args.clone(),
+            Bounds::Between { start, .. } | Bounds::Lengths { start, .. } => start.args.clone(),
             Bounds::Sized { .. } => Vec::new(),
         }
     }
@@ -189,6 +205,10 @@ impl Bounds {
             Bounds::Between { start, end } => vec![
                 (name(start), Role::Starts { level, args: start.args.clone() }),
                 (name(end), Role::Ends { level, args: end.args.clone() }),
+            ],
+            Bounds::Lengths { start, count } => vec![
+                (name(start), Role::Starts { level, args: start.args.clone() }),
+                (name(count), Role::Counts { level, args: count.args.clone(), offset: 0 }),
             ],
             Bounds::Counted { count, offset, .. } => {
                 let (args, offset) = (count.args.clone(), *offset);

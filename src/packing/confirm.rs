@@ -149,6 +149,10 @@ fn within(p: &Affine, bounds: &Bounds) -> Vec<Formula> {
                 Formula::lt(p.clone(), element(&ends[1])),
             ]
         }
+        Bounds::Lengths { start, count } => vec![
+            Formula::le(element(start), p.clone()),
+            Formula::lt(p.clone(), element(start) + element(count)),
+        ],
         Bounds::Counted { first, count, offset } => vec![
             Formula::le(Affine::constant(*first), p.clone()),
             Formula::lt(p.clone(), element(count) + Affine::constant(*offset)),

@@ -19,9 +19,9 @@ use super::part::{
     Count, Covered, Cut, Forms, Interval, Level, Measure, Measured, Order, Part, Position, Role,
 };
 use super::probing;
-use super::refusal::refused;
+use super::refusal::{refused, undetermined};
 use super::ties::ties;
-use crate::diagnostic::{Diagnostic, Result};
+use crate::diagnostic::Result;
 use crate::formula::{Affine, Atom, Call, Constraint, Name};
 use crate::layout::Layout;
 
@@ -233,9 +233,9 @@ impl<'a> Derivation<'a> {
         let layout = self.layout;
         let mut open: Vec<Level> = Vec::new();
         for (position, bounds) in &self.numbered {
-            let owned: Vec<&Key> =
+            let mut owned: Vec<&Key> =
                 self.keys.iter().filter(|key| self.level_of(key) == Some(position)).collect();
-            let measured: Vec<(&Call, &Measure)> = self
+            let mut measured: Vec<(&Call, &Measure)> = self
                 .measures
                 .iter()
                 .filter_map(|m| match &m.what {
@@ -246,6 +246,19 @@ impl<'a> Derivation<'a> {
                 })
                 .collect();
             let mut group = bounds.group();
+            if bounds.group_is_closed() {
+                // What is also read at positions that are known anyway tells those of this level from none.
+                let own = |call: &Call| {
+                    let known = |arg: &Affine| {
+                        arg.mentions(position) || group.contains(arg) || arg.as_constant().is_some()
+                    };
+                    self.is_late(call) || call.args.iter().all(known)
+                };
+                if owned.iter().any(|(call, _)| own(call)) {
+                    owned.retain(|(call, _)| own(call));
+                    measured.retain(|(call, _)| own(call));
+                }
+            }
             for call in owned.iter().map(|(call, _)| call).chain(measured.iter().map(|m| m.0)) {
                 for arg in &call.args {
                     if self.aligned.keys().any(|p| arg.mentions(p)) {
@@ -574,19 +587,4 @@ fn apart(a: &Role, b: &Role) -> bool {
         _ => false,
     };
     args(a).into_iter().zip(args(b)).any(differ)
-}
-
-fn undetermined(layout: &Layout, call: &Call) -> Box<Diagnostic> {
-    let array = &call.array;
-    refused(
-        layout,
-        format!(
-            "index array `{array}` is neither a coordinate, nor a count, nor otherwise determined \
-             by the coordinates"
-        ),
-    )
-    .note(format!("`{}` has no unique value for given coordinates", Atom::Call(call.clone())))
-    .help(format!(
-        "relate `{array}` to a coordinate by an equation, or use it as `{array}(u) <= p < {array}(u + 1)`"
-    ))
 }

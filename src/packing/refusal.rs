@@ -1,6 +1,7 @@
 //! Why a layout, or these entries in it, cannot be packed.
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::formula::{Atom, Call};
 use crate::layout::Layout;
 use crate::tensor::Scope;
 
@@ -29,4 +30,20 @@ pub(super) fn without_value(
         format!("{what} is more than 2^63 in layout `{}` with these extents", layout.name),
     )
     .help("choose a layout that stores entries only, or state smaller extents")
+}
+
+/// What no coordinate says.
+pub(super) fn undetermined(layout: &Layout, call: &Call) -> Box<Diagnostic> {
+    let array = &call.array;
+    refused(
+        layout,
+        format!(
+            "index array `{array}` is neither a coordinate, nor a count, nor otherwise determined \
+             by the coordinates"
+        ),
+    )
+    .note(format!("`{}` has no unique value for given coordinates", Atom::Call(call.clone())))
+    .help(format!(
+        "relate `{array}` to a coordinate by an equation, or use it as `{array}(u) <= p < {array}(u + 1)`"
+    ))
 }

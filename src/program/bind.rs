@@ -96,12 +96,14 @@ pub struct Binder<'a> {
     types: &'a Types,
     indices: Vec<Name>,
     lets: IndexMap<Name, ValueType>,
+    /// What they stand for, as it is written.
+    stand_for: IndexMap<Name, String>,
 }
 
 impl<'a> Binder<'a> {
     pub fn new(extents: &'a Extents, types: &'a Types) -> Self {
         let indices = extents.indices.keys().cloned().collect();
-        Binder { extents, types, indices, lets: IndexMap::new() }
+        Binder { extents, types, indices, lets: IndexMap::new(), stand_for: IndexMap::new() }
     }
 
     pub fn block(&mut self, block: &[Stmt]) -> Result<Vec<BoundStmt>> {
@@ -157,6 +159,7 @@ impl<'a> Binder<'a> {
                 let (value, ty) = self.value(&l.value, None)?;
                 let id = LetId(self.lets.len());
                 self.lets.insert(l.name.clone(), ty);
+                self.stand_for.insert(l.name.clone(), l.value.to_string());
                 let body = self.block(&l.body)?;
                 out.push(BoundStmt::Let { id, value, body });
             }
@@ -220,7 +223,10 @@ impl<'a> Binder<'a> {
         let mut wrong = None;
         subscript.visit_vars(&mut |name| match self.lets.get(name) {
             None | Some(ValueType::I64 | ValueType::I32 | ValueType::U8) => {}
-            Some(ty) => wrong = Some(format!("`{name}` is of type {ty}, no subscript")),
+            Some(ty) => {
+                let name = self.stand_for.get(name).map_or(&**name, String::as_str);
+                wrong = Some(format!("`{name}` is of type {ty}, no subscript"));
+            }
         });
         match wrong {
             None => Ok(()),

@@ -40,7 +40,12 @@ pub struct Level {
 impl Level {
     /// A loop whose iterations are filtered by the values it reads.
     pub fn is_find(&self) -> bool {
-        matches!(self.bind, Bind::Loop(_)) && !self.conditions.is_empty()
+        matches!(self.bind, Bind::Loop(_)) && self.filters()
+    }
+
+    /// Whether the values that are read say what of it counts.
+    pub fn filters(&self) -> bool {
+        !self.conditions.is_empty()
     }
 
     pub fn is_loop(&self) -> bool {

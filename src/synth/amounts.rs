@@ -9,6 +9,7 @@
 
 use indexmap::{IndexMap, IndexSet};
 
+use super::changes::{changes, longest_run};
 use super::cost_formula::CostFormula;
 use super::sizes::{ASSUMED_EXTENT, Common, Sizes};
 use super::statistics::Statistic;
@@ -148,12 +149,13 @@ impl Sizes {
         mut trips: IndexMap<Name, CostFormula>,
         nest: &Nest,
     ) -> IndexMap<Name, CostFormula> {
-        for (at, level) in nest.levels.iter().enumerate().filter(|(_, level)| level.is_find()) {
+        for (at, level) in nest.levels.iter().enumerate().filter(|(_, level)| level.filters()) {
             let length = trips[&level.var].clone();
             let expected = length.clone() / self.choices(level, &length);
             let matches = match self.common(at, nest) {
                 // A sample in which nothing is found says little.
                 Some(common) => expected.max(there(common, at, nest, &trips)),
+                None if !level.is_loop() => expected,
                 None if self.overlap => expected.max(length.min(1.0.into())),
                 None => expected,
             };
@@ -268,14 +270,39 @@ impl Sizes {
 
     /// How often each loop of `nest` is begun, and how often it goes round in all; of a find, the number of its matches.
     fn rounds_of<'a>(&self, nest: &'a Nest) -> Vec<(&'a Level, CostFormula, CostFormula)> {
+        let levels = self.levels_of(nest).into_iter();
+        levels.filter(|(level, ..)| level.is_loop()).collect()
+    }
+
+    /// The same of all levels; of one with conditions that is no loop, how often they are asked, and hold.
+    fn levels_of<'a>(&self, nest: &'a Nest) -> Vec<(&'a Level, CostFormula, CostFormula)> {
         let visits = self.visits_of(nest);
         let mut begun = CostFormula::from(1.0);
         let mut out = Vec::new();
-        for level in nest.levels.iter().filter(|level| level.is_loop()) {
+        for level in nest.levels.iter().filter(|level| level.is_loop() || level.filters()) {
             let rounds = begun.clone() * visits[&level.var].clone();
             out.push((level, std::mem::replace(&mut begun, rounds.clone()), rounds));
         }
         out
+    }
+
+    /// How often it is not foreseen whether the conditions of a level hold that is no loop.
+    pub fn unforeseen_of(&self, nest: &Nest) -> CostFormula {
+        let asked = self.levels_of(nest).into_iter().filter(|(level, ..)| !level.is_loop());
+        asked.fold(0.0.into(), |all, (at, asked, hold)| {
+            let level = nest.level_of(&at.var).unwrap_or(0);
+            let share = hold / asked.clone().max(1e-9.into());
+            all + self.unforeseen(level, nest, share) * asked
+        })
+    }
+
+    /// The share of the times that it is not foreseen whether the conditions of a level hold, where they do in a share of
+    /// all.
+    fn unforeseen(&self, level: usize, nest: &Nest, share: CostFormula) -> CostFormula {
+        let others = (CostFormula::from(1.0) - share.clone()).max(0.0.into());
+        let at_random = (share.min(others) * 2.0.into()).min(0.5.into());
+        let turns = self.common(level, nest).map_or(1.0, |common| common.turns);
+        at_random * turns.into()
     }
 
     /// One of so many positions of a range is expected to match: where an index array is compared with an index,
@@ -329,7 +356,9 @@ impl Sizes {
         let length = trips.get(position).cloned().unwrap_or(1.0.into());
         let visits = self.visits_by(trips, nest);
         let level = find.problem.level;
-        let queries = CostFormula::product(find.problem.loops.iter().map(|l| visits[l].clone()));
+        let filters = nest.levels[..level].iter().filter(|l| !l.is_loop() && l.filters());
+        let around = find.problem.loops.iter().chain(filters.map(|l| &l.var));
+        let queries = CostFormula::product(around.map(|l| visits[l].clone()));
         let grouped = nest.grouped.as_ref();
         let queries = match grouped.filter(|grouped| nest.is_of_group(level, grouped)) {
             Some(grouped) => queries / self.entries_of(grouped, nest),
@@ -337,7 +366,7 @@ impl Sizes {
         };
         let begins_with_group =
             grouped.is_some_and(|grouped| plan.begins_with(grouped, level, nest));
-        let states = self.states(plan, nest, &visits);
+        let states = self.states(plan, level, nest, &visits);
         let states = states.min(queries.clone().max(1.0.into()));
         let others = match visits.get(position) {
             Some(matches) if plan.many => matches.clone(),
@@ -355,6 +384,7 @@ impl Sizes {
             range.map_or(0.0.into(), |range| self.uneven_ranges(range, level, nest, &visits));
         let ranges = range.map_or(1.0.into(), |range| self.ranges(range, level, nest, &visits));
         let hits = visits.get(position).cloned().unwrap_or(0.0.into()).min(1.0.into());
+        let unforeseen = self.unforeseen(level, nest, hits.clone());
         let total = length.clone() * ranges;
         let typical = typical(&length).min(length.clone());
         let repeats = CostFormula::from(1.0) + others;
@@ -384,75 +414,14 @@ impl Sizes {
         };
         [
             queries, length, repeats, states, extents, guards, uneven, hits, total, typical,
-            compared, checks, scattered,
+            compared, checks, scattered, unforeseen,
         ]
     }
 
-    /// How often what is kept between queries begins anew. What an array keeps for each value of an index stays.
-    fn states(
-        &self,
-        plan: &Plan,
-        nest: &Nest,
-        visits: &IndexMap<Name, CostFormula>,
-    ) -> CostFormula {
-        let all = changes(&plan.state, &[], nest, visits);
-        let Some(Placement::Array { indices, .. }) = &plan.placement else { return all };
-        let kept = |name: &Name| indices.iter().any(|index| index.name == *name);
-        let others: Vec<Name> = plan.state.iter().filter(|name| !kept(name)).cloned().collect();
-        let values = indices.iter().map(|index| self.middle(&index.extent, &IndexMap::new()));
-        all.min(changes(&others, &[], nest, visits) * CostFormula::product(values))
-    }
-
     /// How many values a form that is not negative has at most.
-    fn most_values(&self, form: &Affine, nest: &Nest) -> CostFormula {
+    pub(super) fn most_values(&self, form: &Affine, nest: &Nest) -> CostFormula {
         let greatest = self.greatest(form, nest);
         greatest.map_or(f64::INFINITY.into(), |most| most + 1.0.into())
-    }
-
-    /// How many ranges a level has: one for each choice of the loops on which it depends.
-    fn ranges(
-        &self,
-        range: &Range,
-        level: usize,
-        nest: &Nest,
-        visits: &IndexMap<Name, CostFormula>,
-    ) -> CostFormula {
-        let deciding = nest.deciding(level, |name| range.mentions(name), |_| true);
-        let loops = deciding.into_iter().filter(|level| level.is_loop());
-        let all = CostFormula::product(loops.map(|level| visits[&level.var].clone()));
-        let own = nest.levels[..level].iter().filter(|level| range.mentions(&level.var));
-        all.min(CostFormula::product(
-            own.map(|level| self.most_values(&Affine::var(level.var.clone()), nest)),
-        ))
-    }
-
-    /// How often the range of a level is another than before, and not as long.
-    fn uneven_ranges(
-        &self,
-        range: &Range,
-        level: usize,
-        nest: &Nest,
-        visits: &IndexMap<Name, CostFormula>,
-    ) -> CostFormula {
-        // Those that it mentions, and in place of those that are computed, what they are computed from.
-        let mut own: Vec<Name> = Vec::new();
-        for level in nest.levels[..level].iter().rev() {
-            if !range.mentions(&level.var) && !own.contains(&level.var) {
-                continue;
-            }
-            own.retain(|name| *name != level.var);
-            match &level.bind {
-                Bind::Let(value) if !value.has_calls() => {
-                    value.visit_vars(&mut |name| own.push(name.clone()));
-                }
-                _ => own.push(level.var.clone()),
-            }
-        }
-        own.retain(|name| nest.level_of(name).is_some());
-        match own.is_empty() {
-            true => 0.0.into(),
-            false => self.unevenness(range) * changes(&own, &[], nest, visits),
-        }
     }
 }
 
@@ -466,44 +435,12 @@ fn there(
 ) -> CostFormula {
     let mut share = CostFormula::from(common.share);
     let is_last = common.searched.last() == Some(&nest.levels[find].var) && common.share > 0.0;
-    for level in nest.levels[..find].iter().filter(|level| is_last && level.is_find()) {
+    for level in nest.levels[..find].iter().filter(|level| is_last && level.filters()) {
         if common.searched.contains(&level.var) {
             share = share / visits[&level.var].clone().max(common.share.into());
         }
     }
     share
-}
-
-/// How often indices change in the iterations of all loops that decide them, but for those `around`: of what is read from
-/// an index array, its runs count.
-fn changes(
-    indices: &[Name],
-    around: &[Name],
-    nest: &Nest,
-    visits: &IndexMap<Name, CostFormula>,
-) -> CostFormula {
-    let (mut walked, mut read) = (IndexSet::new(), IndexSet::new());
-    let mut run = CostFormula::from(f64::INFINITY);
-    for at in indices.iter().filter_map(|index| nest.level_of(index)) {
-        let level = &nest.levels[at];
-        let deciding = nest.deciding(at, |name| level.reads(name), |_| true);
-        let loops = deciding.into_iter().filter(|l| l.is_loop() && !around.contains(&l.var));
-        let loops = loops.map(|l| &l.var);
-        match &level.bind {
-            Bind::Loop(_) => walked.extend(std::iter::once(&level.var).chain(loops)),
-            Bind::Let(value) => {
-                read.extend(loops);
-                run = run.min(longest_run(value));
-            }
-        }
-    }
-    let visits = |n: &Name| visits.get(n).cloned().unwrap_or(1.0.into()).max(1.0.into());
-    let rounds = CostFormula::product(walked.iter().map(|n| visits(n)));
-    let mut others = read.difference(&walked).peekable();
-    match others.peek().is_some() {
-        true => rounds * (CostFormula::product(others.map(|n| visits(n))) / run).max(1.0.into()),
-        false => rounds,
-    }
 }
 
 /// The length of a range, by segments of which a few may be long, as it is without these.
@@ -537,13 +474,4 @@ fn compared(level: &Level) -> usize {
         });
     }
     arrays.len()
-}
-
-/// How many equal elements follow each other in the arrays that are read; 1 if there is none.
-fn longest_run(value: &Affine) -> CostFormula {
-    let mut out = CostFormula::from(1.0);
-    value.visit_calls(&mut |call| {
-        out = out.clone().max(Statistic::RunLength(call.array.clone()).into());
-    });
-    out
 }

@@ -16,6 +16,7 @@
 //! ```
 
 mod amounts;
+mod changes;
 mod choose;
 mod conditions;
 mod cost_formula;

@@ -30,8 +30,8 @@ pub struct Sizes {
     pub run_lengths: IndexMap<Name, f64>,
     /// The share of the consecutive differences of an index array that are not as large as the one before.
     pub uneven: IndexMap<Name, f64>,
-    /// The share of the elements of an index array that are natural numbers: of the slots of a hash table, those that
-    /// are filled.
+    /// The share of the elements of an index array that say that something is there: of the slots of a hash table,
+    /// those that hold a natural number; of a map of zeros and ones, the ones.
     pub filled: IndexMap<Name, f64>,
     /// What tensors have in common.
     pub common: Vec<Common>,
@@ -57,6 +57,8 @@ pub struct Common {
     pub searched: Vec<Name>,
     /// The share of the entries of the first where the other stores something.
     pub share: f64,
+    /// How often that turns from an entry to the next one, by how often it would if it were random; at most 1.
+    pub turns: f64,
     /// The share that is apart from the entry before it in the same row by something that the other stores.
     pub apart: Option<f64>,
 }

@@ -15,7 +15,7 @@ use crate::formula::{Formula, parse};
 use crate::layout::PropertyKind;
 
 /// What formulas of find templates are over, beside constants of the machine.
-pub const QUANTITIES: [&str; 13] = [
+pub const QUANTITIES: [&str; 14] = [
     "queries",
     "length",
     "repeats",
@@ -29,6 +29,7 @@ pub const QUANTITIES: [&str; 13] = [
     "compared",
     "checks",
     "scattered",
+    "unforeseen",
 ];
 
 /// A find algorithm as declared by its folder.

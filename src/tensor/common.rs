@@ -1,6 +1,6 @@
 //! What two tensors have in common: of a sample of the entries of one, the share at whose coordinates the other stores
-//! something, and the share that is apart from the entry before it by something that the other stores. What
-//! co-iteration costs depends on it, and sizes do not tell.
+//! something, how often that turns from entry to entry, and the share that is apart from the entry before it by something
+//! that the other stores. What co-iteration costs depends on it, and sizes do not tell.
 //!
 //! The relations are interpreted as they stand. A few entries are taken behind each of some places of the first
 //! position; each is looked for with its coordinates given, which the relation turns into positions as far as it can;
@@ -24,6 +24,16 @@ const ROUNDS_TO_FIND: u64 = 1024;
 /// Fewer entries tell nothing.
 const LEAST: usize = 8;
 
+/// Where another tensor stores something at the entries of a sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Met {
+    /// The share of the entries where it does.
+    pub share: f64,
+    /// How often it does at one of two entries that follow each other, by how often it would if it did at random; at
+    /// most 1.
+    pub turns: f64,
+}
+
 /// Some entries of a tensor.
 pub(crate) struct Sample {
     /// The coordinates of each.
@@ -38,15 +48,17 @@ impl Sample {
         sample(tensor).unwrap_or(Sample { points: Vec::new(), follow: Vec::new() })
     }
 
-    /// The share of the entries where `other` stores something. Coordinate `c` of `other` is coordinate `from[c]` of
-    /// the entries. `None` if there are few, or if it takes long to say of more than a tenth of them: those that are
-    /// there are found sooner than others are not.
-    pub fn share(&self, other: &Tensor, from: &[usize]) -> Option<f64> {
+    /// Where `other` stores something. Coordinate `c` of `other` is coordinate `from[c]` of the entries. `None` if there
+    /// are few, or if it takes long to say of more than a tenth of them: those that are there are found sooner than
+    /// others are not.
+    pub fn met(&self, other: &Tensor, from: &[usize]) -> Option<Met> {
         let mut lookup = Lookup::new(other).ok()?;
-        let (mut known, mut there) = (0, 0);
-        for (k, point) in self.points.iter().enumerate() {
+        let (mut known, mut there, mut pairs, mut turns) = (0, 0, 0, 0);
+        let mut last = None;
+        for (k, (point, follows)) in self.points.iter().zip(&self.follow).enumerate() {
             let at: Vec<i64> = from.iter().map(|c| point[*c]).collect();
-            match lookup.stores(&at).ok()? {
+            let found = lookup.stores(&at).ok()?;
+            match found {
                 Some(found) => {
                     known += 1;
                     there += usize::from(found);
@@ -54,8 +66,19 @@ impl Sample {
                 None if 10 * (k + 1 - known) > self.points.len() => return None,
                 None => {}
             }
+            if let (true, Some(before), Some(now)) = (follows, last, found) {
+                pairs += 1;
+                turns += usize::from(before != now);
+            }
+            last = found;
         }
-        (known >= LEAST).then(|| there as f64 / known as f64)
+        if known < LEAST {
+            return None;
+        }
+        let share = there as f64 / known as f64;
+        // Some of those that are not seen may be.
+        let at_random = pairs as f64 * 2.0 * share * (1.0 - share);
+        Some(Met { share, turns: ((turns as f64 + 2.0) / (at_random + 2.0)).min(1.0) })
     }
 
     /// The share of the entries that are in the same row as the one before and, as far as its mean density tells, apart

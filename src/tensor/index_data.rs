@@ -206,11 +206,12 @@ impl IndexData {
         })
     }
 
-    /// The share of a sample of the numbers that are not negative.
-    pub(crate) fn natural(&self) -> f64 {
-        let sample = || (0..self.len()).step_by(self.len() / 1024 + 1);
-        let natural = sample().filter(|k| self.get(*k) >= 0).count();
-        if self.is_empty() { 1.0 } else { natural as f64 / sample().count() as f64 }
+    /// The share of a sample of the numbers that are not negative; where all are 0 or 1, of those that are 1.
+    pub(crate) fn filled(&self) -> f64 {
+        let sample = || (0..self.len()).step_by(self.len() / 1024 + 1).map(|k| self.get(k));
+        let least = if sample().all(|n| n == 0 || n == 1) { 1 } else { 0 };
+        let filled = sample().filter(|n| *n >= least).count();
+        if self.is_empty() { 1.0 } else { filled as f64 / sample().count() as f64 }
     }
 
     /// The length of a segment where a few are long: with `share`, the mean of `n / (n + 1)` over a sample of the

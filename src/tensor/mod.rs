@@ -58,7 +58,7 @@ pub use tensor::Tensor;
 pub use validate::Violation;
 pub use values::{Element, Position, ValueType, Values};
 
-pub(crate) use common::Sample;
+pub(crate) use common::{Met, Sample};
 pub(crate) use dense::{array_room, differing, nonzeros};
 #[doc(hidden)]
 pub use memory::room;

@@ -7,7 +7,7 @@ use siskin::diagnostic::{Code, Diagnostic};
 use siskin::synth::{CostFormula, Machine, Template, constants, loops_cost, templates, workspaces};
 
 /// What a formula may use that is no constant.
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 22] = [
     "queries",
     "length",
     "repeats",
@@ -28,6 +28,7 @@ const NAMES: [&str; 21] = [
     "compared",
     "checks",
     "scattered",
+    "unforeseen",
     "unforeseen",
 ];
 

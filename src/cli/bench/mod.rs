@@ -21,13 +21,13 @@ use clap::Args;
 use indexmap::{IndexMap, IndexSet};
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::exec::Jit;
-use siskin::files::check_place;
 use siskin::formula::Name;
 
 use super::leaves::with_leaves;
 use super::options::KernelOptions;
 use super::output::{Output, write_text};
 use super::tensors::{OutputWish, TensorOptions};
+use super::written::Written;
 use super::{data, kernels, run, standard};
 use agreement::{Compared, Computed};
 use figures::{Case, Row};
@@ -105,14 +105,11 @@ impl Bench {
             )
             .help("write the lines to a file: `--csv FILE`"));
         }
-        if let Some(path) = self.csv.as_deref().filter(|_| !csv_is_printed) {
-            check_place(Path::new(path))?;
-        }
-        if let Some(path) = &self.html {
-            check_place(path)?;
-            if self.csv.as_deref().is_some_and(|csv| Path::new(csv) == path) {
-                let what = "`--csv` and `--html` name the same file";
-                return Err(Diagnostic::new(Code::Usage, what).help("give each its own"));
+        let csv = self.csv.as_deref().filter(|_| !csv_is_printed).map(Path::new);
+        let mut written = Written::default();
+        for (option, path) in [("--csv", csv), ("--html", self.html.as_deref())] {
+            if let Some(path) = path {
+                written.add_text(option, path, &self.tensors)?;
             }
         }
         let effort = Effort {

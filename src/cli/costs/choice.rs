@@ -125,8 +125,9 @@ impl Choice<'_> {
             10 => "index arrays that say whether a position matches".to_string(),
             11 => "1 if each query asks whether its state is that of the one before, else 0"
                 .to_string(),
-            _ => "how often something in the range is between a query and the one before, by how often if both were even"
+            12 => "how often something in the range is between a query and the one before, by how often if both were even"
                 .to_string(),
+            _ => "the share of its queries of which it is not foreseen whether they find something".to_string(),
         }
     }
 

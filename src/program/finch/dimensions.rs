@@ -307,8 +307,10 @@ impl<'a> Solver<'a> {
         form.ok_or_else(|| match linear::too_large(e) {
             Some(number) => wrong("the end of a loop is too large", number)
                 .help(format!("loops end at {} at the latest", linear::LARGEST)),
-            None => wrong("the end of a loop depends on values", &Span(e.span()))
-                .help("use numbers and outer indices, and restrict the iterations by `if`"),
+            None => {
+                wrong("the end of a loop is no sum of whole numbers and indices", &Span(e.span()))
+                    .help("use numbers and outer indices, and restrict the iterations by `if`")
+            }
         })
     }
 

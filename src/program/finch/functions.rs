@@ -34,6 +34,9 @@ const SPELLINGS: [(&str, &str); 22] = [
     ("xor", "bxor"),
 ];
 
+/// Functions of the language that are no operators.
+pub(super) const BUILT_IN: [&str; 4] = ["identity", "tuple", "first", "last"];
+
 /// The operator that a function or symbol is.
 pub(super) fn operator(name: &str, operators: &Operators, span: &Span) -> Result<Arc<Operator>> {
     let spelt = SPELLINGS.iter().find(|(own, _)| *own == name).map_or(name, |(_, op)| op);

@@ -14,9 +14,11 @@ use indexmap::IndexMap;
 use super::refusal::not_compiled;
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Constraint, Formula, Name, Relop};
-use crate::program::Window;
+use crate::operators::{CaseKind, Operator, Special, SpecialResult};
 use crate::program::ir::{Access, Apply, Expr, Within};
 use crate::program::reach::range;
+use crate::program::{Window, number};
+use crate::tensor::ValueType;
 
 /// More are not worth their code.
 const MAX_REGIONS: usize = 64;
@@ -38,7 +40,8 @@ impl Reach<'_> {
         e.accesses().into_iter().all(|access| {
             (0..access.rank()).all(|d| match access.plain(d) {
                 Some(index) => self.indices.get(index).copied() == extent(access, d),
-                None => access.windows.is_empty(),
+                // Whether a number lies inside is known.
+                None => access.windows.is_empty() && access.subscripts[d].as_constant().is_none(),
             })
         })
     }
@@ -120,9 +123,12 @@ impl Reach<'_> {
                     }
                     all = next;
                 }
-                let whole = |(args, formulas)| {
-                    let (op, span) = (apply.op.clone(), apply.span.clone());
-                    (Expr::Apply(Apply { op, args, span }), formulas)
+                let whole = |(args, formulas): Piece<Vec<Expr>>| match taken(&apply.op, &args) {
+                    Some(k) => (args[k].clone(), formulas),
+                    None => {
+                        let (op, span) = (apply.op.clone(), apply.span.clone());
+                        (Expr::Apply(Apply { op, args, span }), formulas)
+                    }
                 };
                 Ok(all.into_iter().map(whole).collect())
             }
@@ -177,4 +183,18 @@ impl Reach<'_> {
             bounds.values().all(|(low, high)| low <= high)
         })
     }
+}
+
+/// The argument that an operator takes, where a literal says which: the others, which may lie outside of their tensors
+/// where they are not taken, are not read.
+fn taken(op: &Operator, args: &[Expr]) -> Option<usize> {
+    let chosen = |special: Special| {
+        let Expr::Literal(literal) = args.get(special.argument)? else { return None };
+        let is_value = number(literal, special.value.value_type())?.identical(special.value);
+        match special.result {
+            SpecialResult::Argument(k) if is_value && special.kind == CaseKind::Fill => Some(k),
+            _ => None,
+        }
+    };
+    op.specials(ValueType::F64).into_iter().find_map(chosen)
 }

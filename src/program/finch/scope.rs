@@ -9,9 +9,11 @@
 
 use indexmap::IndexMap;
 
+use super::functions::{BUILT_IN, operator};
 use super::host::Host;
 use super::mask;
 use super::refusal::wrong;
+use super::subscript::PROTOCOLS;
 use super::syntax::{
     Access, Assign, Branch, Declare, Expr, Extent, Finch, Ident, Literal, Stmt, Tensor, Update,
 };
@@ -368,6 +370,9 @@ impl Resolver<'_> {
                 Expr::Chain(first, out)
             }
             Expr::Call(f, args, span) => {
+                if let Expr::Name(ident) = &**f {
+                    self.called(ident)?;
+                }
                 let f = Box::new(self.function(f)?);
                 Expr::Call(f, self.exprs(args)?, span.clone())
             }
@@ -376,6 +381,22 @@ impl Resolver<'_> {
                 Expr::Window(from, to, self.boxed(index)?, span.clone())
             }
             Expr::Tuple(parts, span) => Expr::Tuple(self.exprs(parts)?, span.clone()),
+        })
+    }
+
+    /// Refuses what is called like a function, and is none.
+    fn called(&self, ident: &Ident) -> Result<()> {
+        let name = ident.name.as_str();
+        if BUILT_IN.contains(&name) || PROTOCOLS.contains(&name) {
+            return Ok(());
+        }
+        let known = |s: &Scope| s.tensors.contains_key(&ident.name);
+        let is_tensor =
+            self.scopes.iter().any(known) || self.host.tensors.contains_key(ident.name.as_str());
+        operator(name, self.host.operators, &ident.span).map(drop).map_err(|e| match is_tensor {
+            true => wrong(format!("`{ident}` is a tensor, no function"), &ident.span)
+                .help(format!("subscripts stand in brackets: `{ident}[i]`")),
+            false => e,
         })
     }
 

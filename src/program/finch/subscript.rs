@@ -28,7 +28,8 @@ pub(super) enum Subscript {
     Computed(Expr),
 }
 
-const PROTOCOLS: [&str; 5] = ["walk", "gallop", "follow", "extrude", "laminate"];
+/// How an index may be walked.
+pub(super) const PROTOCOLS: [&str; 5] = ["walk", "gallop", "follow", "extrude", "laminate"];
 
 /// How a subscript is walked, if it says so, and what is.
 pub(super) fn protocol(e: &Expr) -> Option<(&str, &Expr)> {
