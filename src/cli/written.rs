@@ -53,10 +53,13 @@ impl Written {
                 continue;
             }
             if names.contains(&name) {
-                return Err(Diagnostic::new(Code::Usage, "more than one output is given for one result")
-                    .at(0..text.len(), "the second one")
-                    .within("-o", text)
-                    .help("give one file; `siskin convert` makes others of it"));
+                return Err(Diagnostic::new(
+                    Code::Usage,
+                    "more than one output is given for one result",
+                )
+                .at(0..text.len(), "the second one")
+                .within("-o", text)
+                .help("give one file; `siskin convert` makes others of it"));
             }
             names.push(name);
             if let Place::File(path) = FileArgument::parse(rest)?.place {

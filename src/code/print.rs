@@ -112,6 +112,7 @@ impl Body {
 /// Names of variables and of arrays.
 type Names = (FxHashMap<VarId, String>, FxHashMap<ArrayId, String>);
 
+#[derive(Clone)]
 pub(super) struct Printer<'a> {
     pub(super) body: &'a Body,
     naming: Naming,

@@ -3,6 +3,7 @@
 use super::doc::Doc;
 use super::ir::{ArrayId, Body, Parallel, Parts, Stmt, Writes};
 use super::line_breaks::{Shape, closure_parameters, last_width};
+use super::lines::Lines;
 use super::print::{Argument, Printer};
 use super::used::Used;
 use super::visit::{Part, visit};
@@ -87,7 +88,18 @@ impl Printer<'_> {
         let fits =
             |text: &str, shape: Shape| !text.contains('\n') || last_width(text) < shape.width;
         let is_below = match fits(&here, shape) {
-            true => here.matches('\n').count() > 1 && !below.contains('\n'),
+            // Below, the body is deeper, and more of its lines may be broken.
+            true => {
+                let saved = here.matches('\n').count();
+                let body = |depth| {
+                    let mut trial = self.clone();
+                    trial.out = Lines::at(depth);
+                    trial.chunks(p);
+                    trial.out.into_text().lines().count()
+                };
+                let depth = self.out.indent() / 4;
+                saved > 1 && !below.contains('\n') && saved + body(depth + 1) > body(depth + 2) + 1
+            }
             false => fits(&below, deeper),
         };
         if is_below {

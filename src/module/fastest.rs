@@ -248,7 +248,7 @@ impl Parts<'_> {
     /// of their own.
     fn fitting(&mut self, formula: &CostFormula, taken: usize) -> String {
         let text = self.text(formula);
-        if text.len() + taken <= LONGEST {
+        if text.len() + taken <= LONGEST && widest_arguments(&text) <= WIDEST_ARGUMENTS {
             return text;
         }
         let mut shorter = formula.clone();
@@ -274,6 +274,26 @@ impl Parts<'_> {
             None => name.to_uppercase(),
         })
     }
+}
+
+/// What rustfmt leaves on one line.
+const WIDEST_ARGUMENTS: usize = 60;
+
+/// The length of the longest arguments of a call.
+fn widest_arguments(text: &str) -> usize {
+    let (mut open, mut widest) = (Vec::new(), 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => open.push((at + 1, text[..at].ends_with(|c: char| c.is_alphanumeric()))),
+            ')' => {
+                if let Some((start, true)) = open.pop() {
+                    widest = widest.max(at - start);
+                }
+            }
+            _ => {}
+        }
+    }
+    widest
 }
 
 /// A function of modules that computes a statistic of an index array.

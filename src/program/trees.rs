@@ -117,7 +117,7 @@ fn values_are_subscripts() {
     assert_eq!(refusal(unknown, &[x(), places]).0, "the dimensions of `y` are unknown");
     let floats = "for i in 1 { let v = f[i] { s += f[v] } }";
     let (message, _) = refusal(floats, &[("f", tensor(&[1], &[0.0]))]);
-    assert_eq!(message, "`v` is of type f64, no subscript");
+    assert_eq!(message, "`f[i]` is of type f64, no subscript");
 }
 
 #[test]

@@ -307,7 +307,7 @@ impl Sizes {
 
     /// One of so many positions of a range is expected to match: where an index array is compared with an index,
     /// one of those that are filled for each value of that; where elements only tell whether something is there, one of a few; where positions
-    /// are bounded, one in all.
+    /// are bounded on both sides, one in all.
     fn choices(&self, level: &Level, length: &CostFormula) -> CostFormula {
         /// Without data, hash tables are between an eighth and a half full.
         const FILLED: f64 = 0.3;
@@ -340,6 +340,8 @@ impl Sizes {
                 Some(filled) => CostFormula::product(compared) / filled.max(1e-3).into(),
                 None => CostFormula::product(compared),
             },
+            // Bounded on one side, by what a row has, say: half of them.
+            false if level.conditions.len() < 2 => 2.0.into(),
             false => length.clone(),
         }
     }

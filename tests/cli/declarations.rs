@@ -136,3 +136,38 @@ fn numbers_that_a_type_does_not_have_are_not_converted() {
         sandbox.done(&["convert", "given.mtx", "out.mtx", "--type", ty]);
     }
 }
+
+#[test]
+fn what_pads_an_array_is_in_its_range() {
+    let sandbox = Sandbox::new();
+    let ell = shipped("ell");
+    let crd = ell.find("[index.crd]").expect("an array of coordinates");
+    let fill = crd + ell[crd..].find("fill").expect("what pads it");
+    let end = fill + ell[fill..].find('\n').unwrap_or(0);
+    sandbox.file("padded.toml", &format!("{}fill = -7{}", &ell[..fill], &ell[end..]));
+    let said = sandbox.refused("S0103", &["check", "padded.toml"]);
+    assert!(said.contains("the fill of `crd` is -7") && said.contains("padded.toml:"), "{said}");
+}
+
+#[test]
+fn numbers_that_no_file_holds_are_not_written() {
+    let sandbox = Sandbox::new();
+    let csr = shipped("csr").replace("[index.crd]\n", "[index.crd]\nbase = 9223372036854775807\n");
+    sandbox.file("high.toml", &csr);
+    let said = sandbox.refused("S0501", &["convert", "m.mtx", "o.npz:high.toml"]);
+    assert!(said.contains("`crd`") && !sandbox.path("o.npz").exists(), "{said}");
+}
+
+#[test]
+fn arrays_are_fields_of_their_own_names() {
+    let sandbox = Sandbox::new();
+    let module = sandbox.done(&["emit", "y[i] += A[i,j] * x[j]", "-f", "A=ell"]);
+    assert!(module.contains("pub len: &'a [u32],"), "{module}");
+    let renamed = shipped("csr").replace("crd", "type").replace("pos", "validate");
+    sandbox.file("odd.toml", &renamed);
+    let module = sandbox.done(&["emit", "y[i] += A[i,j] * x[j]", "-f", "A=odd.toml"]);
+    assert!(module.contains("pub type_: &'a [u32],"), "keywords are no names: {module}");
+    assert!(module.contains("pub validate: &'a [u32],"), "{module}");
+    let json = sandbox.json(&["run", SPMSPV, "-t", "A=m.mtx:odd.toml", "-t", "x=x.mtx", "--json"]);
+    assert_eq!(json["output"]["sum"], 52.0);
+}

@@ -275,6 +275,60 @@ fn names_that_a_program_does_not_have_are_refused() {
         let said = sandbox.refused("S0002", &[&run[..], &[option, text]].concat());
         assert!(said.contains(message), "{said}");
     }
+    // What is wrong within the program is said first.
+    for (program, message) in [
+        ("y .= 0\nfor i = _\n    y[i] = xx[i]\nend\n", "`xx` is neither declared nor given"),
+        ("y .= 0\nfor i = 1:4\n    y[i] = x(i)\nend\n", "there is no function `x`"),
+        ("y .= 0\nfor i = _\n    y[i] = x[galop(i)]\nend\n", "there is no function `galop`"),
+        ("y .= 0\nfor i = _\n    y[i] = lotrimask[i] * x[i]\nend\n", "`lotrimask[i, j]`"),
+    ] {
+        sandbox.file("wrong.finch", program);
+        let said =
+            sandbox.refused("S0201", &["run", "--program", "wrong.finch", "-t", "x=x.mtx:sparse"]);
+        assert!(said.contains("wrong.finch:3:") && said.contains(message), "{said}");
+    }
+    let formats = ["emit", "--program", "spmv.finch", "-f", "A=csr", "-f", "x=dense", "-p", "c=1"];
+    let said = sandbox.refused("S0202", &formats);
+    assert!(said.contains("spmv.finch:3:") && said.contains("--dims A=N,…"), "{said}");
+}
+
+#[test]
+fn each_result_has_a_file_of_its_own() {
+    let sandbox = sandbox();
+    let program = "y .= 0\nz .= 0\nfor j = _, i = _\n    y[i] += A[i, j]\n    z[j] += A[i, j]\nend\nreturn (y, z)\n";
+    sandbox.file("two.finch", program);
+    let run = ["run", "--program", "two.finch", "-t", "A=a.mtx:csr"];
+    for (files, message) in [
+        (&["-o", "y=o.npy", "-o", "z=./o.npy"][..], "name the same file"),
+        (&["-o", "y=o.npy", "-o", "y=p.npy"], "more than one output"),
+        (&["-o", "o.npy"], "write `-o NAME=o.npy`: its results are y, z"),
+        (&["-o", "y=o.npy", "--save-kernel", "o.npy"], "name the same file"),
+        (&["--save-kernel", "a.mtx"], "would replace the tensor"),
+    ] {
+        let said = sandbox.refused("S0002", &[&run[..], files].concat());
+        assert!(said.contains(message), "{said}");
+    }
+    sandbox.refused("S0001", &[&run[..], &["-o", "y=o.npy", "-o", "z=none/o.npy"]].concat());
+    let statements = ["run", "y[i] = A[i,j]; z[j] = A[i,j]", "-t", "A=a.mtx:csr"];
+    let same = ["-o", "y=o.npy", "-o", "z=o.npy"];
+    sandbox.refused("S0002", &[&statements[..], &same].concat());
+    assert!(!sandbox.path("o.npy").exists(), "nothing is written by what is refused");
+    sandbox.done(&[&run[..], &["-o", "y=o.npy", "-o", "z=p.npy"]].concat());
+    assert!(sandbox.path("o.npy").exists() && sandbox.path("p.npy").exists());
+    // Of an input that is a result, the file may be replaced.
+    sandbox.done(&["run", "B[i,j] = 2 * A[i,j]", "-t", "A=a.mtx:csr", "-o", "B=a.mtx"]);
+}
+
+#[test]
+fn tuples_are_shown_as_such() {
+    let sandbox = sandbox();
+    let least = "m .= Inf => 0\nfor i = _\n    m[] <<minby>>= x[i] => i\nend\nreturn m\n";
+    sandbox.file("least.finch", least);
+    let run = ["run", "--program", "least.finch", "-t", "x=x.mtx:dense"];
+    let said = sandbox.done(&run);
+    assert!(said.contains("m: scalar\n  (0.0, 3)"), "{said}");
+    let said = sandbox.refused("S0002", &[&run[..], &["-o", "m=m.npy"]].concat());
+    assert!(said.contains("first(t[i])"), "{said}");
 }
 
 /// Of every combination, the result is that of pixels; images are smaller than what they are asked for, too.

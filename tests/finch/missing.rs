@@ -213,3 +213,16 @@ fn a_file_of_another_rank_is_refused_where_the_program_uses_it() {
     let e = Given::new(&inputs(), text, &|_, _| None).said().unwrap_err();
     assert!(e.contains("holds a tensor of rank 2") && e.contains("made.finch:3:9"), "{e}");
 }
+
+/// Siskin's own statements refuse numbers outside of a tensor; the language's `~` says what is there instead.
+#[test]
+fn what_a_number_reads_outside_is_missing_in_any_update() {
+    let nowhere = "y .= 0\nfor j = _\n y[j] <<max>>= A[~9, j]\nend\nreturn y";
+    is(nowhere, json!([null, null, null, null]));
+    let sum = "y .= 0\nfor j = _\n y[j] += x[j] + A[~0, j]\nend\nreturn y";
+    is(sum, json!([null, null, null, null]));
+    let scalar = "s .= 5\nfor i = _\n s[] <<min>>= coalesce(x[~7], x[i])\nend\nreturn s";
+    is(scalar, json!(1));
+    let empty = "C .= 0\nfor j = 1:0, i = 1:2\n C[i, j] = 1\nend\nt .= 1\nfor i = 1:2\n t[i] <<max>>= coalesce(C[i, ~2], 7)\nend\nreturn t";
+    is(empty, json!([7, 7]));
+}

@@ -322,3 +322,65 @@ fn what_tensors_have_in_common_is_sampled() {
         assert!((0.9 * least..=1.1 * most).contains(&matches), "{matches}");
     }
 }
+
+#[test]
+fn what_is_searched_by_a_filter_within_a_walk_may_be_walked_first() {
+    let sell = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/formats/sell.toml");
+    let mut random = Random(5);
+    let one = |_: &mut Random| 1.0;
+    let a = stored(&mut random, sell, &[300, 300], 40, one);
+    let x = stored(&mut random, "sparse", &[300], 10, one);
+    let z = stored(&mut random, "sparse", &[300], 2, one);
+    let kernel = Kernel::new("y[i] += A[i,j] * x[j] * z[i]");
+    let kernel = kernel.measured([("A", &a), ("x", &x), ("z", &z)], &IndexMap::new()).unwrap();
+    let planned = kernel.plan().unwrap();
+    // Each entry of a row is looked for in x; the row is not walked for each entry of x.
+    let dims = planned.statements()[0].schedule().dims();
+    let at = |name: &str| dims.iter().position(|d| **d == *name).unwrap();
+    assert!(at("pz") < at("pA2") && at("pA2") < at("px"), "{dims:?}");
+}
+
+#[test]
+fn what_a_map_does_not_hold_is_not_visited() {
+    let mut random = Random(7);
+    let one = |_: &mut Random| 1.0;
+    let a = stored(&mut random, "csr", &[400, 400], 10, one);
+    for (percent, least, most) in [(0, 0.0, 0.01), (10, 0.03, 0.25), (100, 0.99, 1.0)] {
+        let z = stored(&mut random, "SparseByteMap(Element(0.0))", &[400], percent, one);
+        let kernel = Kernel::new("y[i] += A[i,j] * z[j]").in_default_order();
+        let kernel = kernel.measured([("A", &a), ("z", &z)], &IndexMap::new()).unwrap();
+        let planned = kernel.plan().unwrap();
+        let (statement, sizes) = (&planned.statements()[0], &planned.grounds().sizes);
+        let share = statement.updates(sizes) / a.values().len() as f64;
+        assert!((least..=most).contains(&share), "{percent}: {share}");
+    }
+}
+
+/// Of runs it is foreseen what follows; and what is found tells which rows are searched.
+#[test]
+fn what_is_found_in_runs_is_foreseen() {
+    let mut random = Random(9);
+    let one = |_: &mut Random| 1.0;
+    let a = stored(&mut random, "csr", &[200, 800], 60, one);
+    let turns = |blocks: bool| {
+        let held: Vec<usize> = match blocks {
+            true => (0..800).filter(|j| j % 400 < 100).collect(),
+            false => (0..800).filter(|j| j * 7919 % 4 == 0).collect(),
+        };
+        let points: Vec<[usize; 1]> = held.into_iter().map(|j| [j]).collect();
+        let points: Vec<(&[usize], f64)> = points.iter().map(|at| (&at[..], 1.0)).collect();
+        let entries = siskin::tensor::Entries::from_points(&[800], &points).unwrap();
+        let layout = std::sync::Arc::new(siskin::Layout::named_for_rank("sparse", 1).unwrap());
+        let options = siskin::packing::PackOptions::default();
+        let x = siskin::packing::pack(&layout, &entries, &options).unwrap();
+        let kernel = Kernel::new("y[i] += A[i,j] * x[j]").in_default_order();
+        let kernel = kernel.measured([("A", &a), ("x", &x)], &IndexMap::new()).unwrap();
+        let planned = kernel.plan().unwrap();
+        let (statement, sizes) = (&planned.statements()[0], &planned.grounds().sizes);
+        let find = statement.finds().iter().find(|f| *f.problem.position == *"px").unwrap();
+        let hash = find.plans().find(|p| p.template.name == "hash").unwrap();
+        siskin::synth::estimate(hash, find, statement.nest(), sizes).time
+    };
+    let (runs, spread) = (turns(true), turns(false));
+    assert!(runs < 0.8 * spread, "{runs} {spread}");
+}

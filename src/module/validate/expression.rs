@@ -43,7 +43,10 @@ impl Printer<'_> {
     pub fn name(&mut self, name: &Name, prefix: &str) -> String {
         let base = match prefix {
             "" => Naming::new().fresh(&name.to_lowercase()),
-            _ => format!("{prefix}_{}", name.to_lowercase().replace('\'', "_prime")),
+            _ => format!(
+                "{prefix}_{}",
+                name.trim_start_matches('_').to_lowercase().replace('\'', "_prime")
+            ),
         };
         let mut unique = base.clone();
         let mut k = 2;

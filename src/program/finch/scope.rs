@@ -371,7 +371,7 @@ impl Resolver<'_> {
             }
             Expr::Call(f, args, span) => {
                 if let Expr::Name(ident) = &**f {
-                    self.called(ident)?;
+                    self.called(ident, span)?;
                 }
                 let f = Box::new(self.function(f)?);
                 Expr::Call(f, self.exprs(args)?, span.clone())
@@ -385,7 +385,7 @@ impl Resolver<'_> {
     }
 
     /// Refuses what is called like a function, and is none.
-    fn called(&self, ident: &Ident) -> Result<()> {
+    fn called(&self, ident: &Ident, span: &Span) -> Result<()> {
         let name = ident.name.as_str();
         if BUILT_IN.contains(&name) || PROTOCOLS.contains(&name) {
             return Ok(());
@@ -393,8 +393,8 @@ impl Resolver<'_> {
         let known = |s: &Scope| s.tensors.contains_key(&ident.name);
         let is_tensor =
             self.scopes.iter().any(known) || self.host.tensors.contains_key(ident.name.as_str());
-        operator(name, self.host.operators, &ident.span).map(drop).map_err(|e| match is_tensor {
-            true => wrong(format!("`{ident}` is a tensor, no function"), &ident.span)
+        operator(name, self.host.operators, span).map(drop).map_err(|e| match is_tensor {
+            true => wrong(format!("`{ident}` is a tensor, no function"), span)
                 .help(format!("subscripts stand in brackets: `{ident}[i]`")),
             false => e,
         })
