@@ -10,7 +10,7 @@ use super::doc::{Doc, Link};
 /// The longest line.
 pub const WIDTH: usize = 100;
 /// The widest list of arguments, and the widest chain of methods, on one line.
-const NARROW: usize = 60;
+pub const NARROW: usize = 60;
 /// What is wider stands on a line of its own in a list.
 const SHORT: usize = 10;
 const STEP: usize = 4;

@@ -68,6 +68,7 @@ mod written_once;
 pub use bounds::{AccessProof, prove_bounds};
 pub use doc::Doc;
 pub use ir::*;
+pub use line_breaks::NARROW;
 pub use lines::Lines;
 pub use magnitude::{Magnitude, size_limit};
 pub use path::Path;

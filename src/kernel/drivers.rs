@@ -101,21 +101,8 @@ fn followed(nest: &Nest, space: &Space, by: Range<usize>) -> Vec<Vec<Name>> {
         for (_, driver) in drivers.filter(|(k, _)| by.contains(k)) {
             let mut order = sooner(nest, &position.var, Some(&driver))
                 .unwrap_or_else(|| right_before(nest, &position.var, &driver));
-            // Positions that are computed, and say with it what counts, come with it.
             if let Some(at) = order.iter().position(|n| *n == position.var) {
-                let level = &nest.levels[asked];
-                let says = |name: &Name| {
-                    *name == level.var || level.conditions.iter().any(|c| c.mentions(name))
-                };
-                let positions = nest.levels[..=asked].iter().enumerate().filter(|(k, l)| {
-                    let computed = |value: &Affine| {
-                        let from = nest.deciding(*k, |name| value.mentions(name), |_| true);
-                        from.iter().all(|l| l.var != driver)
-                    };
-                    let own = matches!(&l.bind, Bind::Let(value) if computed(value));
-                    own && says(&l.var) && space.owner(&l.var).is_some()
-                });
-                order.splice(at + 1..at + 1, positions.map(|(_, l)| l.var.clone()));
+                order.splice(at + 1..at + 1, computed_with(nest, space, asked, &driver));
             }
             if !out.contains(&order) {
                 out.push(order);
@@ -123,6 +110,27 @@ fn followed(nest: &Nest, space: &Space, by: Range<usize>) -> Vec<Vec<Name>> {
         }
     }
     out
+}
+
+/// The positions that say what counts of a walk, if not its own: they are computed from it, and not from `driver`, and
+/// come right behind it.
+fn computed_with(nest: &Nest, space: &Space, asked: usize, driver: &Name) -> Vec<Name> {
+    let level = &nest.levels[asked];
+    if level.is_loop() {
+        return Vec::new();
+    }
+    let says =
+        |name: &Name| *name == level.var || level.conditions.iter().any(|c| c.mentions(name));
+    let is_free = |at: usize, value: &Affine| {
+        let from = nest.deciding(at, |name| value.mentions(name), |_| true);
+        from.iter().all(|level| level.var != *driver)
+    };
+    let computed = nest.levels[..=asked].iter().enumerate().filter(|(at, level)| {
+        matches!(&level.bind, Bind::Let(value) if is_free(*at, value))
+            && says(&level.var)
+            && space.owner(&level.var).is_some()
+    });
+    computed.map(|(_, level)| level.var.clone()).collect()
 }
 
 /// The order of the loops of `nest` in which a find comes right before the loop of `driver`.

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use super::core::Core;
 use super::functions::Functions;
 use crate::code::naming::Naming;
-use crate::code::{Doc, Element, Lines, VarId};
+use crate::code::{Doc, Element, Lines, NARROW, VarId};
 use crate::formula::Name;
 use crate::synth::{CostFormula, Statistic, Term};
 
@@ -248,7 +248,7 @@ impl Parts<'_> {
     /// of their own.
     fn fitting(&mut self, formula: &CostFormula, taken: usize) -> String {
         let text = self.text(formula);
-        if text.len() + taken <= LONGEST && widest_arguments(&text) <= WIDEST_ARGUMENTS {
+        if text.len() + taken <= LONGEST && widest_arguments(&text) <= NARROW {
             return text;
         }
         let mut shorter = formula.clone();
@@ -275,9 +275,6 @@ impl Parts<'_> {
         })
     }
 }
-
-/// What rustfmt leaves on one line.
-const WIDEST_ARGUMENTS: usize = 60;
 
 /// The length of the longest arguments of a call.
 fn widest_arguments(text: &str) -> usize {
