@@ -171,3 +171,23 @@ fn arrays_are_fields_of_their_own_names() {
     let json = sandbox.json(&["run", SPMSPV, "-t", "A=m.mtx:odd.toml", "-t", "x=x.mtx", "--json"]);
     assert_eq!(json["output"]["sum"], 52.0);
 }
+
+#[test]
+fn what_lies_at_dense_positions_of_numbered_ones_is_packed() {
+    let sandbox = Sandbox::new();
+    sandbox.file("t.tns", "2 1 3 5\n1 2 3 7\n3 1 1 2\n");
+    for (outer, middle, inner) in [
+        ("SparseList", "Dense", "SparsePoint"),
+        ("SparseDict", "SparseByteMap", "SparseBand"),
+        ("SparseCOO{1}", "Dense", "SparseInterval"),
+    ] {
+        let format = format!("{outer}({middle}({inner}(Element(0.0))))");
+        let packed = format!("t.npz:{format}");
+        sandbox.done(&["convert", "t.tns", &packed, "--dims", "3,2,4"]);
+        for tensor in [format!("A=t.tns:{format}"), format!("A=t.npz:{format}")] {
+            let run = ["run", "y[k] += A[i,j,k]", "-t", &tensor, "--dims", "A=3,2,4", "--json"];
+            let output = &sandbox.json(&run)["output"];
+            assert_eq!((&output["sum"], &output["nonzero"]), (&14.0.into(), &2.into()), "{tensor}");
+        }
+    }
+}
