@@ -43,6 +43,8 @@ const STATEMENTS: [&[Statement]; 3] = [
     ],
 ];
 
+const BANDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/formats/symmetric-banded.toml");
+
 fn modules() -> &'static [Emitted] {
     static MODULES: OnceLock<Vec<Emitted>> = OnceLock::new();
     MODULES.get_or_init(emit_all)
@@ -211,6 +213,14 @@ impl Modules {
             of("y[i] += A[i,j] * x[j]", &[("A", "csr"), ("x", "sparse")]).sizes(short_rows()),
             mixed("r[i] = A[i,j]; m[] max= A[i,j]; C[i,j] = A[i,j] * B[i,j]", "f32", "i32")
                 .layout("C", "csr"),
+            // Arguments that are just too wide, and parameters before a body that is deep.
+            of(
+                "s[i] += slice[i,j] * slice_mut[j]",
+                &[("slice", "symmetric-csr"), ("slice_mut", "sparse")],
+            ),
+            of("fn[i] min= type[i,j] + match[j]", &[("type", BANDED), ("match", "hash")])
+                .threads(2)
+                .strict_fp(),
         ];
         for (k, kernel) in kernels.iter().enumerate() {
             self.add(&format!("kernel {k} of its own"), kernel);
