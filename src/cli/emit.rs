@@ -110,10 +110,10 @@ impl Emit {
     /// The file of the module, if files can be written where they shall be.
     fn places(&self, file: Option<&str>) -> Result<Option<PathBuf>> {
         let output = file.filter(|file| *file != standard::NAME).map(PathBuf::from);
-        let named = [("-o", &output), ("--header", &self.header)];
+        let saved = &self.options.save_kernel;
         let mut written = Written::default();
         for (option, path) in
-            named.into_iter().chain([("--save-kernel", &self.options.save_kernel)])
+            [("-o", &output), ("--header", &self.header), ("--save-kernel", saved)]
         {
             if let Some(path) = path {
                 written.add_text(option, path, &self.tensors)?;

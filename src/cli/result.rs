@@ -34,9 +34,16 @@ pub enum OutputLayout {
 
 /// The name of `-o NAME=FILE` if it is that of no result.
 pub fn other_result(text: &str, is_result: impl Fn(&str) -> bool) -> Option<&str> {
-    let name = text.split_once('=')?.0.trim();
+    let (name, _) = of_result(text)?;
+    (!is_result(name)).then_some(name)
+}
+
+/// `NAME=REST`, where what comes first is a name.
+pub fn of_result(text: &str) -> Option<(&str, &str)> {
+    let (name, rest) = text.split_once('=')?;
+    let (name, rest) = (name.trim(), rest.trim());
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    (is_name && !is_result(name)).then_some(name)
+    is_name.then_some((name, rest))
 }
 
 impl Target {

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use siskin::diagnostic::{Code, Diagnostic, Result};
-use siskin::files::check_place;
+use siskin::files::{check_place, is_device, resolved};
 
+use super::result::of_result;
 use super::tensor_argument::{FileArgument, Place, named};
 use super::tensors::TensorOptions;
 
@@ -31,7 +32,7 @@ impl Written {
             .help("give each a file of its own"));
         }
         // All that is printed goes to the same place, and takes no other's.
-        if is_replaced(path) {
+        if !is_device(path) {
             self.files.push((option.to_string(), place));
         }
         Ok(())
@@ -44,11 +45,10 @@ impl Written {
     pub fn add_results(&mut self, output: &[String]) -> Result<()> {
         let mut names = Vec::new();
         for text in output {
-            let parts = text.split_once('=').map(|(name, rest)| (name.trim(), rest.trim()));
-            let is_name = |c: char| c.is_alphanumeric() || c == '_';
-            let parts = parts.filter(|(name, _)| !name.is_empty() && name.chars().all(is_name));
-            let (name, rest) =
-                parts.map_or((None, text.as_str()), |(name, rest)| (Some(name), rest));
+            let (name, rest) = match of_result(text) {
+                Some((name, rest)) => (Some(name), rest),
+                None => (None, text.as_str()),
+            };
             if rest.starts_with("shares(") {
                 continue;
             }
@@ -76,7 +76,7 @@ impl Written {
     pub fn add_text(&mut self, option: &str, path: &Path, read: &TensorOptions) -> Result<()> {
         self.add(option, path)?;
         let place = resolved(path);
-        for text in read.tensors.iter().filter(|_| is_replaced(path)) {
+        for text in read.tensors.iter().filter(|_| !is_device(path)) {
             let (_, rest) = named("-t", text, "FILE[:LAYOUT]")?;
             if matches!(FileArgument::input(rest)?.place, Place::File(own) if resolved(&own) == place)
             {
@@ -89,20 +89,4 @@ impl Written {
         }
         Ok(())
     }
-}
-
-/// Whether what is written takes the place of what is there: devices and pipes take all that comes.
-fn is_replaced(path: &Path) -> bool {
-    std::fs::metadata(path).map_or(true, |about| about.is_file())
-}
-
-/// The file, whatever links lead to it.
-fn resolved(path: &Path) -> PathBuf {
-    let whole = path.canonicalize();
-    let within = || {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
-        Some(folder.join(path.file_name()?))
-    };
-    whole.ok().or_else(within).unwrap_or_else(|| path.to_path_buf())
 }

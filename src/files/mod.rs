@@ -58,4 +58,4 @@ pub use arrays_file::{fill_of, holds_arrays, read_stored};
 pub use file::{EXTENSIONS, File, Wrote, check_writable, read, write, write_filled, write_tensor};
 pub use loaded::Loaded;
 pub use options::ReadOptions;
-pub use replace::{check_place, replace};
+pub use replace::{check_place, is_device, replace, resolved};

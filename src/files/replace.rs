@@ -26,6 +26,17 @@ pub fn check_place(path: &Path) -> Result<()> {
         .help("give the path of a file in a folder that exists"))
 }
 
+/// The file that a path names, whatever links lead to it; it need not be there.
+pub fn resolved(path: &Path) -> PathBuf {
+    let within = || Some(fs::canonicalize(folder_of(path)).ok()?.join(path.file_name()?));
+    fs::canonicalize(path).ok().or_else(within).unwrap_or_else(|| path.to_path_buf())
+}
+
+/// Whether what is written there takes the place of nothing, as with `/dev/null`.
+pub fn is_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
+}
+
 fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
@@ -43,7 +54,7 @@ pub fn replace<E: From<io::Error>>(
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
     // `/dev/null` must stay what it is.
-    if fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+    if is_device(path) {
         let device = fs::File::options().write(true).open(path)?;
         let mut out = BufWriter::with_capacity(BUFFER, device);
         write(&mut out)?;

@@ -38,7 +38,6 @@ impl Sizes {
         nest: &Nest,
         visits: &IndexMap<Name, CostFormula>,
     ) -> CostFormula {
-        let trips = self.trips_of(nest);
         let finds = nest.levels[..before].iter().enumerate().filter(|(_, level)| level.is_find());
         finds.fold(f64::INFINITY.into(), |least: CostFormula, (at, level)| {
             let finds = |c: &Constraint| {
@@ -52,7 +51,7 @@ impl Sizes {
             match &level.bind {
                 Bind::Loop(range) if level.conditions.iter().any(finds) => {
                     let ranges = self.ranges(range, at, nest, visits);
-                    least.min(trips[&level.var].clone() * ranges)
+                    least.min(self.trips_of(nest)[&level.var].clone() * ranges)
                 }
                 _ => least,
             }

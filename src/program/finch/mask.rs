@@ -31,9 +31,8 @@ pub(super) fn meaning(
         "bandmask" => ("bandmask[i, lo, hi]", 3, 0),
         "chunkmask" => ("chunkmask(n, b)[i, j]", 2, 2),
         "splitmask" => ("splitmask(n, p)[i, j]", 2, 2),
-        _ => ("", 2, 0),
+        other => (&*format!("{other}[i, j]"), 2, 0),
     };
-    let how = if how.is_empty() { format!("{name}[i, j]") } else { how.to_string() };
     if subscripts.len() != rank || args.len() != numbers {
         return Err(
             wrong(format!("`{name}` has {rank} subscripts"), span).help(format!("write `{how}`"))
