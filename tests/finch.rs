@@ -101,7 +101,7 @@ impl Inputs {
             .iter()
             .map(|(name, t)| {
                 let (dims, ty) = (t.dims.clone(), t.values.value_type());
-                (name.clone(), Given { dims, ty })
+                (name.clone(), Given { dims: Some(dims), ty })
             })
             .collect();
         host.sizes = self.sizes.clone();

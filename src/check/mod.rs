@@ -27,6 +27,7 @@ mod follows;
 mod neighbours;
 mod regions;
 mod report;
+mod room;
 mod shared_prover;
 mod small;
 mod sound;
@@ -43,7 +44,7 @@ pub use self::follows::{follow, property_follows};
 pub use self::neighbours::data_checks;
 pub use self::regions::{Region, RegionKind};
 pub use self::report::{Counterexample, Entry, Finding, Question, Report, SmallArray, Verdict};
-pub use self::sound::refuse_unsound;
+pub use self::sound::{is_proved_sound, refuse_unsound};
 pub use self::unique::{ValuesApart, has_one_coordinate, stores_coordinates_once, values_apart};
 pub use self::whole::{joined, stores_every_coordinate};
 
@@ -82,6 +83,7 @@ pub fn check_with(layout: &Layout, prover: &mut dyn Prover) -> Result<Report> {
         return Ok(report);
     }
     report.findings.extend(access::findings(&declared, &mut small, prover));
+    report.findings.extend(room::findings(&declared, &mut small, prover));
     if !report.is_sound() {
         // What is read out of bounds may be anything, and so would be the other answers.
         report.findings[0].example = None;

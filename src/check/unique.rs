@@ -96,7 +96,8 @@ fn same_pairs(
     let (first, second) = (same(Which::First), same(Which::Second));
     let mut products = Products::default();
     first.iter().chain(&second).for_each(|e| products.note(e));
-    let (same, lemmas) = (equal(&first, &second), products.lemmas());
+    let (same, mut lemmas) = (equal(&first, &second), products.lemmas());
+    lemmas.extend(products.squares());
     let mut out = pairs(declared);
     for (_, _, facts) in &mut out {
         facts.extend(same.iter().chain(&lemmas).cloned());

@@ -12,9 +12,21 @@ pub(super) fn inside(
     declared: &Declared<'_>,
     small: &mut SmallTensors<'_>,
     prover: &mut dyn Prover,
-) -> Option<Finding> {
-    let (index, shape) = linear(declared)?;
-    Some(in_bounds(declared, &index, &shape, small, prover))
+) -> Finding {
+    match linear(declared) {
+        Some((index, shape)) => in_bounds(declared, &index, &shape, small, prover),
+        None => not_linear(declared, Question::ValueInBounds, INSIDE),
+    }
+}
+
+const APART: &str = "does every position have a value of its own?";
+const INSIDE: &str = "are values inside the value array?";
+
+fn not_linear(declared: &Declared<'_>, question: Question, says: &str) -> Finding {
+    let reason =
+        "a subscript divides by an unknown, uses `min` or `max`, or has huge numbers".into();
+    let finding = Finding::new(question, Verdict::Unknown { reason }, says);
+    finding.at(&declared.layout.places.value)
 }
 
 /// Subscripts and extents of the value array, products being unknowns.
@@ -32,16 +44,9 @@ pub(super) fn findings(
     prover: &mut dyn Prover,
 ) -> Vec<Finding> {
     let Some((index, shape)) = linear(declared) else {
-        let unknown = |question, says: &str| {
-            let reason =
-                "a subscript divides by an unknown, uses `min` or `max`, or has huge numbers"
-                    .into();
-            let finding = Finding::new(question, Verdict::Unknown { reason }, says);
-            finding.at(&declared.layout.places.value)
-        };
         return vec![
-            unknown(Question::ValueInBounds, "are values inside the value array?"),
-            unknown(Question::ValueDistinct, "does every position have a value of its own?"),
+            not_linear(declared, Question::ValueInBounds, INSIDE),
+            not_linear(declared, Question::ValueDistinct, APART),
         ];
     };
     vec![
@@ -51,10 +56,18 @@ pub(super) fn findings(
 }
 
 /// Lemmas on the products of all terms, and their values in the box.
-fn arithmetic(terms: &[&Affine], small: &SmallTensors<'_>) -> (Vec<Formula>, Vec<Formula>) {
+pub(super) fn arithmetic(
+    terms: &[&Affine],
+    small: &SmallTensors<'_>,
+) -> (Vec<Formula>, Vec<Formula>) {
+    let products = products(terms);
+    (products.lemmas(), products.table(small.extent() + 1))
+}
+
+fn products(terms: &[&Affine]) -> Products {
     let mut products = Products::default();
     terms.iter().for_each(|t| products.note(t));
-    (products.lemmas(), products.table(small.extent() + 1))
+    products
 }
 
 /// `val(p0, p1)`
@@ -85,6 +98,11 @@ fn in_bounds(
         let mut facts = entry.clone();
         facts.extend(lemmas.iter().cloned());
         if claim.is_true() || declared.proves(&facts, &claim, prover) {
+            continue;
+        }
+        let squares = products(&terms).squares();
+        facts.extend(squares.iter().cloned());
+        if !squares.is_empty() && declared.proves(&facts, &claim, prover) {
             continue;
         }
         open = true;
@@ -143,14 +161,18 @@ fn distinct(
     // Lemmas for the proof, the table for the search; each is true, so both may be given to both.
     let mut given = vec![equal(&first, &second)];
     given.extend(lemmas);
-    match decide(declared, &given, &claim, &table, &shows, small, prover) {
+    let mut decision = decide(declared, &given, &claim, &table, &shows, small, prover);
+    let squares = products(&terms).squares();
+    if matches!(decision, Decision::Unknown { .. }) && !squares.is_empty() {
+        given.extend(squares);
+        decision = decide(declared, &given, &claim, &table, &shows, small, prover);
+    }
+    match decision {
         Decision::Proved => finding(Verdict::Proved, "every position has a value of its own"),
         Decision::Refuted { counterexample, .. } => finding(
             Verdict::Refuted { counterexample },
             "several positions may share a value: it cannot be an output",
         ),
-        Decision::Unknown { reason } => {
-            finding(Verdict::Unknown { reason }, "does every position have a value of its own?")
-        }
+        Decision::Unknown { reason } => finding(Verdict::Unknown { reason }, APART),
     }
 }

@@ -9,8 +9,8 @@ use siskin::check::refuse_unsound;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::files::holds_arrays;
 use siskin::layout::{Layout, LayoutSpec};
-use siskin::packing::Plan;
-use siskin::tensor::{Tensor, Value};
+use siskin::packing::{PackOptions, Plan, pack};
+use siskin::tensor::{Entries, Tensor, Value};
 
 use super::output::{Output, print};
 use super::{given, layouts, shown};
@@ -88,9 +88,9 @@ impl Check {
     }
 
     fn declaration(&self) -> Output {
-        let layout = layouts::layout(&self.layout, self.rank)?;
+        let layout = Arc::new(layouts::layout(&self.layout, self.rank)?);
         let report = siskin::check::check(&layout)?;
-        let packing = Plan::of(&layout);
+        let packing = Plan::of(&layout).and_then(|plan| tried(&layout).map(|()| plan));
         let text = match self.json {
             true => {
                 let remarks: Vec<String> = layout.remarks.iter().map(remark).collect();
@@ -120,6 +120,19 @@ impl Check {
                 Err(fault)
             }
         }
+    }
+}
+
+/// Packs one entry: whether all that decides a position is known in time shows only then.
+///
+/// # Errors
+/// [`Code::NotPackable`]; that this entry may have no place says nothing.
+fn tried(layout: &Arc<Layout>) -> Result<()> {
+    let rank = layout.rank();
+    let entries = Entries::from_points(&vec![1; rank], &[(&vec![0; rank], 1.0)])?;
+    match pack(layout, &entries, &PackOptions::default()) {
+        Err(e) if e.code == Code::NotPackable => Err(e),
+        _ => Ok(()),
     }
 }
 

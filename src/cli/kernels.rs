@@ -18,7 +18,7 @@ use super::options::KernelOptions;
 use super::program::{Part, Translated};
 use super::sequence::{self, Kernels, Step, Wish};
 use super::tensors::{OutputWish, TensorOptions, by_result};
-use super::{data, run};
+use super::{data, running};
 
 /// One of them.
 pub struct One {
@@ -233,7 +233,7 @@ pub fn with_tensors(
                 .help("give all tensors with `-t`, so that the cheapest layout is known"));
         }
         kernel = match all {
-            true => run::for_data(kernel, &inputs)?,
+            true => running::for_data(kernel, &inputs)?,
             false => inputs.tensors.iter().fold(kernel.index(inputs.width), |kernel, (name, t)| {
                 kernel.declared(name, t.layout())
             }),

@@ -8,6 +8,7 @@
 mod bench;
 mod calibrate;
 mod check;
+mod compiler;
 mod completions;
 mod convert;
 mod copies;
@@ -36,6 +37,8 @@ mod progress;
 mod render;
 mod result;
 mod run;
+mod run_report;
+mod running;
 mod sequence;
 mod shown;
 mod signals;

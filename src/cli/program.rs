@@ -122,15 +122,18 @@ pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Re
                 _ => e,
             }
         });
-        let Some((dims, ty)) = found? else {
-            if tensors.format(&name)?.is_some() && !declared.contains(&name) {
-                let place = finch.place(&name).unwrap_or_default();
-                return Err(unknown_extents(&name).at(place, "").within(&finch.name, &finch.text));
+        let (found, is_stated) = (found?, tensors.format(&name)?.is_some());
+        let is_input = !declared.contains(&name) && is_stated || file(&name, tensors)?.is_some();
+        match found {
+            Some((dims, ty)) if is_input || !declared.contains(&name) => {
+                host.tensors.insert(name, Given { dims: Some(dims), ty });
             }
-            continue;
-        };
-        if !declared.contains(&name) || file(&name, tensors)?.is_some() {
-            host.tensors.insert(name, Given { dims, ty });
+            // What is made up, or has no data, is as large as the loops along it.
+            None if is_input => {
+                let ty = types.of(&name);
+                host.tensors.insert(name, Given { dims: None, ty });
+            }
+            _ => {}
         }
     }
     stated.retain(|name, _| declared.contains(name));
@@ -499,9 +502,6 @@ fn given(
     let dims = stated.get(name).cloned();
     let file = match file(name, tensors)? {
         Some(file) if !matches!(file.place, Place::Generated(_)) => file,
-        Some(_) if dims.is_none() => {
-            return Err(unknown_extents(name));
-        }
         // What is made up, or has no data.
         _ => return Ok(dims.map(|dims| (dims, types.of(name)))),
     };
@@ -519,11 +519,6 @@ fn given(
         Diagnostic::new(Code::Shape, message).help("write one subscript for each dimension")
     })?;
     Ok(Some((data.dims().to_vec(), data.value_type())))
-}
-
-fn unknown_extents(name: &Name) -> Box<Diagnostic> {
-    Diagnostic::new(Code::Shape, format!("the extents of `{name}` are not known"))
-        .help(format!("state them, `--dims {name}=N,…`, or pass data: `-t {name}=FILE`"))
 }
 
 /// `--dims NAME=N,…`

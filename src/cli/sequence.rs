@@ -45,6 +45,7 @@ pub struct Listing {
 }
 
 /// A statement of several.
+#[derive(Clone)]
 pub struct Step {
     pub wish: Wish,
     pub output: Name,
@@ -52,6 +53,8 @@ pub struct Step {
     pub temporary: bool,
     /// Several statements as one kernel of several results.
     pub united: bool,
+    /// Others are run instead if it fails.
+    pub is_tried: bool,
     /// The layout in which later statements read it.
     pub layout: Option<String>,
 }
@@ -172,7 +175,8 @@ fn steps(all: &Wish) -> Result<Vec<Step>> {
                 .into_iter()
                 .for_each(Vec::clear);
         }
-        out.push(Step { wish: own, output, temporary, united: false, layout });
+        let (united, is_tried) = (false, false);
+        out.push(Step { wish: own, output, temporary, united, is_tried, layout });
     }
     Ok(out)
 }
@@ -203,6 +207,7 @@ fn whole(all: &Wish, steps: &[Step]) -> Result<Option<Step>> {
         output: last.output.clone(),
         temporary: false,
         united: false,
+        is_tried: true,
         layout: None,
     }))
 }
@@ -216,6 +221,7 @@ fn united(all: &Wish, steps: &[Step]) -> Result<Step> {
             output: last.output.clone(),
             temporary: false,
             united: true,
+            is_tried: true,
             layout: None,
         }),
         _ => Err(Diagnostic::new(Code::Space, "what is computed is read again")),

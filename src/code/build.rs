@@ -27,6 +27,12 @@ impl Expr {
     }
 
     pub fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
+        // `a + 1 <= b` is `a < b`.
+        if let (BinaryOp::Le, Expr::Binary { op: BinaryOp::Add, left, right: one }) = (op, &left)
+            && matches!(**one, Expr::Int { value: 1, .. })
+        {
+            return Expr::binary(BinaryOp::Lt, (**left).clone(), right);
+        }
         Expr::Binary { op, left: Box::new(left), right: Box::new(right) }
     }
 

@@ -114,7 +114,7 @@ impl<'p> Path<'p> {
     /// Whether a subscript with products of unknowns lies in `0..extent`, no part of it being
     /// negative, and no product larger than one in the extent, which was computed without overflow.
     fn is_below(&mut self, subscript: &Arith, extent: &Arith) -> bool {
-        let mut products = Products::default();
+        let mut products = Products::with_extremes();
         let mut linear = |e: &Arith| products.linear(e);
         let (Some(index), Some(length)) = (linear(subscript), linear(extent)) else {
             return false;
@@ -133,14 +133,25 @@ impl<'p> Path<'p> {
         claims.extend(small.into_iter().map(|product| {
             Formula::or(large.iter().map(|bound| Formula::le(product.clone(), bound.clone())))
         }));
-        self.imply(&products.lemmas(), &Formula::and(claims))
+        self.imply_of(&products, &Formula::and(claims))
+    }
+
+    /// Whether what is known of products implies a claim.
+    fn imply_of(&mut self, products: &Products, claim: &Formula) -> bool {
+        let mut lemmas = products.lemmas();
+        if self.imply(&lemmas, claim) {
+            return true;
+        }
+        let squares = products.squares();
+        lemmas.extend(squares.iter().cloned());
+        !squares.is_empty() && self.imply(&lemmas, claim)
     }
 
     /// Whether an integer with products is not negative.
     pub fn is_natural(&mut self, e: &Arith) -> bool {
-        let mut products = Products::default();
+        let mut products = Products::with_extremes();
         let Some(whole) = products.linear(e) else { return false };
-        self.imply(&products.lemmas(), &Formula::le(Affine::zero(), whole))
+        self.imply_of(&products, &Formula::le(Affine::zero(), whole))
     }
 }
 

@@ -6,12 +6,14 @@
 
 use indexmap::IndexSet;
 
-use super::{Affine, Arith, Call, Formula};
+use super::{Affine, Arith, Atom, Call, Formula};
 
 /// The products that subscripts mention.
 #[derive(Default)]
 pub struct Products {
     seen: IndexSet<(Affine, Affine)>,
+    /// What is known of unknowns that stand for `min` and `max`, if they may.
+    extremes: Option<Vec<Formula>>,
 }
 
 /// Subscripts with larger numbers are left alone: multiples of them are formed.
@@ -21,6 +23,11 @@ const MOST: u64 = 1 << 48;
 const PRODUCT: &str = "·";
 
 impl Products {
+    /// With unknowns in place of `min` and `max`, which the lemmas tell of.
+    pub fn with_extremes() -> Products {
+        Products { extremes: Some(Vec::new()), ..Products::default() }
+    }
+
     pub fn is_product(call: &Call) -> bool {
         &*call.array == PRODUCT
     }
@@ -60,7 +67,18 @@ impl Products {
                 let by = self.lower(b)?.as_constant().filter(|k| *k > 0)?;
                 self.lower(a)?.modulo(by)
             }
-            Arith::Min(..) | Arith::Max(..) => return None,
+            Arith::Min(a, b) | Arith::Max(a, b) => {
+                let (a, b) = (self.lower(a)?, self.lower(b)?);
+                let facts = self.extremes.as_mut()?;
+                let extreme = Affine::var(format!("extreme{}·", facts.len()));
+                let is = |one: &Affine| Formula::eq(extreme.clone(), one.clone());
+                let beyond = |one: &Affine| match arith {
+                    Arith::Min(..) => Formula::le(extreme.clone(), one.clone()),
+                    _ => Formula::le(one.clone(), extreme.clone()),
+                };
+                facts.push(Formula::and([Formula::or([is(&a), is(&b)]), beyond(&a), beyond(&b)]));
+                extreme
+            }
         })
     }
 
@@ -68,7 +86,7 @@ impl Products {
     pub fn lemmas(&self) -> Vec<Formula> {
         let product = |a: &Affine, b: &Affine| Affine::call(PRODUCT, vec![a.clone(), b.clone()]);
         let not_negative = |a: &Affine| Formula::le(Affine::zero(), a.clone());
-        let mut out = Vec::new();
+        let mut out = self.extremes.clone().unwrap_or_default();
         for (a, b) in &self.seen {
             let factors = Formula::and([not_negative(a), not_negative(b)]);
             out.push(factors.implies(not_negative(&product(a, b))));
@@ -111,6 +129,74 @@ impl Products {
                         Formula::eq(b.clone(), d.clone()),
                     ]);
                     out.push(equal.implies(Formula::eq(product(a, b), large.clone())));
+                }
+            }
+        }
+        out
+    }
+
+    /// More about products, for triangles that count down, `p0*(2*n - p0 - 1)/2 + p1`: what they are as sums of products of
+    /// two unknowns, and what is known of squares. `[]` where there is too much of it.
+    pub fn squares(&self) -> Vec<Formula> {
+        /// Facts grow with the third power.
+        const MOST_UNKNOWNS: usize = 5;
+        let mut unknowns: Vec<Affine> = Vec::new();
+        for (a, b) in &self.seen {
+            for (atom, _) in a.terms().iter().chain(b.terms()) {
+                let atom = Affine::atom(atom.clone());
+                if !unknowns.contains(&atom) {
+                    unknowns.push(atom);
+                }
+            }
+        }
+        if unknowns.len() > MOST_UNKNOWNS {
+            return Vec::new();
+        }
+        let product = |a: &Affine, b: &Affine| {
+            let (a, b) = if a <= b { (a, b) } else { (b, a) };
+            Affine::call(PRODUCT, vec![a.clone(), b.clone()])
+        };
+        let expanded = |a: &Affine, b: &Affine| {
+            let one = |(atom, k): &(Atom, i64)| (Affine::atom(atom.clone()), *k);
+            let mut out =
+                a.clone() * b.offset() + (b.clone() - Affine::constant(b.offset())) * a.offset();
+            for (u, k) in a.terms().iter().map(one) {
+                for (v, m) in b.terms().iter().map(one) {
+                    out = out + product(&u, &v) * (k * m);
+                }
+            }
+            out
+        };
+        // u < v <= w: (w - u)^2 >= (w - v)^2 + 2*(w - v) + v - u, without w*w.
+        let further = |u: &Affine, v: &Affine, w: &Affine| {
+            let order = [Formula::lt(u.clone(), v.clone()), Formula::le(v.clone(), w.clone())];
+            let square = |u: &Affine| product(u, u) - product(u, w) * 2;
+            let more = w.clone() * 2 - v.clone() - u.clone();
+            Formula::and(order).implies(Formula::le(square(v) + more, square(u)))
+        };
+        let mut out: Vec<Formula> =
+            self.seen.iter().map(|(a, b)| Formula::eq(product(a, b), expanded(a, b))).collect();
+        for (k, u) in unknowns.iter().enumerate() {
+            // u*u and u are even or odd together, and a square is not less than its root.
+            let (square, rest) = (product(u, u), product(u, u) - u.clone());
+            out.push(Formula::eq(rest.clone().floor_div(2) * 2, rest));
+            out.push(Formula::le(u.clone(), square.clone()));
+            out.push(Formula::le(-u.clone(), square.clone()));
+            for v in &unknowns[k + 1..] {
+                // So is the square of a difference.
+                let between = v.clone() - u.clone();
+                let apart = square.clone() + product(v, v) - product(u, v) * 2;
+                out.push(Formula::le(between.clone(), apart.clone()));
+                out.push(Formula::le(-between, apart));
+                // Equal unknowns have equal products.
+                let equal = Formula::eq(u.clone(), v.clone());
+                for w in &unknowns {
+                    if w != u && w != v {
+                        // Of two that are not above a third, the further one has the greater square of the difference.
+                        out.push(further(u, v, w));
+                        out.push(further(v, u, w));
+                    }
+                    out.push(equal.clone().implies(Formula::eq(product(u, w), product(v, w))));
                 }
             }
         }

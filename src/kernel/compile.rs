@@ -1,12 +1,12 @@
 //! From a plan to machine code.
 
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::{Kernel, Planned};
-use crate::diagnostic::Result;
+use crate::diagnostic::{Diagnostic, Result};
 use crate::exec::{Built, Jit};
-use crate::loops::Statement;
-use crate::module::Module;
+use crate::module::{Module, Source};
 
 /// A kernel that is compiled and loaded. It runs on any tensors of its layouts, value type and index
 /// width, whatever their extents: see [`CompiledKernel::run`].
@@ -58,15 +58,7 @@ impl Kernel {
     /// Those of [`Kernel::compile`].
     pub fn compile_with(&self, jit: &Jit) -> Result<CompiledKernel> {
         let start = Instant::now();
-        let planned = self.plan()?;
-        tracing::info!("planned {} nest(s) in {:.1?}", planned.statements().len(), start.elapsed());
-        for find in planned.statements().iter().flat_map(Statement::finds) {
-            for attempt in &find.attempts {
-                let (name, word) = (&attempt.template.name, attempt.verdict.word());
-                tracing::debug!("find {}: {name} is {word}", find.problem.position);
-            }
-        }
-        compiled(planned, start, jit)
+        Compiling::begin(self.plan()?, start, jit)?.finish()
     }
 }
 
@@ -76,23 +68,90 @@ impl Planned {
     /// # Errors
     /// Those of [`Kernel::compile`].
     pub fn compile_with(self, jit: &Jit) -> Result<CompiledKernel> {
-        compiled(self, Instant::now(), jit)
+        self.begin_compiling(jit)?.finish()
+    }
+
+    /// Renders a plan, and compiles and loads it in another thread.
+    ///
+    /// # Errors
+    /// Those of rendering.
+    pub fn begin_compiling(self, jit: &Jit) -> Result<Compiling> {
+        Compiling::begin(self, Instant::now(), jit)
     }
 }
 
-fn compiled(planned: Planned, start: Instant, jit: &Jit) -> Result<CompiledKernel> {
-    let rendering = Instant::now();
-    let module = planned.render()?;
-    let generated = start.elapsed();
-    tracing::info!(
-        "generated {} lines of Rust in {:.1?}, {} array accesses",
-        module.text().lines().count(),
-        rendering.elapsed(),
-        module.accesses().len()
-    );
-    let built = jit.load(module.source())?;
-    let how = if built.cached { "loaded the kernel from the cache" } else { "compiled the kernel" };
-    tracing::info!("{how} in {:.1?}", built.time);
-    let threads = planned.grounds().sizes.threads.unwrap_or(1);
-    Ok(CompiledKernel { planned, module, generated, built, threads })
+/// A kernel that another thread compiles.
+#[derive(Debug)]
+pub struct Compiling {
+    planned: Planned,
+    module: Module,
+    generated: Duration,
+    building: Building,
+}
+
+impl Compiling {
+    fn begin(planned: Planned, start: Instant, jit: &Jit) -> Result<Compiling> {
+        let rendering = Instant::now();
+        let module = planned.render()?;
+        let generated = start.elapsed();
+        tracing::info!(
+            "generated {} lines of Rust in {:.1?}, {} array accesses",
+            module.text().lines().count(),
+            rendering.elapsed(),
+            module.accesses().len()
+        );
+        let building = Building::begin(module.source(), jit);
+        Ok(Compiling { planned, module, generated, building })
+    }
+
+    /// Returns when the compiler has.
+    pub fn wait(&mut self) {
+        self.building.wait();
+    }
+
+    /// The kernel, when it is compiled and loaded.
+    ///
+    /// # Errors
+    /// Those of [`Jit::load`].
+    pub fn finish(mut self) -> Result<CompiledKernel> {
+        let built = self.building.wait().take().unwrap_or_else(|| Err(Diagnostic::defect(LOST)))?;
+        let how =
+            if built.cached { "loaded the kernel from the cache" } else { "compiled the kernel" };
+        tracing::info!("{how} in {:.1?}", built.time);
+        let Compiling { planned, module, generated, .. } = self;
+        let threads = planned.grounds().sizes.threads.unwrap_or(1);
+        Ok(CompiledKernel { planned, module, generated, built, threads })
+    }
+}
+
+const LOST: &str = "the thread that compiles a kernel has panicked";
+
+/// A thread that compiles a module. It is waited for even if nobody wants the kernel any more: its files would stay
+/// behind.
+#[derive(Debug)]
+struct Building {
+    thread: Option<JoinHandle<Result<Built>>>,
+    built: Option<Result<Built>>,
+}
+
+impl Building {
+    fn begin(source: Source<'_>, jit: &Jit) -> Building {
+        let (text, entry) = (source.text.to_string(), source.entry.to_string());
+        let (jit, aligned) = (jit.clone(), source.aligned);
+        let load = move || jit.load(Source { text: &text, entry: &entry, aligned });
+        Building { thread: Some(thread::spawn(load)), built: None }
+    }
+
+    fn wait(&mut self) -> &mut Option<Result<Built>> {
+        if let Some(thread) = self.thread.take() {
+            self.built = thread.join().ok();
+        }
+        &mut self.built
+    }
+}
+
+impl Drop for Building {
+    fn drop(&mut self) {
+        self.wait();
+    }
 }

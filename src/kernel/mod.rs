@@ -62,7 +62,7 @@ pub use crate::synth::Term;
 pub use assemble::is_written_in_place;
 pub use calibration::{CALIBRATION_VARIABLE, calibrated, calibration_place, with_calibration};
 pub use coiterate::Coiterate;
-pub use compile::CompiledKernel;
+pub use compile::{CompiledKernel, Compiling};
 pub use copies::in_one_layout;
 pub use grounds::{Copies, Grounds, PricedCopies, PricedOrder};
 pub use measure::index_width;
@@ -75,11 +75,13 @@ pub use templates::templates_of;
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::code::IndexWidth;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::iterspace::Union;
 use crate::layout::Layout;
+use crate::loops::Statement;
 use crate::operators::{Operators, Value};
 use crate::program::{Program, Types};
 use crate::prover::Prover;
@@ -307,7 +309,16 @@ impl Kernel {
 
     /// Composes, scans, synthesizes and chooses.
     pub fn plan(&self) -> Result<Planned> {
-        plan::plan(&self.request)
+        let start = Instant::now();
+        let planned = plan::plan(&self.request)?;
+        tracing::info!("planned {} nest(s) in {:.1?}", planned.statements().len(), start.elapsed());
+        for find in planned.statements().iter().flat_map(Statement::finds) {
+            for attempt in &find.attempts {
+                let (name, word) = (&attempt.template.name, attempt.verdict.word());
+                tracing::debug!("find {}: {name} is {word}", find.problem.position);
+            }
+        }
+        Ok(planned)
     }
 
     /// [`Kernel::plan`] with a prover of the caller's choice.

@@ -41,14 +41,25 @@ impl<T> std::ops::Deref for Grown<T> {
 
     fn deref(&self) -> &[T] {
         // SAFETY: so many elements were written.
-        unsafe { std::slice::from_raw_parts(self.data, self.len) }
+        unsafe { std::slice::from_raw_parts(self.place(), self.len) }
     }
 }
 
 impl<T> std::ops::DerefMut for Grown<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: so many elements were written.
-        unsafe { std::slice::from_raw_parts_mut(self.data, self.len) }
+        unsafe { std::slice::from_raw_parts_mut(self.place(), self.len) }
+    }
+}
+
+impl<T> Grown<T> {
+    /// Where its elements are, or none: before anything is written, a caller may say nowhere.
+    #[inline(always)]
+    fn place(&self) -> *mut T {
+        match self.data.is_null() {
+            true => std::ptr::NonNull::dangling().as_ptr(),
+            false => self.data,
+        }
     }
 }
 
@@ -93,7 +104,7 @@ struct Appender<'a, T: Copy> {
 impl<'a, T: Copy> Appender<'a, T> {
     #[inline(always)]
     fn new(array: &'a mut Grown<T>) -> Self {
-        let (data, len, capacity) = (array.data, array.len, array.capacity);
+        let (data, len, capacity) = (array.place(), array.len, array.capacity);
         Appender {
             array,
             data,

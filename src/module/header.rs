@@ -94,8 +94,8 @@ void {entry}(const size_t *sizes, const siskin_array *arrays);
 const GROWN: &str = "
 #ifndef SISKIN_GROWN
 #define SISKIN_GROWN
-/* An array that grows. `reserve` makes room for that many elements behind the first `len`; only the
- * thread that called the kernel calls it. */
+/* An array that grows; `data` may be NULL while there is no room. `reserve` makes room for that many
+ * elements behind the first `len`; only the thread that called the kernel calls it. */
 typedef struct siskin_grown {
     void *data;
     size_t len;

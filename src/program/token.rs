@@ -108,11 +108,11 @@ pub fn tokenize(text: &str, form: Form) -> Result<Vec<(Token, Range<usize>)>> {
 }
 
 pub fn starts_name(c: char) -> bool {
-    c.is_ascii_alphabetic() || c == '_'
+    c.is_alphabetic() || c == '_'
 }
 
 pub fn continues_name(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_'
+    c.is_alphanumeric() || c == '_'
 }
 
 /// Length of the number that `text` starts with: `12`, `2.5`, `.5`, `3.`, `1e-9`.
@@ -147,7 +147,6 @@ fn unknown_character(c: char, at: usize) -> Box<Diagnostic> {
         '&' | '|' | '%' => "operators have names: `band(a, b)`, `and(a, b)`, `mod(a, b)`",
         '{' | '}' => "subscripts are written `A[i,j]` or `A(i,j)`",
         '^' => "write `pow(a, b)`",
-        c if c.is_alphabetic() => "names are letters `a-z`, `A-Z`, digits and `_`",
         _ => "a statement looks like `y[i] += A[i,j] * x[j]`",
     };
     Diagnostic::new(Code::Program, format!("unexpected character `{}`", c.escape_debug()))

@@ -11,7 +11,7 @@ use petgraph::graphmap::DiGraphMap;
 use super::sought::sought;
 use super::ties::{connected_where, prerequisites};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::{Arith, Constraint, Name, Relop};
+use crate::formula::{Constraint, Name, Relop};
 use crate::iterspace::{Operand, Space};
 
 /// What is wanted, outermost first: all indices, tiles of indices, and any positions.
@@ -107,25 +107,49 @@ fn default_indices(space: &Space) -> Vec<Name> {
     out
 }
 
-/// Where all operands are dense, pairs of indices of which the second moves through memory in smaller steps.
+/// Where no operand has positions, pairs of indices of which the second moves through memory in smaller steps.
 fn along_memory(space: &Space) -> Vec<(Name, Name)> {
     let mut out = Vec::new();
     if space.present().any(|o| !o.is_direct()) {
         return out;
     }
     for o in space.present() {
-        let indices = |e: &Arith| {
-            let mut all = Vec::new();
-            e.visit_vars(&mut |i| all.push(i.clone()));
-            all
-        };
-        for pair in o.value_index.windows(2) {
-            for a in indices(&pair[0]) {
-                out.extend(indices(&pair[1]).into_iter().map(|b| (a.clone(), b)));
-            }
+        let mut indices: Vec<Name> = Vec::new();
+        for subscript in &o.value_index {
+            subscript.visit_vars(&mut |i| {
+                if space.indices.contains(i) && !indices.contains(i) {
+                    indices.push(i.clone());
+                }
+            });
+        }
+        let steps: Option<Vec<(Name, u64)>> =
+            indices.into_iter().map(|i| Some((i.clone(), step_along(space, o, &i)?))).collect();
+        for (a, step) in steps.iter().flatten() {
+            let smaller = steps.iter().flatten().filter(|(_, other)| other < step);
+            out.extend(smaller.map(|(b, _)| (a.clone(), b.clone())));
         }
     }
     out
+}
+
+/// How far the value of a dense operand is from that at the next value of an index, in a tensor of some size: packed
+/// triangles have rows as arrays have, though their subscript is one polynomial.
+fn step_along(space: &Space, o: &Operand, index: &Name) -> Option<u64> {
+    /// Extents are all the same, and indices somewhere in the middle, none like another.
+    const EXTENT: i64 = 64;
+    let middle = |n: &Name| 24 + space.indices.iter().position(|i| i == n).unwrap_or(0) as i64;
+    let place = |moved: i64| -> Option<i64> {
+        let variable = |n: &str| {
+            let is_index = space.indices.iter().find(|i| ***i == *n);
+            Some(is_index.map_or(EXTENT, |i| middle(i) + if i == index { moved } else { 0 }))
+        };
+        let meaning = (variable, |_: &str, _: &[i64]| None);
+        let mut each = o.value_index.iter().zip(&o.value_shape);
+        each.try_fold(0_i64, |at, (subscript, extent)| {
+            at.checked_mul(extent.value(&meaning)?)?.checked_add(subscript.value(&meaning)?)
+        })
+    };
+    Some(place(1)?.abs_diff(place(0)?))
 }
 
 /// True if no stored position decides `i`, another index has positions, and `i` is the last subscript

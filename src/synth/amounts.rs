@@ -151,7 +151,7 @@ impl Sizes {
     ) -> IndexMap<Name, CostFormula> {
         for (at, level) in nest.levels.iter().enumerate().filter(|(_, level)| level.filters()) {
             let length = trips[&level.var].clone();
-            let expected = length.clone() / self.choices(level, &length);
+            let expected = length.clone() / self.choices(level, &length, &trips);
             let matches = match self.common(at, nest) {
                 // A sample in which nothing is found says little.
                 Some(common) => expected.max(there(common, at, nest, &trips)),
@@ -307,8 +307,13 @@ impl Sizes {
 
     /// One of so many positions of a range is expected to match: where an index array is compared with an index,
     /// one of those that are filled for each value of that; where elements only tell whether something is there, one of a few; where positions
-    /// are bounded on both sides, one in all.
-    fn choices(&self, level: &Level, length: &CostFormula) -> CostFormula {
+    /// are bounded on both sides, as many as ranges hold an index, or one in all.
+    fn choices(
+        &self,
+        level: &Level,
+        length: &CostFormula,
+        trips: &IndexMap<Name, CostFormula>,
+    ) -> CostFormula {
         /// Without data, hash tables are between an eighth and a half full.
         const FILLED: f64 = 0.3;
         let mut filled: Option<f64> = None;
@@ -322,15 +327,15 @@ impl Sizes {
         if elements_only {
             return (1.0 / filled.unwrap_or(FILLED).max(1e-3)).into();
         }
+        let extent = |n: &Name| match self.indices.get(n) {
+            Some(extent) => size(extent),
+            None => ASSUMED_EXTENT.into(),
+        };
         let values = |c: &Constraint| {
             let mut indices = c.affine.terms().iter().filter_map(|(atom, _)| match atom {
                 Atom::Var(n) if *n != level.var => Some(n),
                 _ => None,
             });
-            let extent = |n: &Name| match self.indices.get(n) {
-                Some(extent) => size(extent),
-                None => ASSUMED_EXTENT.into(),
-            };
             indices.next().map_or(length.clone(), extent).max(1.0.into())
         };
         let equal = |c: &&Constraint| c.relop == Relop::Eq;
@@ -342,8 +347,40 @@ impl Sizes {
             },
             // Bounded on one side, by what a row has, say: half of them.
             false if level.conditions.len() < 2 => 2.0.into(),
-            false => length.clone(),
+            false => match self.range_of_an_index(level, trips) {
+                Some((index, values)) => {
+                    (extent(&index).max(1.0.into()) / values.max(1e-3.into())).max(1.0.into())
+                }
+                None => length.clone(),
+            },
         }
+    }
+
+    /// The index whose range a position says, by arrays of which something is known, and how many values it has there.
+    fn range_of_an_index(
+        &self,
+        level: &Level,
+        trips: &IndexMap<Name, CostFormula>,
+    ) -> Option<(Name, CostFormula)> {
+        let bounds = || level.conditions.iter().filter(|c| c.relop == Relop::Ge).map(|c| &c.affine);
+        for lower in bounds() {
+            for (atom, k) in lower.terms().iter().filter(|(_, k)| *k > 0) {
+                let Atom::Var(index) = atom else { continue };
+                let ends = |upper: &&Affine| upper.coefficient(atom) == -*k;
+                let Some(upper) = bounds().find(ends).filter(|_| self.indices.contains_key(index))
+                else {
+                    continue;
+                };
+                let between = lower.clone() + upper.clone();
+                let mut is_known = true;
+                between.visit_calls(&mut |call| is_known &= self.means.contains_key(&call.array));
+                if is_known {
+                    let values = self.middle(&between, trips) / (*k as f64).into();
+                    return Some((index.clone(), values + 1.0.into()));
+                }
+            }
+        }
+        None
     }
 
     /// What the formulas of a plan speak of, in the order of [`QUANTITIES`](super::QUANTITIES).

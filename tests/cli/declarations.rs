@@ -191,3 +191,15 @@ fn what_lies_at_dense_positions_of_numbered_ones_is_packed() {
         }
     }
 }
+
+#[test]
+fn check_says_that_a_position_is_not_known_in_time() {
+    let sandbox = Sandbox::new();
+    let rows = shipped("csr").replace("i = p0", "p0 = inv(i) and 0 <= i < I");
+    let inverse = "\n[index.inv]\ndomain = \"0 <= i < I\"\nrange = \"0 <= inv(i) < I\"\n";
+    let permuted = "[[property]]\nkind = \"permutation\"\narray = \"inv\"\n";
+    sandbox.file("permuted.toml", &format!("{rows}{inverse}{permuted}"));
+    let said = sandbox.done(&["check", "permuted.toml"]);
+    assert!(said.contains("packing        no, packing needs `p0`"), "{said}");
+    sandbox.refused("S0106", &["convert", "m.mtx", "out.npz:permuted.toml"]);
+}

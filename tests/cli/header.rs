@@ -54,33 +54,77 @@ fn a_c_program_calls_both_entries_and_corrupted_arrays_are_refused() {
         assert!(header.contains(part), "no `{part}` in\n{header}");
     }
     sandbox.file("main.c", &PROGRAM.replace("ENTRY", &entry(&header)));
+    for (kind, library) in [("staticlib", "libkernel.a"), ("cdylib", "libkernel.so")] {
+        let said = said_by_main(&sandbox, kind, library);
+        assert_eq!(said, "0 12 3 50\n24 6 100\n1 1 1 24 6 100\n", "{kind}");
+    }
+}
+
+/// Compiles `kernel.rs` as a library and `main.c` with it, and runs that.
+fn said_by_main(sandbox: &Sandbox, kind: &str, library: &str) -> String {
     let built = |command: &mut Command| {
         let output = command.current_dir(sandbox.path("")).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     };
-    for (kind, library) in [("staticlib", "libkernel.a"), ("cdylib", "libkernel.so")] {
-        built(Command::new("rustc").args(["--edition=2024", "--crate-type", kind, "-o"]).args([
-            library,
-            "kernel.rs",
-            "-Dwarnings",
-        ]));
-        built(
-            Command::new("cc")
-                .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-o", "main", "main.c"])
-                .args([&format!("./{library}"), "-lpthread", "-ldl", "-lm", "-lgcc_s"]),
-        );
-        let output = Command::new(sandbox.path("main"))
-            .current_dir(sandbox.path(""))
-            .env("LD_LIBRARY_PATH", sandbox.path(""))
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{output:?}");
-        assert_eq!(
-            String::from_utf8_lossy(&output.stdout),
-            "0 12 3 50\n24 6 100\n1 1 1 24 6 100\n",
-            "{kind}"
-        );
+    let checked = ["-Cdebug-assertions=on", "-Cpanic=abort", "-Dwarnings"];
+    built(
+        Command::new("rustc")
+            .args(["--edition=2024", "--crate-type", kind, "-o", library, "kernel.rs"])
+            .args(checked),
+    );
+    built(
+        Command::new("cc")
+            .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-o", "main", "main.c"])
+            .args([&format!("./{library}"), "-lpthread", "-ldl", "-lm", "-lgcc_s"]),
+    );
+    let output = Command::new(sandbox.path("main"))
+        .current_dir(sandbox.path(""))
+        .env("LD_LIBRARY_PATH", sandbox.path(""))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Products of rows that are assembled in arrays which are nowhere at first: of an empty matrix, and of one of a row.
+const ASSEMBLED: &str = r#"
+#include "kernel.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static void reserve(siskin_grown *array, size_t more) {
+    if (array->capacity < array->len + more) {
+        array->capacity = 2 * array->len + more;
+        array->data = realloc(array->data, 8 * array->capacity);
     }
+}
+
+int main(void) {
+    uint32_t ends[2][3] = {{0, 0, 0}, {0, 2, 2}}, crd[2] = {0, 1};
+    double val[2] = {2, 3};
+    for (int k = 0; k < 2; ++k) {
+        siskin_grown pos = {0, 0, 0, reserve}, col = {0, 0, 0, reserve}, out = {0, 0, 0, reserve};
+        size_t sizes[] = {2, 2, 2, 2, 2, 2}, n = ends[k][2];
+        siskin_array none = {0, 0}, columns = {crd, n}, values = {val, n};
+        siskin_array arrays[] = {{&pos, 0},    {&col, 0},     {&out, 0},
+                                 {ends[k], 3}, n ? columns : none, n ? values : none,
+                                 {ends[k], 3}, n ? columns : none, n ? values : none};
+        int refused = (int)ENTRY_checked(sizes, arrays);
+        printf("%d %zu %zu\n", refused, pos.len, out.len);
+        free(pos.data), free(col.data), free(out.data);
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn arrays_that_grow_may_be_nowhere_at_first() {
+    let sandbox = Sandbox::new();
+    let product =
+        ["emit", "C[i,j] += A[i,k] * B[k,j]", "-f", "A=csr", "-f", "B=csr", "-f", "C=csr"];
+    sandbox.done(&[&product[..], &["-o", "kernel.rs", "--header", "kernel.h"]].concat());
+    sandbox.file("main.c", &ASSEMBLED.replace("ENTRY", &entry(&sandbox.read("kernel.h"))));
+    assert_eq!(said_by_main(&sandbox, "staticlib", "libkernel.a"), "0 3 0\n0 3 2\n");
 }
 
 #[test]

@@ -43,6 +43,20 @@ fn what_is_not_given_is_refused_in_the_programs_text() {
     assert!(said.contains("spmv.finch:3:"), "{said}");
 }
 
+#[test]
+fn what_is_made_up_is_as_large_as_the_loops_along_it() {
+    let sandbox = sandbox();
+    let run = ["run", "--program", "spmv.finch", "-t", "A=a.mtx:csr", "-p", "c=1", "--json"];
+    let said = sandbox.json(&[&run[..], &["-t", "x=ones"]].concat());
+    assert_eq!(said["outputs"][0]["values"], json!([3.0, 3.0, 7.0, 5.0]));
+    // Where nothing has extents of its own, they are asked for.
+    let made_up = ["run", "--program", "spmv.finch", "-t", "A=ones", "-t", "x=ones", "-p", "c=1"];
+    let said = sandbox.refused("S0202", &made_up);
+    assert!(said.contains("nothing says how far `j` runs") && said.contains("--dims"), "{said}");
+    let said = sandbox.json(&[&made_up[..], &["--dims", "A=2,3", "--json"]].concat());
+    assert_eq!(said["outputs"][0]["values"], json!([3.0, 3.0]));
+}
+
 /// Computes places, and then what is counted there.
 const HISTOGRAM: &str =
     "bins .= 0\nfor i = _\n    bins[div(v[i], 10) + 1] += 1\nend\nreturn bins\n";
@@ -289,7 +303,7 @@ fn names_that_a_program_does_not_have_are_refused() {
     }
     let formats = ["emit", "--program", "spmv.finch", "-f", "A=csr", "-f", "x=dense", "-p", "c=1"];
     let said = sandbox.refused("S0202", &formats);
-    assert!(said.contains("spmv.finch:3:") && said.contains("--dims A=N,…"), "{said}");
+    assert!(said.contains("spmv.finch:2:") && said.contains("--dims NAME=N,…"), "{said}");
 }
 
 #[test]

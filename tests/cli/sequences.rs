@@ -84,3 +84,33 @@ fn a_product_over_points_of_which_none_is_visited_knows_their_number() {
     let json = sandbox.json(&[&["run", program, "--dims", "b=4", "--json"], &data[..]].concat());
     assert_eq!(json["output"]["sum"], 10.0);
 }
+
+#[test]
+fn kernels_that_do_not_need_each_other_are_run_in_turn() {
+    let sandbox = sandbox();
+    // The second needs nothing, the third both; all are told of, and written, in order.
+    let statements = "y[i] += A[i,j] * x[j]; z[i] += A[i,j]; w[i] = y[i] - z[i]";
+    let data = ["-t", "A=a.mtx:csr", "-t", "x=ones"];
+    let files = ["-o", "y=y.mtx", "-o", "z=z.mtx", "-o", "w=w.mtx"];
+    sandbox.done(&[&["run", statements], &data[..], &files].concat());
+    assert_eq!(sandbox.read("y.mtx"), sandbox.read("z.mtx"));
+    let json = sandbox.json(&["run", "s += w[i] * w[i]", "-t", "w=w.mtx:sparse", "--json"]);
+    assert_eq!(json["output"]["sum"], 0.0);
+    // What fails ends all, and what comes before it is not run twice.
+    let wrong = "y[i] += A[i,j] * x[j]; z[i] += A[i,j] * v[j]";
+    let said = sandbox.refused("S0202", &[&["run", wrong], &data[..]].concat());
+    assert!(said.contains("tensor `v` is not given"), "{said}");
+}
+
+#[test]
+fn names_have_letters_of_any_alphabet() {
+    let sandbox = sandbox();
+    let data = ["-t", "Матрица=a.mtx:csr", "-t", "χ₁=ones", "-f", "α=dense"];
+    let statement = "α[ι] += Матрица[ι,κ] * χ₁[κ]; β[ι] = 2 * α[ι]";
+    let json = sandbox.json(&[&["run", statement, "--json"], &data[..]].concat());
+    let plain = sandbox.json(&["run", "s += 2 * A[i,j]", "-t", "A=a.mtx:csr", "--json"]);
+    assert_eq!(json["output"]["sum"], plain["output"]["sum"]);
+    sandbox.file("α.finch", "ψ .= 0\nfor j = _, i = _\n    ψ[i] += Α[i, j]\nend\nreturn ψ\n");
+    let program = ["run", "--program", "α.finch", "-t", "Α=a.mtx:dcsr", "--json"];
+    assert_eq!(sandbox.json(&program)["outputs"][0]["name"], "ψ");
+}

@@ -384,3 +384,23 @@ fn what_is_found_in_runs_is_foreseen() {
     let (runs, spread) = (turns(true), turns(false));
     assert!(runs < 0.8 * spread, "{runs} {spread}");
 }
+
+#[test]
+fn packed_values_are_walked_as_they_lie() {
+    let order = |layout: &str, statement: &str| {
+        let planned = Kernel::new(statement).layout("A", layout).plan().unwrap();
+        planned.statements()[0]
+            .schedule()
+            .dims()
+            .iter()
+            .map(ToString::to_string)
+            .collect::<String>()
+    };
+    // Rows of a triangle, or its columns, are next to each other, whatever the statement says first.
+    let by_columns = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/formats/packed-lower.toml");
+    for (layout, expected) in [("lower-triangular", "ij"), (by_columns, "ji")] {
+        for statement in ["y[i] += A[i,j] * x[j]", "y[j] += A[i,j] * x[i]"] {
+            assert_eq!(order(layout, statement), expected, "{layout}: {statement}");
+        }
+    }
+}

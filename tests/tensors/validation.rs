@@ -270,3 +270,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_not_proved_of_all_tensors_is_tried_on_each() {
+    // Enough values for ten rows at most, which no proof and no small tensor tells.
+    let dense = r#"
+        name = "short"
+        dims = ["i", "j"]
+        relation = "{ [p0, p1] -> [i, j] : 0 <= p0 < I and i = p0 and 0 <= p1 < J and j = p1 }"
+        value = "val(p0*J + p1)"
+        value_shape = ["I*(J - 1) + 9"]
+    "#;
+    assert_eq!(validate(dense, &[9, 20], "", 9 * 19 + 9), Ok(()));
+    refused(dense, &[10, 20], "", 10 * 19 + 9, "value 199 is needed, but 199 are stored");
+}

@@ -28,7 +28,7 @@ use super::options::KernelOptions;
 use super::output::{Output, write_text};
 use super::tensors::{OutputWish, TensorOptions};
 use super::written::Written;
-use super::{data, kernels, run, standard};
+use super::{data, kernels, running, standard};
 use agreement::{Compared, Computed};
 use figures::{Case, Row};
 use measure::{Effort, Measured, measured};
@@ -201,7 +201,7 @@ impl Bench {
         let program = kernel.program()?;
         let wish = OutputWish::parse(&self.output, &program)?;
         let inputs = data::inputs(&program, tensors, &options, &IndexMap::new())?;
-        let kernel = wish.apply(run::for_data(kernel, &inputs)?, &program, tensors)?;
+        let kernel = wish.apply(running::for_data(kernel, &inputs)?, &program, tensors)?;
         let is_given = |name: &Name| inputs.tensors.contains_key(name);
         let kernel = kernels::with_result_of_run(kernel, &program, is_given)?;
         let effort = Effort { fills: !options.fill.is_empty(), ..*effort };

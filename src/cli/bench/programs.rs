@@ -14,7 +14,7 @@ use super::super::data::{self, Computed};
 use super::super::program::{Part, Translated};
 use super::super::sequence::{self, Step, Wish};
 use super::super::tensors::{OutputWish, by_result};
-use super::super::{kernels, run, shown};
+use super::super::{kernels, running, shown};
 use super::copying;
 use super::figures::{Case, Report, Row, median};
 use super::measure::{Effort, Measured, measured};
@@ -39,7 +39,7 @@ pub fn timed(made: Translated, effort: &Effort<'_>) -> Result<Timed> {
             let own = sequence::each(&wish, kernels, one)?;
             for locate in locates {
                 let start = Instant::now();
-                let found = run::located(&locate, &computed);
+                let found = running::located(&locate, &computed);
                 places += start.elapsed();
                 let found = found.map_err(|e| e.within(&name, &text))?;
                 computed.insert(locate.tensor, found);
@@ -99,7 +99,7 @@ fn measured_step(
     let (own, _) = by_result(&asked.output, &program)?;
     let wish = OutputWish::parse(&own, &program)?;
     let inputs = data::inputs(&program, &asked.tensors, &asked.options, computed)?;
-    kernel = wish.apply(run::for_data(kernel, &inputs)?, &program, &asked.tensors)?;
+    kernel = wish.apply(running::for_data(kernel, &inputs)?, &program, &asked.tensors)?;
     match &step.layout {
         Some(layout) => kernel = kernel.layout(&output, layout),
         None if !inputs.tensors.contains_key(&output) => kernel = kernel.sparse_result(),

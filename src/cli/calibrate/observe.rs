@@ -14,7 +14,7 @@ use siskin::synth::{Machine, workspaces};
 
 use super::super::data::{self, Inputs};
 use super::super::options::KernelOptions;
-use super::super::run;
+use super::super::running;
 use super::super::tensors::TensorOptions;
 use super::super::turns::turns;
 use super::cases::{Case, Data};
@@ -87,7 +87,7 @@ fn prepared(case: &Case, data: &Data) -> Result<(Kernel, Inputs)> {
     let kernel = options.kernel(&case.statement)?;
     let program = kernel.program()?;
     let inputs = data::inputs(&program, &tensors, &options, &IndexMap::new())?;
-    let mut kernel = run::for_data(kernel, &inputs)?;
+    let mut kernel = running::for_data(kernel, &inputs)?;
     for (tensor, layout) in tensors.formats()? {
         kernel = kernel.layout(tensor, layout);
     }

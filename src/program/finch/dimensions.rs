@@ -213,7 +213,7 @@ impl<'a> Solver<'a> {
         for (access, _) in &self.all {
             let name = access.tensor.name().name.as_str();
             let given = self.scoped.tensor(name).and_then(|role| {
-                let given = self.host.tensors.get(&role.host).map(|g| &g.dims);
+                let given = self.host.tensors.get(&role.host).and_then(|g| g.dims.as_ref());
                 let dims =
                     if role.init.is_some() { self.host.sizes.get(&role.host) } else { given };
                 Some(dims?.len())
@@ -283,7 +283,9 @@ impl<'a> Solver<'a> {
                 format!("nothing says how far `{index}` runs"),
             )
             .at(index.span.0.clone(), "runs along no dimension that is known")
-            .help(format!("state it: `for {index} = 1:n`")));
+            .help(format!(
+                "state it, `for {index} = 1:n`, or how large a tensor is, `--dims NAME=N,…`"
+            )));
         };
         for other in &hints[1..] {
             if (first.low, first.high) != (other.low, other.high) {
@@ -362,17 +364,31 @@ impl<'a> Solver<'a> {
         }
         let Some(role) = self.scoped.tensor(&name.name) else { return Ok(None) };
         if role.init.is_none() {
-            let given = self.host.tensors.get(&role.host);
-            return Ok(given.and_then(|g| g.dims.get(d).copied()));
+            match self.host.tensors.get(&role.host).map(|given| &given.dims) {
+                Some(Some(dims)) => return Ok(dims.get(d).copied()),
+                Some(None) => return self.along(name, d, &|_| true),
+                None => return Ok(None),
+            }
         }
         self.written(name, d)
     }
 
     /// A dimension of a declared tensor, by the loops that write it as far as they are known.
     fn written(&self, name: &Ident, d: usize) -> Result<Option<usize>> {
+        self.along(name, d, &|writes| writes)
+    }
+
+    /// A dimension of a tensor, by the loops along it of accesses that `counts` (it is told whether they write),
+    /// as far as they are known.
+    fn along(
+        &self,
+        name: &Ident,
+        d: usize,
+        counts: &dyn Fn(bool) -> bool,
+    ) -> Result<Option<usize>> {
         let mut found: Option<(i64, String)> = None;
         for (access, writes) in &self.all {
-            if !writes || access.tensor.name().name != name.name {
+            if !counts(*writes) || access.tensor.name().name != name.name {
                 continue;
             }
             let Some(e) = access.subscripts.get(d) else { continue };
@@ -387,7 +403,7 @@ impl<'a> Solver<'a> {
                         format!("{high}, by the loop over `{index}`"),
                     )
                     .note(format!("{other} is what the loop over `{by}` says"))
-                    .help("let all loops that write a tensor run over the same values"));
+                    .help("let all loops along it run over the same values"));
                 }
                 Some(_) => {}
                 None => found = Some((high, index)),

@@ -9,8 +9,8 @@ use crate::tensor::ValueType;
 /// A tensor that is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
-    /// Its dimensions.
-    pub dims: Vec<usize>,
+    /// Its dimensions; those that the loops along it have, if it has none of its own.
+    pub dims: Option<Vec<usize>>,
     /// The type of its values.
     pub ty: ValueType,
 }

@@ -208,7 +208,6 @@ fn unknown(c: char, at: usize) -> Box<Diagnostic> {
         '\'' => "swap the indices, or write `swizzle(A, 2, 1)[i, j]`",
         '"' => "there are no texts in Finch programs",
         '{' | '}' => "blocks stand between `begin` and `end`",
-        c if c.is_alphabetic() => "names are letters `a-z`, `A-Z`, digits and `_`",
         _ => "a statement looks like `y[i] += A[i, j] * x[j]`",
     };
     Diagnostic::new(Code::Program, format!("unexpected character `{shown}`"))

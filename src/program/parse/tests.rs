@@ -167,7 +167,7 @@ fn each_error_has_its_message_and_place() {
         ("y[i] = x[i] if i $ 4", "unexpected character `$`", 17..18),
         ("y = a;; z = b", "expected the output tensor, found `;`", 6..7),
         ("y = a ! b", "unexpected character `!`", 6..7),
-        ("y = é", "unexpected character `é`", 4..6),
+        ("y = €", "unexpected character `€`", 4..7),
         ("y[i'] = x[i']", "unexpected character `\\'`", 3..4),
     ] {
         let e = Program::parse(text).expect_err(text);
