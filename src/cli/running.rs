@@ -61,23 +61,20 @@ impl Runner<'_> {
     }
 
     fn add_step(&mut self, step: &Step) -> Result<()> {
-        let begin = Instant::now();
+        if let Some(failed) = &self.failed {
+            return Err(failed.clone());
+        }
         let kernel = step.wish.options.kernel(&step.wish.expression)?;
         let program = kernel.program()?;
         let cores = available_parallelism().map_or(1, NonZero::get);
         let tensors = program.tensors();
         let is_needed = |begun: &Begun| begun.results.iter().any(|r| tensors.contains_key(r));
-        if step.is_tried || self.begun.len() >= cores || self.begun.iter().any(is_needed) {
+        if self.begun.len() >= cores || self.begun.iter().any(is_needed) {
             self.run_begun()?;
         }
-        let begun = Begun::plan(step, (kernel, program), &self.computed, self.compiler, begin)?;
-        match step.is_tried {
-            true => self.run(begun),
-            false => {
-                self.begun.push_back(begun);
-                Ok(())
-            }
-        }
+        let begun = Begun::plan(step, (kernel, program), &self.computed, self.compiler)?;
+        self.begun.push_back(begun);
+        Ok(())
     }
 
     /// Runs what is being compiled, when all of it is: a compiler beside a kernel would take its time.
@@ -158,8 +155,8 @@ impl Begun {
         (mut kernel, program): (Kernel, Program),
         computed: &IndexMap<Name, Computed>,
         compiler: &Compiler,
-        begin: Instant,
     ) -> Result<Begun> {
+        let begin = Instant::now();
         let asked = &step.wish;
         let written = program.output()?;
         for access in program.accesses().into_iter().filter(|a| a.tensor != written.tensor) {

@@ -53,8 +53,6 @@ pub struct Step {
     pub temporary: bool,
     /// Several statements as one kernel of several results.
     pub united: bool,
-    /// Others are run instead if it fails.
-    pub is_tried: bool,
     /// The layout in which later statements read it.
     pub layout: Option<String>,
 }
@@ -175,8 +173,7 @@ fn steps(all: &Wish) -> Result<Vec<Step>> {
                 .into_iter()
                 .for_each(Vec::clear);
         }
-        let (united, is_tried) = (false, false);
-        out.push(Step { wish: own, output, temporary, united, is_tried, layout });
+        out.push(Step { wish: own, output, temporary, united: false, layout });
     }
     Ok(out)
 }
@@ -207,7 +204,6 @@ fn whole(all: &Wish, steps: &[Step]) -> Result<Option<Step>> {
         output: last.output.clone(),
         temporary: false,
         united: false,
-        is_tried: true,
         layout: None,
     }))
 }
@@ -221,7 +217,6 @@ fn united(all: &Wish, steps: &[Step]) -> Result<Step> {
             output: last.output.clone(),
             temporary: false,
             united: true,
-            is_tried: true,
             layout: None,
         }),
         _ => Err(Diagnostic::new(Code::Space, "what is computed is read again")),
