@@ -177,8 +177,19 @@ impl<'a> Reader<'a> {
         let declaration = self.declaration;
         for (key, param) in declaration.params() {
             self.identifier(key)?;
-            if matches!(param.get_ref(), Param::Expression(_)) {
-                self.params.insert(Name::from(key.get_ref().as_str()), None);
+            let name = Name::from(key.get_ref().as_str());
+            match param.get_ref() {
+                Param::Expression(_) => drop(self.params.insert(name, None)),
+                // It would be meant wherever the extent is written.
+                Param::Integer(_) if self.sizes.contains(&name) => {
+                    let message = format!("`{name}` is the extent of a dimension");
+                    let (code, span) = (Code::LayoutSchema, key.span());
+                    return Err(self
+                        .source
+                        .error(code, message, span, "and a parameter here")
+                        .help("give the parameter another name"));
+                }
+                Param::Integer(_) => {}
             }
         }
         for (key, index) in declaration.index() {

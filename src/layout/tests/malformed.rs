@@ -36,6 +36,7 @@ fn each_mistake_is_named_and_placed() {
         ("dims = [\"i\", \"j\"]", "dims = [\"i\", \"i\"]", schema, "occurs twice", "\"i\""),
         ("dims = [\"i\", \"j\"]", "dims = [\"i\", \"J\"]", schema, "name of its extent", "\"J\""),
         ("dims = [\"i\", \"j\"]", "dims = [\"i\", \"a b\"]", schema, "cannot be a name", "\"a b\""),
+        ("[params]\n", "[params]\nI = 4\n", schema, "`I` is the extent of a dimension", "I"),
         ("and j = crd", "and and j = crd", Code::Syntax, "found `and`", "and"),
         ("j = crd(p1) }", "j = crd(p1) ", Code::Syntax, "expected `}`", ""),
         ("i = p0", "i = p0*p1", Code::NotAffine, "multiplies two unknowns", "p0*p1"),
