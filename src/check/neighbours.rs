@@ -6,8 +6,8 @@
 //! 0 <= p and p < q and q < NNZ => (row(p), col(p)) is before (row(q), col(q))
 //! ```
 //! is a pass over `p` with `q = p + 1`. That it suffices is proved by induction: with any `m` between
-//! `p` and `q`, the premise holds of `(p, m)` and of `(m, q)`, and the conclusions there imply that
-//! of `(p, q)`. The declared kinds (`monotonic`, …) need no such proof: `layout::checks` knows them.
+//! `p` and `q`, the premise holds of `(p, m)` and of `(m, q)` (of one of them perhaps as the conclusion holds of the
+//! other), and the conclusions there imply that of `(p, q)`. What is not about pairs is checked before. The declared kinds (`monotonic`, …) need no such proof: `layout::checks` knows them.
 
 use super::declared::Declared;
 use crate::formula::{Affine, Constraint, Formula, Name};
@@ -30,7 +30,9 @@ pub fn data_checks(layout: &Layout) -> Vec<Check> {
     KNOWN.answer(layout, || {
         let declared = Declared::new(layout);
         let mut prover = Z3Prover::new();
-        all.into_iter().map(|check| narrowed(&declared, check, &mut prover)).collect()
+        let (about_pairs, others): (Vec<_>, Vec<_>) = all.into_iter().partition(pairs);
+        let about_pairs = about_pairs.into_iter().map(|c| narrowed(&declared, c, &mut prover));
+        others.into_iter().chain(about_pairs).collect()
     })
 }
 
@@ -105,16 +107,33 @@ fn is_transitive(
         Formula::lt(var(p), var(&between)),
         Formula::lt(var(&between), var(q)),
     ];
-    // Properties are checked in order, so only earlier ones may be relied on.
-    let keep = |property: Option<usize>| property.is_none_or(|k| k < number);
-    let halves = Formula::and([to_between(q, premise), to_between(p, premise)]);
+    // Those about pairs are checked in order, behind all others, so that only what comes before may be relied on.
+    let keep = |property: Option<usize>| {
+        property.is_none_or(|k| k < number || !is_about_pairs(declared.layout, k))
+    };
     let mut proves = |facts: &[Formula], claim: &Formula| {
         declared.proves_by(&|law| keep(law.property), facts, claim, prover)
     };
-    let mut induction = facts.clone();
-    induction.extend([to_between(q, conclusion), to_between(p, conclusion)]);
     debug_assert!(!p.starts_with(BOUND) && !q.starts_with(BOUND));
-    proves(&facts, &halves) && proves(&induction, conclusion)
+    [(q, p), (p, q)].into_iter().any(|(first, second)| {
+        let mut facts = facts.clone();
+        for half in [first, second] {
+            if !proves(&facts, &to_between(half, premise)) {
+                return false;
+            }
+            facts.push(to_between(half, conclusion));
+        }
+        proves(&facts, conclusion)
+    })
+}
+
+/// Whether a property, or a part of it, says something of two elements in order.
+fn is_about_pairs(layout: &Layout, property: usize) -> bool {
+    let about_pairs = |formula: &Formula| !candidates(layout, formula).is_empty();
+    match &layout.properties[property].formula {
+        Formula::And(parts) => parts.iter().any(about_pairs),
+        whole => about_pairs(whole),
+    }
 }
 
 #[cfg(test)]
@@ -152,6 +171,41 @@ mod tests {
             let layout = declared(&format!("0 <= p and p < q and q < N => {relation}"));
             assert_eq!(visits(&layout), [["p", "q = p + 1"]], "{relation}");
         }
+    }
+
+    #[test]
+    fn what_holds_of_a_half_may_tell_that_the_other_is_one() {
+        // Padding behind the elements: what is before an element is one.
+        let padded =
+            "0 <= p and p < q and q < N and 3 <= crd(q) => 3 <= crd(p) and crd(p) < crd(q)";
+        assert_eq!(visits(&declared(padded)), [["p", "q = p + 1"]]);
+        let padded =
+            "0 <= p and p < q and q < N and crd(p) <= 3 => crd(q) <= 3 and crd(p) < crd(q)";
+        assert_eq!(visits(&declared(padded)), [["p", "q = p + 1"]]);
+    }
+
+    #[test]
+    fn what_is_not_about_pairs_may_be_declared_later() {
+        let runs = r#"
+            name = "runs"
+            dims = ["i"]
+            relation = "{ [p] -> [i] : 0 <= p < N and left(p) <= i <= last(p) and 0 <= i < I }"
+            value = "val(p)"
+            [index.left]
+            domain = "0 <= p < N"
+            range = "0 <= left(p) < I"
+            [index.last]
+            domain = "0 <= p < N"
+            range = "0 <= last(p) < I"
+            [params]
+            N = "count"
+            [[property]]
+            formula = "0 <= p and p < q and q < N => last(p) < left(q)"
+            [[property]]
+            formula = "0 <= p and p < N => left(p) <= last(p)"
+        "#;
+        let layout = LayoutSpec::from_toml("runs.toml", runs).unwrap().instantiate(1).unwrap();
+        assert_eq!(visits(&layout), [vec!["p"], vec!["p", "q = p + 1"]]);
     }
 
     #[test]

@@ -19,10 +19,10 @@ pub(super) fn sizes(tensor: &Tensor) -> Result<()> {
         let dims: Vec<String> = tensor.dims().iter().map(usize::to_string).collect();
         Diagnostic::new(
             Code::NotPackable,
-            format!("layout `{name}` cannot hold a tensor of {}", dims.join(" × ")),
+            format!("layout `{name}` cannot hold this tensor of {}", dims.join(" × ")),
         )
         .note(e.message)
-        .help("choose a layout for these extents")
+        .help("choose a layout whose properties its extents and entries keep")
     })
 }
 

@@ -33,7 +33,13 @@ pub(super) fn ties(layout: &Layout, piece: &[Constraint]) -> IndexMap<Name, Affi
         let coordinates = layout.relation.coordinates.iter();
         let others = free.iter().filter(|p| *p != position);
         let inputs: Vec<Atom> = coordinates.chain(others).cloned().map(Atom::Var).collect();
-        let Some(form) = inverse.function(&inputs, &Atom::Var(position.clone())) else { continue };
+        let of = |inputs: &[Atom]| inverse.function(inputs, &Atom::Var(position.clone()));
+        // `p = NNZ + q`, behind what an earlier part stores; by coordinates and sizes, positions are aligned.
+        let behind = || {
+            let others = free.iter().filter(|p| *p != position);
+            of(&others.chain(layout.params.keys()).cloned().map(Atom::Var).collect::<Vec<Atom>>())
+        };
+        let Some(form) = of(&inputs).or_else(behind) else { continue };
         if let [(_, value)] = form.as_slice() {
             ties.insert(position.clone(), value.clone());
             free.retain(|p| p != position);

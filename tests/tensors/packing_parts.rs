@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use siskin::layout::Layout;
+use siskin::layout::{Layout, LayoutSpec};
 use siskin::packing::{PackOptions, pack};
-use siskin::tensor::{Entries, IndexData, Tensor};
+use siskin::tensor::{Entries, IndexData, Tensor, Values};
 
 fn example(name: &str) -> Arc<Layout> {
     Arc::new(Layout::named_for_rank(&format!("examples/formats/{name}"), 2).unwrap())
@@ -109,4 +109,57 @@ fn a_refusal_names_an_entry() {
     let error = pack(&nm, &matrix(), &PackOptions::default()).unwrap_err();
     let named = "of the entries in their order, (0, 1) is the first without a place";
     assert!(error.notes.iter().any(|n| n == named), "{error:#?}");
+}
+
+#[test]
+fn a_storage_begins_behind_what_an_earlier_one_stores() {
+    // Up to the diagonal, and above it; how many there are of the first is counted, or read from its rows.
+    for size in ["lp(I)", "count"] {
+        let text = format!(
+            r#"
+            name = "split"
+            dims = ["i", "j"]
+            relation = """
+            {{ [p0, p1, p2] -> [i, j] : 0 <= p0 < I and i = p0 and lp(p0) <= p1 < lp(p0 + 1)
+                                        and j = lc(p1) and j <= i and p2 = p1 ;
+               [p0, p1, p2] -> [i, j] : 0 <= p0 < I and i = p0 and up(p0) <= p1 < up(p0 + 1)
+                                        and j = uc(p1) and j > i and p2 = NL + p1 }}"""
+            value = "val(p2)"
+            value_shape = ["NL + NU"]
+            [index.lp]
+            domain = "0 <= p0 <= I"
+            range = "0 <= lp(p0) <= NL"
+            [index.up]
+            domain = "0 <= p0 <= I"
+            range = "0 <= up(p0) <= NU"
+            [index.lc]
+            domain = "0 <= p1 < NL"
+            range = "0 <= lc(p1) < J"
+            [index.uc]
+            domain = "0 <= p1 < NU"
+            range = "0 <= uc(p1) < J"
+            [params]
+            NL = "{size}"
+            NU = "up(I)"
+            [[property]]
+            kind = "monotonic"
+            array = "lp"
+            [[property]]
+            kind = "monotonic"
+            array = "up"
+            [[property]]
+            formula = "lp(0) = 0"
+            [[property]]
+            formula = "up(0) = 0"
+            "#
+        );
+        let layout = LayoutSpec::from_toml("split.toml", &text).unwrap().instantiate(2).unwrap();
+        let mut split = pack(&Arc::new(layout), &matrix(), &PackOptions::default()).unwrap();
+        split.validate().unwrap();
+        assert_eq!(numbers(&split, "lp"), [0, 1, 2, 4, 5, 5, 7], "{size}");
+        assert_eq!(numbers(&split, "up"), [0, 1, 1, 2, 2, 2, 2], "{size}");
+        let Values::F64(values) = split.values() else { panic!("{size}") };
+        assert_eq!(values[..], [1.0, 3.0, 4.0, 5.0, 7.0, 8.0, 9.0, 2.0, 6.0], "{size}");
+        assert_eq!(split.dense().unwrap(), packed("hyb.toml", &matrix()).dense().unwrap());
+    }
 }
