@@ -163,9 +163,10 @@ fn a_restriction_that_is_no_conjunction_is_a_guard_where_it_is_known() {
 
 #[test]
 fn a_tile_is_an_affine_subscript() {
+    // The loop of the smaller steps through memory is the inner one.
     assert_snapshot!(scanned("s += a[8*t + r]", "", "").nest(), @r"
-    for r in 0..R
-      for t in 0..min(T, floor((N0_a - r + 7)/8))
+    for t in 0..T
+      for r in 0..min(R, N0_a - 8*t)
         S
     ");
 }
