@@ -131,7 +131,8 @@ fn tried(layout: &Arc<Layout>) -> Result<()> {
     let rank = layout.rank();
     let entries = Entries::from_points(&vec![1; rank], &[(&vec![0; rank], 1.0)])?;
     match pack(layout, &entries, &PackOptions::default()) {
-        Err(e) if e.code == Code::NotPackable => Err(e),
+        // That this entry has no place, or these extents no tensor, is no fault of the plan.
+        Err(e) if e.code == Code::NotPackable && e.message.starts_with("packing needs") => Err(e),
         _ => Ok(()),
     }
 }

@@ -202,4 +202,8 @@ fn check_says_that_a_position_is_not_known_in_time() {
     let said = sandbox.done(&["check", "permuted.toml"]);
     assert!(said.contains("packing        no, packing needs `p0`"), "{said}");
     sandbox.refused("S0106", &["convert", "m.mtx", "out.npz:permuted.toml"]);
+    // A layout that has no place for the first element packs others.
+    let below = shipped("lower-triangular").replace("p1 <= p0", "p1 < p0");
+    sandbox.file("below.toml", &below);
+    assert!(sandbox.done(&["check", "below.toml"]).contains("packing        yes"), "{below}");
 }
