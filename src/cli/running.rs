@@ -201,11 +201,8 @@ impl Begun {
         let planned = kernel.plan()?;
         step.refuse_apart(&planned)?;
         inputs.only_read_by(&planned);
-        let mut generate = generate + start.elapsed();
-        let jit = compiler.jit()?;
-        let start = Instant::now();
-        let compiling = planned.begin_compiling(jit)?;
-        generate += start.elapsed();
+        let generate = generate + start.elapsed();
+        let compiling = planned.begin_compiling(compiler.jit()?)?;
         let (step, total) = (step.clone(), begin.elapsed());
         Ok(Begun { step, program, results, inputs, targets, files, compiling, generate, total })
     }
@@ -217,6 +214,7 @@ impl Begun {
         let (asked, written) = (&step.wish, program.output()?);
         let output = &written.tensor;
         let compiled = self.compiling.finish()?;
+        let generate = generate + compiled.generated();
         asked.options.save(compiled.module().text())?;
         let start = Instant::now();
         let sharable = || sharable(&program, &inputs, &compiled);

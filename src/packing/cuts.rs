@@ -8,6 +8,13 @@
 //! says that `i` and `j` of an entry are in one interval. The finest intervals of which that is true
 //! are those of entries that overlap: entries in the order of `min(i, j)` share a position as long as
 //! the next begins at or before the greatest coordinate so far.
+//!
+//! Where nothing else is said of a coordinate, and no value depends on it, an interval is a run:
+//! ```text
+//! start(p) <= i < start(p + 1) and val(p)
+//! ```
+//! Neighbours with equal values share one, and fill has runs of its own ([`Covered`](super::part::Covered)), since
+//! there are no gaps.
 
 use indexmap::IndexMap;
 
@@ -16,6 +23,8 @@ use super::columns::{Column, Columns};
 use super::part::Cut;
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Atom, Call, Constraint, Name, Relop};
+use crate::layout::Layout;
+use crate::tensor::Entries;
 
 /// The intervals of a cut, from the entries.
 pub(super) struct Intervals<'a> {
@@ -29,6 +38,7 @@ pub(super) struct Intervals<'a> {
 
 /// The cuts among positions with these bounds; `is_known` tells the names that an entry determines.
 pub(super) fn cuts(
+    layout: &Layout,
     pieces: &[Vec<Constraint>],
     open: &IndexMap<Name, Bounds>,
     is_counted: &dyn Fn(&Name) -> bool,
@@ -67,16 +77,57 @@ pub(super) fn cuts(
             let ends = forms(&end, 1);
             let mut along = forms(&start, -1);
             along.retain(|e| ends.contains(e));
+            let run = run(layout, piece, &along, [&start, &end]);
             let (position, count) = (position.clone(), count.clone());
-            (!along.is_empty()).then_some(Cut { position, count, start, end, along })
+            (!along.is_empty()).then_some(Cut { position, count, start, end, along, run })
         })
     };
     open.iter().filter_map(cut).collect()
 }
 
+/// The coordinate that `along` is, if no other constraint and no value depends on it.
+fn run(
+    layout: &Layout,
+    piece: &[Constraint],
+    along: &[Affine],
+    borders: [&Call; 2],
+) -> Option<usize> {
+    let [form] = along else { return None };
+    let coordinate = form.as_var()?;
+    let number = layout.relation.coordinates.iter().position(|c| c == coordinate)?;
+    let extents = layout.extents();
+    let is_bound = |(atom, _): &(Atom, i64)| match atom {
+        Atom::Var(name) => name == coordinate || extents.contains(name),
+        Atom::Call(call) => borders.contains(&call),
+        _ => false,
+    };
+    let tells_more = |c: &Constraint| {
+        c.mentions(coordinate) && !(c.relop == Relop::Ge && c.affine.terms().iter().all(is_bound))
+    };
+    let mut tells = piece.iter().any(tells_more);
+    layout.value.index.iter().for_each(|e| e.visit_vars(&mut |name| tells |= name == coordinate));
+    (!tells).then_some(number)
+}
+
 impl Cut {
-    /// The finest intervals that hold the forms of every entry together.
-    pub fn intervals<'a>(&self, columns: &Columns<'_>) -> Result<Intervals<'a>> {
+    /// The finest intervals that hold the forms of every entry together, or the longest runs.
+    pub fn intervals<'a>(&self, columns: &Columns<'_>, entries: &Entries) -> Result<Intervals<'a>> {
+        let (borders, numbers) = match self.run {
+            None => self.blocks(columns)?,
+            Some(along) => runs(entries, along),
+        };
+        let count = borders.len() as i64 - 1;
+        let at = |offset: usize| {
+            let border = |&interval: &u32| borders[interval as usize + offset];
+            Column::of_numbers(numbers.iter().map(border).collect())
+        };
+        let (start, end) = (at(0), at(1));
+        let position = Column::of_u32(numbers, 0, (count - 1).max(0));
+        Ok(Intervals { position, start, end, borders })
+    }
+
+    /// The borders of blocks, and the block of each entry.
+    fn blocks(&self, columns: &Columns<'_>) -> Result<(Vec<i64>, Vec<u32>)> {
         let n = columns.len;
         let mut reach: Vec<(i64, i64)> = vec![(i64::MAX, i64::MIN); n];
         for form in &self.along {
@@ -100,13 +151,47 @@ impl Cut {
             numbers[k as usize] = borders.len() as u32 - 1;
         }
         borders.push(last + 1);
-        let count = borders.len() as i64 - 1;
-        let at = |offset: usize| {
-            let border = |&interval: &u32| borders[interval as usize + offset];
-            Column::of_numbers(numbers.iter().map(border).collect())
-        };
-        let (start, end) = (at(0), at(1));
-        let position = Column::of_u32(numbers, 0, (count - 1).max(0));
-        Ok(Intervals { position, start, end, borders })
+        Ok((borders, numbers))
     }
+}
+
+/// The borders of the longest runs of equal slices along a coordinate, and the run of each entry. The runs cover every
+/// coordinate; slices without entries are equal, too.
+fn runs(entries: &Entries, along: usize) -> (Vec<i64>, Vec<u32>) {
+    let (n, rank) = (entries.len(), entries.rank());
+    let of = |d: usize, k: u32| entries.coords()[d].get(k as usize);
+    let others = || (0..rank).filter(|&d| d != along);
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    order.sort_unstable_by(|&a, &b| {
+        let tie = || others().map(|d| of(d, a)).cmp(others().map(|d| of(d, b)));
+        of(along, a).cmp(&of(along, b)).then_with(tie)
+    });
+    let is_equal = |a: &[u32], b: &[u32]| {
+        let same = |(&a, &b): (&u32, &u32)| {
+            others().all(|d| of(d, a) == of(d, b)) && entries.values().equal(a as usize, b as usize)
+        };
+        a.len() == b.len() && a.iter().zip(b).all(same)
+    };
+    let mut borders: Vec<i64> = Vec::new();
+    let mut numbers = vec![0u32; n];
+    let mut before: &[u32] = &[];
+    // Where the slice before ends.
+    let mut reached = 0;
+    for slice in order.chunk_by(|&a, &b| of(along, a) == of(along, b)) {
+        let here = of(along, slice[0]) as i64;
+        if reached < here {
+            borders.push(reached);
+        }
+        if reached < here || !is_equal(before, slice) {
+            borders.push(here);
+        }
+        slice.iter().for_each(|&k| numbers[k as usize] = borders.len() as u32 - 1);
+        (before, reached) = (slice, here + 1);
+    }
+    let extent = entries.dims()[along] as i64;
+    if reached < extent {
+        borders.push(reached);
+    }
+    borders.push(extent);
+    (borders, numbers)
 }

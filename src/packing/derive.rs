@@ -33,7 +33,10 @@ impl Part {
     pub(super) fn derive(layout: Layout) -> Result<Part> {
         let (layout, chosen) = chosen(layout);
         let mut part = match Derivation::new(&layout).and_then(Derivation::part) {
-            Ok(part) => Part { layout, ..part },
+            Ok(part) => {
+                let covered = part.has_runs().then(|| Covered::of(&part));
+                Part { covered, layout, ..part }
+            }
             Err(e) => {
                 let common = covered::common(&layout).filter(|_| covered::is_chained(&layout));
                 let Some(common) = common else { return Err(e) };
@@ -111,7 +114,7 @@ impl<'a> Derivation<'a> {
         let is_counted = |n: &Name| matches!(layout.params.get(n), Some(None));
         let is_known =
             |n: &Name| determined.contains_key(n) || layout.relation.coordinates.contains(n);
-        let cuts = cuts::cuts(&pieces, &open, &is_counted, &is_known);
+        let cuts = cuts::cuts(layout, &pieces, &open, &is_counted, &is_known);
         open.retain(|p, _| !cuts.iter().any(|cut| cut.position == *p));
         let equations = intervals::alignments(layout, &pieces, &open);
         let (mut numbered, mut aligned) = (IndexMap::new(), IndexMap::new());

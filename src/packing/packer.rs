@@ -96,7 +96,7 @@ impl<'a> Packer<'a> {
         columns.named.extend(positions);
         let (mut counts, mut borders) = (IndexMap::new(), Vec::new());
         for cut in &plan.cuts {
-            let intervals = cut.intervals(&columns)?;
+            let intervals = cut.intervals(&columns, entries)?;
             counts.insert(cut.count.clone(), intervals.borders.len() as i64 - 1);
             columns.named.insert(cut.position.clone(), intervals.position);
             columns.named.insert(call_name(&cut.start), intervals.start);

@@ -107,7 +107,8 @@ pub(super) struct Covered {
     pub every: Vec<usize>,
 }
 
-/// A position whose intervals `start(p) .. start(p + 1)` hold several forms of each entry.
+/// A position whose intervals `start(p) .. start(p + 1)` hold several forms of each entry, or which stands for a
+/// whole interval.
 #[derive(Clone, Debug)]
 pub(super) struct Cut {
     pub position: Name,
@@ -117,6 +118,8 @@ pub(super) struct Cut {
     pub end: Call,
     /// Forms over coordinates and determined positions, all of them within the interval.
     pub along: Vec<Affine>,
+    /// The coordinate of which an entry tells nothing but its interval.
+    pub run: Option<usize>,
 }
 
 /// Something that the entries determine only together: an extreme of forms over coordinates,
@@ -351,6 +354,12 @@ impl Part {
     /// Whether one value serves an interval of coordinates.
     pub(super) fn has_equal_values(&self) -> bool {
         self.levels.iter().any(|l| l.interval.as_ref().is_some_and(|i| i.equal_values))
+            || self.has_runs()
+    }
+
+    /// Whether a position stands for a run that begins where the one before ends.
+    pub(super) fn has_runs(&self) -> bool {
+        self.cuts.iter().any(|cut| cut.run.is_some())
     }
 
     /// Every array with each of its roles.
@@ -463,10 +472,12 @@ impl Part {
                 }
                 Position::Tied(e) | Position::Aligned(e) => format!("{name} = {e}"),
                 Position::Cut(k) => {
-                    format!(
-                        "{name} = block of entries that overlap in ({})",
-                        list(&self.cuts[*k].along)
-                    )
+                    let Cut { along, run, .. } = &self.cuts[*k];
+                    let of = match run {
+                        Some(_) => "run of equal values along",
+                        None => "block of entries that overlap in",
+                    };
+                    format!("{name} = {of} ({})", list(along))
                 }
                 Position::Numbered(level) => {
                     let this = &self.levels[*level];

@@ -40,6 +40,71 @@ fn intervals_hold_neighbours_and_runs_equal_values() {
 }
 
 #[test]
+fn runs_that_follow_one_another_cover_every_coordinate() {
+    let text = r#"
+        name = "run-ends"
+        dims = ["i"]
+        relation = "{ [p] -> [i] : 0 <= p < R and end(p) <= i < end(p + 1) }"
+        value = "val(p)"
+        params = { R = "count" }
+        [index.end]
+        domain = "0 <= p <= R"
+        range = "0 <= end(p) <= I"
+        [[property]]
+        kind = "monotonic"
+        array = "end"
+        strict = true
+        [[property]]
+        formula = "end(0) = 0"
+        [[property]]
+        formula = "end(R) = I"
+    "#;
+    let spec = LayoutSpec::from_toml("run-ends.toml", text).unwrap();
+    let ends = Arc::new(spec.instantiate(1).unwrap());
+    let of = |n: usize, points: &[(&[usize], f64)]| {
+        let t = packed(&ends, &[n], points);
+        let values = t.values().as_slice::<f64>().unwrap().to_vec();
+        (t.arrays()["end"].iter_i64().collect::<Vec<_>>(), values)
+    };
+    // Given in any order, one of them twice; what is not given is 0, as is one that is.
+    let given: &[(&[usize], f64)] = &[
+        (&[7], 1.0),
+        (&[1], 2.0),
+        (&[3], 5.0),
+        (&[2], 2.0),
+        (&[4], 2.0),
+        (&[4], 3.0),
+        (&[5], 0.0),
+    ];
+    let expected = (vec![0, 1, 3, 5, 7, 8, 9], vec![0.0, 2.0, 5.0, 0.0, 1.0, 0.0]);
+    assert_eq!(of(9, given), expected);
+    assert_eq!(of(2, &[(&[0], 4.0), (&[1], 4.0)]), (vec![0, 2], vec![4.0]));
+    assert_eq!(of(3, &[]), (vec![0, 3], vec![0.0]));
+    assert_eq!(of(0, &[]), (vec![0], vec![]));
+}
+
+#[test]
+fn equal_rows_that_follow_one_another_are_stored_once() {
+    let spec = LayoutSpec::parse("examples/formats/equal-rows.toml").unwrap();
+    let rows = Arc::new(spec.instantiate(2).unwrap());
+    let points: &[(&[usize], f64)] = &[
+        (&[2, 3], 6.0),
+        (&[1, 3], 6.0),
+        (&[1, 0], 5.0),
+        (&[2, 0], 5.0),
+        (&[5, 3], 6.0),
+        (&[6, 3], 7.0),
+        (&[7, 2], 7.0),
+    ];
+    let t = packed(&rows, &[9, 4], points);
+    let array = |name: &str| t.arrays()[name].iter_i64().collect::<Vec<_>>();
+    assert_eq!(array("row"), [0, 1, 3, 5, 6, 7, 8, 9]);
+    assert_eq!(array("pos"), [0, 0, 2, 2, 3, 4, 5, 5]);
+    assert_eq!(array("crd"), [0, 3, 3, 3, 2]);
+    assert_eq!(t.values().as_slice::<f64>().unwrap(), [5.0, 6.0, 6.0, 7.0, 7.0]);
+}
+
+#[test]
 fn rows_of_a_skyline_reach_from_the_first_entry_to_the_diagonal() {
     let points: &[(&[usize], f64)] = &[(&[3, 1], 5.0), (&[0, 0], 2.0), (&[2, 2], 1.0)];
     let t = packed(&layout("skyline"), &[4, 4], points);
