@@ -177,18 +177,23 @@ fn as_loop(loops: &Loops, block: &Block) -> Block {
     out
 }
 
-/// The constraints that tell `narrow` from `wide`, if the latter provably holds the former.
-fn within(narrow: &Range, wide: &Range, v: &Name) -> Option<Vec<Constraint>> {
+/// Whether `wide` provably holds `narrow`.
+pub(super) fn is_part(narrow: &Range, wide: &Range) -> bool {
     let below = |a: &Affine, b: &Affine| {
         (b.clone() - a.clone()).as_constant().is_some_and(|difference| difference >= 0)
     };
     let lower = wide.lower.iter().all(|w| narrow.lower.iter().any(|n| below(w, n)));
     let upper = wide.upper.iter().all(|w| narrow.upper.iter().any(|n| below(n, w)));
+    lower && upper
+}
+
+/// The constraints that tell `narrow` from `wide`, if the latter provably holds the former.
+fn within(narrow: &Range, wide: &Range, v: &Name) -> Option<Vec<Constraint>> {
     let own = Range {
         lower: narrow.lower.iter().filter(|l| !wide.lower.contains(l)).cloned().collect(),
         upper: narrow.upper.iter().filter(|u| !wide.upper.contains(u)).cloned().collect(),
     };
-    (lower && upper).then(|| own.of(&Affine::var(v.clone())))
+    is_part(narrow, wide).then(|| own.of(&Affine::var(v.clone())))
 }
 
 /// The body of one piece, run only where the piece has points.

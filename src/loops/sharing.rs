@@ -1,16 +1,26 @@
 //! Which loops statements share that run one after the other.
 //!
 //! Two of them share a loop if it is proved that what the one reads or writes of an element that the other
-//! writes happens in the same iteration.
+//! writes happens in the same iteration, or if both only add to it, in any order:
+//!
+//! ```text
+//! for pA0 in 0..I                                 for pA0 in 0..I
+//!   for pA1 in pos_A(pA0)..pos_A(pA0 + 1)           for pA1 in pos_A(pA0)..pos_A(pA0 + 1)
+//!     val_y[i] += val_A[pA1] * val_x[j]       →       val_y[i] += val_A[pA1] * val_x[j]
+//! for pA0 in 1..I                                     if pA0 >= 1 and crd_A(pA1) < j
+//!   search pA1 in … where crd_A(pA1) < j                val_y[j] += val_A[pA1] * val_x[i]
+//!     val_y[j] += val_A[pA1] * val_x[i]
+//! ```
 
 use super::build::joined;
-use super::join::nested_loops;
+use super::join::{is_part, nested_loops};
 use super::sequence::steps;
 use super::statement::Statement;
 use crate::formula::Name;
-use crate::iterspace::{Keyed, in_one_iteration};
+use crate::iterspace::{Keyed, Operand, Space, in_one_iteration};
 use crate::prover::Prover;
 use crate::scan::Range;
+use crate::tensor::ValueType;
 
 /// The loops that each step shares with the one before: as many as proofs allow.
 pub fn sharing(statements: &[Statement], prover: &mut dyn Prover) -> Vec<Vec<Name>> {
@@ -41,7 +51,10 @@ fn may_share(
     let (Some(own), Some(others)) = (outer_loops(earlier, depth), outer_loops(later, depth)) else {
         return false;
     };
-    if own.iter().zip(&others).any(|((_, range), (_, other))| range != other) {
+    let together = |((var, range), (other_var, other)): (&(Name, Range), &(Name, Range))| {
+        range == other || var == other_var && (is_part(range, other) || is_part(other, range))
+    };
+    if !own.iter().zip(&others).all(together) {
         return false;
     }
     let names = |loops: &[(Name, Range)]| loops.iter().map(|(n, _)| n.clone()).collect();
@@ -52,7 +65,9 @@ fn may_share(
             let from = Keyed { space: &a.space, loops: own.clone(), key };
             later.iter().all(|b| {
                 let touched = b.space.operands.iter().enumerate().filter(|(k, o)| {
-                    o.tensor == target.tensor && (b.space.reads(*k) || b.space.writes(*k))
+                    o.tensor == target.tensor
+                        && (b.space.reads(*k) || b.space.writes(*k))
+                        && !(combine_alike(&a.space, &b.space, target) && !b.space.reads(*k))
                 });
                 touched.map(|(_, o)| o).all(|o| {
                     let (loops, key) = (others.clone(), o.subscripts.clone());
@@ -61,6 +76,17 @@ fn may_share(
             })
         })
     })
+}
+
+/// Whether what two statements do with an element is to combine more into it, in an order that does not matter.
+fn combine_alike(a: &Space, b: &Space, target: &Operand) -> bool {
+    let is_output = |s: &Space| s.output().tensor == target.tensor && s.elsewhere.is_none();
+    let is_float = matches!(target.value_type, ValueType::F64 | ValueType::F32);
+    is_output(a)
+        && is_output(b)
+        && a.op.name() == b.op.name()
+        && a.op.is_reduction()
+        && !(is_float && (a.strict_fp || b.strict_fp))
 }
 
 /// The outer loops of a step, if all its statements have them.

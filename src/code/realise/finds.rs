@@ -315,6 +315,10 @@ impl<'a> Realiser<'a, '_> {
                 self.affine(&a)
             })
             .collect();
+        // Where it finds several, it is a loop.
+        let targets = if find.plan.many { self.summed(&node.found) } else { Vec::new() };
+        let mut sums = Vec::new();
+        let before = self.begin_sums(&node.found, &targets, &mut sums);
         let mut search = Search { realiser: self, find, search: node.clone(), lo, hi };
         if new {
             again = instantiate(
@@ -348,7 +352,9 @@ impl<'a> Realiser<'a, '_> {
             let condition = Expr::or(changed);
             out.push(Stmt::If { condition, then, otherwise: Vec::new() });
         }
+        out.extend(sums);
         out.extend(inner);
+        self.end_sums(&node.found, before, &mut out);
         if let Some((place, var)) = kept {
             out.push(Stmt::Store { place, op: Assign::Set, value: Expr::Var(var) });
         }
