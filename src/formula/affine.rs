@@ -1,6 +1,5 @@
 //! Linear forms over variables, index-array calls and floor divisions.
 
-use std::collections::BTreeMap;
 use std::ops::{Add, Mul, Neg, Sub};
 use std::sync::Arc;
 
@@ -81,11 +80,23 @@ impl Affine {
 
     /// Builds the canonical form from any list of terms.
     pub fn from_terms(terms: impl IntoIterator<Item = (Atom, i64)>, constant: i64) -> Self {
-        let mut sum: BTreeMap<Atom, i64> = BTreeMap::new();
-        for (atom, c) in terms {
-            *sum.entry(atom).or_insert(0) += c;
+        let mut out = Affine::constant(constant);
+        terms.into_iter().for_each(|(atom, c)| out.add_term(atom, c));
+        out
+    }
+
+    /// There are few terms: what stands behind a new one is moved.
+    fn add_term(&mut self, atom: Atom, c: i64) {
+        match self.terms.binary_search_by(|(a, _)| a.cmp(&atom)) {
+            Ok(at) => {
+                self.terms[at].1 += c;
+                if self.terms[at].1 == 0 {
+                    self.terms.remove(at);
+                }
+            }
+            Err(at) if c != 0 => self.terms.insert(at, (atom, c)),
+            Err(_) => {}
         }
-        Affine { terms: sum.into_iter().filter(|&(_, c)| c != 0).collect(), constant }
     }
 
     pub fn terms(&self) -> &[(Atom, i64)] {
@@ -218,12 +229,13 @@ fn gcd(a: i64, b: i64) -> i64 {
 
 impl Add for Affine {
     type Output = Affine;
-    fn add(self, other: Affine) -> Affine {
-        let constant = self.constant + other.constant;
-        if other.terms.is_empty() {
-            return Affine { terms: self.terms, constant };
+    fn add(mut self, mut other: Affine) -> Affine {
+        if self.terms.len() < other.terms.len() {
+            std::mem::swap(&mut self, &mut other);
         }
-        Affine::from_terms(self.terms.into_iter().chain(other.terms), constant)
+        self.constant += other.constant;
+        other.terms.into_iter().for_each(|(atom, c)| self.add_term(atom, c));
+        self
     }
 }
 
