@@ -162,7 +162,8 @@ fn runs(entries: &Entries, along: usize) -> (Vec<i64>, Vec<u32>) {
     let of = |d: usize, k: u32| entries.coords()[d].get(k as usize);
     let others = || (0..rank).filter(|&d| d != along);
     let mut order: Vec<u32> = (0..n as u32).collect();
-    order.sort_unstable_by(|&a, &b| {
+    // What is given is in order, and so is what fills the gaps: that is seen.
+    order.sort_by(|&a, &b| {
         let tie = || others().map(|d| of(d, a)).cmp(others().map(|d| of(d, b)));
         of(along, a).cmp(&of(along, b)).then_with(tie)
     });

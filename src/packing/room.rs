@@ -11,6 +11,9 @@ const REMEDY: &str = "choose a layout that stores fewer positions; `siskin layou
 /// Bytes for an element of an array that is being filled: a number of 64 bits, and a mark.
 const WHILE_FILLED: u64 = 9;
 
+/// Bytes for an entry that is sorted: its place, its position, and its number twice.
+const WHILE_SORTED: u64 = 24;
+
 impl Packer<'_> {
     /// Refuses if the arrays that are not there yet, the values, and what filling `next` elements takes,
     /// are more than the memory that is free.
@@ -57,7 +60,8 @@ pub(super) fn of_values(layout: &Layout, len: usize, value_type: ValueType) -> R
 /// # Errors
 /// [`Code::Memory`](crate::diagnostic::Code::Memory).
 pub(super) fn of_entries(count: usize, rank: usize, value_type: ValueType) -> Result<()> {
-    let each = 8 * rank as u64 + 1 + value_type.size_bytes() as u64;
+    // They are held twice: as they are given, and as they are read again to be compared. Between these they are sorted.
+    let each = 2 * (8 * rank as u64 + value_type.size_bytes() as u64) + WHILE_SORTED;
     let bytes = (count as u64).saturating_mul(each);
     room(bytes, &|| format!("{count} entries of runs that cover every coordinate"), REMEDY)
 }
