@@ -201,8 +201,8 @@ impl Asked<'_> {
                 result = target.convert(result, fill)?;
                 finished = target.destination.is_standard().then_some(target);
             }
-            all.push(listed::listed(name, &result, fill)?);
-            let about = Summary::of(&result, fill)?;
+            let about = Summary::of(&result, fill, true)?;
+            all.push(listed::listed(name, &result, fill, about.stored)?);
             let file = target.map(|target| target.destination.name.clone());
             output = about.json(name, file.as_deref());
             let shown = match &file {

@@ -9,7 +9,7 @@ use siskin::operators::Value as Number;
 use siskin::program::finch::Kind;
 use siskin::tensor::{Tensor, Values};
 
-use super::result::{PRINTED_WHOLE, stored};
+use super::result::PRINTED_WHOLE;
 
 /// What a program returns, the tensors that hold it, and what each of them holds.
 pub type Results = (Name, Vec<Name>, Vec<Kind>);
@@ -17,10 +17,11 @@ pub type Results = (Name, Vec<Name>, Vec<Kind>);
 /// Larger results are not printed element by element.
 const MAX_PRINTED: usize = 10_000;
 
-/// A result with its elements, if they are not too many: `values[i][j]` is element `i, j`.
-pub fn listed(name: &str, result: &Tensor, fill: Option<Number>) -> Result<Value> {
+/// A result, `stored` elements of which are, with all of them if they are not too many: `values[i][j]` is element
+/// `i, j`.
+pub fn listed(name: &str, result: &Tensor, fill: Option<Number>, stored: usize) -> Result<Value> {
     let fill = fill.unwrap_or(Number::zero(result.value_type()));
-    let mut out = json!({ "name": name, "dims": result.dims(), "stored": stored(result, fill)? });
+    let mut out = json!({ "name": name, "dims": result.dims(), "stored": stored });
     let count = result.dims().iter().try_fold(1_usize, |n, &extent| n.checked_mul(extent));
     if count.is_some_and(|n| n <= MAX_PRINTED) {
         let array = result.dense_else(fill)?;

@@ -8,7 +8,7 @@ use siskin::diagnostic::Result;
 use siskin::files::{self, Loaded};
 use siskin::layout::Layout;
 use siskin::operators::Value as Number;
-use siskin::packing::{self, PackOptions};
+use siskin::packing::{self, Appending, PackOptions};
 use siskin::tensor::{Tensor, Values};
 
 use super::destination::Destination;
@@ -93,7 +93,7 @@ pub struct Summary {
     dims: Vec<usize>,
     /// What elements are that are not stored, unless it is zero.
     fill: Option<Number>,
-    stored: usize,
+    pub stored: usize,
     /// How many elements are not zero, their sum and norm, of those that are stored: a run counts as often as it is
     /// long. Of very many, these are not computed.
     elements: Option<(usize, f64, f64)>,
@@ -102,19 +102,25 @@ pub struct Summary {
 /// If values stand for several elements, sums are of at most so many.
 const MOST_SUMMED: usize = 1 << 24;
 
+/// So many values are read one by one in less time than it takes to find out that this is not needed.
+const FEW: usize = 1 << 16;
+
 impl Summary {
-    pub fn of(t: &Tensor, fill: Option<Number>) -> Result<Summary> {
+    /// `packed`: nobody else chose the index arrays.
+    pub fn of(t: &Tensor, fill: Option<Number>, packed: bool) -> Result<Summary> {
+        // Each value is an entry of its own.
+        let listed = packed && t.stored() > FEW && Appending::of(t.layout()).is_some();
         let n = t.dims().iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
         // What there is room for, and is no element, is not zero if the fill is not.
         let nothing = fill.unwrap_or(Number::zero(t.value_type()));
-        let elements = match has_one_coordinate(t.layout()) && fill.is_none() {
+        let elements = match has_one_coordinate(t.layout()) && (listed || fill.is_none()) {
             true => Some(sums_of(t.values())),
             false if n.is_some_and(|n| n <= MOST_SUMMED) => {
                 Some(sums_of(t.entries_else(nothing)?.values()))
             }
             false => None,
         };
-        let stored = stored(t, nothing)?;
+        let stored = if listed { t.stored() } else { stored(t, nothing)? };
         Ok(Summary {
             shape: shape_storing(t, stored),
             layout: t.layout().name.clone(),
@@ -150,7 +156,7 @@ impl Summary {
 }
 
 /// How many elements a result stores that is `fill` elsewhere; some layouts have room for others, too.
-pub fn stored(result: &Tensor, fill: Number) -> Result<usize> {
+fn stored(result: &Tensor, fill: Number) -> Result<usize> {
     let layout = result.layout();
     match !layout.arrays.is_empty() && has_one_coordinate(layout) {
         true => Ok(result.entries_else(fill)?.len()),

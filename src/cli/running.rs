@@ -258,7 +258,8 @@ impl Begun {
             }
             let listing = asked.listed.as_deref();
             let file = targets.get(&name).map(|target| (target, files[&name].as_str()));
-            about.push(finished((&name, result, fill), file, listing, &mut times)?);
+            let assembled = name == *output && compiled.planned().assembled().is_some();
+            about.push(finished((&name, result, fill), assembled, file, listing, &mut times)?);
         }
         times.finish = finishing.elapsed().saturating_sub(times.write.unwrap_or_default());
         for one in &about {
@@ -292,25 +293,30 @@ impl Begun {
 /// A result in the layout that is asked for, listed and written.
 fn finished(
     (name, mut result, mut fill): (&Name, Tensor, Option<Number>),
+    assembled: bool,
     file: Option<(&Target, &str)>,
     listing: Option<&Listing>,
     times: &mut Times,
 ) -> Result<Finished> {
     let start = Instant::now();
+    let given = result.layout().clone();
     let wished = listing.and_then(|listed| listed.layouts.get(name));
     if let Some((target, _)) = file {
         result = target.convert(result, fill)?;
     } else if let Some((layout, begins)) = wished {
         let layout = Arc::new(Layout::named_for_rank(layout, result.dims().len())?);
         fill = begins.filter(|fill| !fill.same(Number::zero(fill.value_type())));
-        let options = PackOptions { fill, ..PackOptions::default() };
-        result = packing::convert(&result, &layout, &options)?;
+        if !layout.same_as(&given) {
+            let options = PackOptions { fill, ..PackOptions::default() };
+            result = packing::convert(&result, &layout, &options)?;
+        }
     }
     times.converted += start.elapsed();
-    let about = Summary::of(&result, fill)?;
+    let packed = assembled || !result.layout().same_as(&given);
+    let about = Summary::of(&result, fill, packed)?;
     // What is shown is taken before the result is given away: it may be half of the memory.
     if let Some(listing) = listing {
-        let value = listed::listed(name, &result, fill)?;
+        let value = listed::listed(name, &result, fill, about.stored)?;
         listing.results.borrow_mut().insert(name.clone(), value);
     }
     let name = name.clone();
