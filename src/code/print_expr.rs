@@ -306,11 +306,11 @@ impl Printer<'_> {
         };
         match (from, to) {
             (Some(from), ValueType::Bool) if from != ValueType::Bool => {
-                let zero = if is_float(from) { "0.0" } else { "0" };
+                let zero = if from.is_float() { "0.0" } else { "0" };
                 let value = self.within(value, level::COMPARISON + 1);
                 spelled(value.binary("!=", Doc::text(zero)), level::COMPARISON)
             }
-            (Some(ValueType::Bool), to) if is_float(to) => {
+            (Some(ValueType::Bool), to) if to.is_float() => {
                 let value = self.expr(value);
                 call(format!("{to}::from"), vec![Doc::call("u8::from", vec![value])])
             }
@@ -465,10 +465,6 @@ fn rounded_up<'e>(sum: &'e Expr, divisor: &Expr) -> Option<&'e Expr> {
     }
 }
 
-fn is_float(ty: ValueType) -> bool {
-    matches!(ty, ValueType::F64 | ValueType::F32)
-}
-
 /// A number as Rust reads it, with its type on request: `2.0`, `-3_i64`, `f32::INFINITY`.
 pub(super) fn rust_number(number: Value, typed: bool) -> String {
     let ty = number.value_type();
@@ -477,7 +473,7 @@ pub(super) fn rust_number(number: Value, typed: bool) -> String {
         n if n.is_nan() => format!("{ty}::NAN"),
         n if !n.is_finite() && n == Value::greatest(ty) => format!("{ty}::INFINITY"),
         n if !n.is_finite() => format!("{ty}::NEG_INFINITY"),
-        n if !is_float(ty) && ty != ValueType::U8 && n == Value::least(ty) => format!("{ty}::MIN"),
+        n if !ty.is_float() && ty != ValueType::U8 && n == Value::least(ty) => format!("{ty}::MIN"),
         n if typed => format!("{n}_{ty}"),
         n => n.to_string(),
     }

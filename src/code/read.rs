@@ -467,7 +467,7 @@ fn grown(path: &syn::TypePath) -> Option<&syn::Type> {
 
 /// `f64::INFINITY`, `i32::MIN`.
 fn named(ty: ValueType, constant: &str) -> Option<Value> {
-    let float = matches!(ty, ValueType::F64 | ValueType::F32);
+    let float = ty.is_float();
     match constant {
         "INFINITY" if float => Some(Value::greatest(ty)),
         "NEG_INFINITY" if float => Some(Value::least(ty)),

@@ -247,7 +247,7 @@ impl Body {
         let lanes = tile.lanes;
         let all = |lane, body| Stmt::For { var: lane, lo: Expr::int(0), hi: lanes.clone(), body };
         let mut out = vec![Stmt::Allocate { array: tile.sums, fill: Expr::zero(nest.ty) }];
-        let in_order = self.in_order && matches!(nest.ty, ValueType::F64 | ValueType::F32);
+        let in_order = self.in_order && nest.ty.is_float();
         if in_order {
             // Terms are added to the elements themselves, one after another.
             let mut renamed = Renamed::default();

@@ -302,7 +302,7 @@ impl Body {
             return Some(vec![add(sum_of(value))]);
         }
         spread.takes_part = true;
-        if !matches!(ty, ValueType::F64 | ValueType::F32) {
+        if !ty.is_float() {
             return Some(vec![add(sum_of(then))]);
         }
         let all = self.variable(&format!("{}_of_all", self.hint(*sum)), Type::Value(ty));
@@ -431,7 +431,7 @@ fn drop_facts(block: &mut Block, stays: &dyn Fn(&Constraint) -> bool) {
 fn may_be_wasted(ty: ValueType, body: &Block) -> bool {
     let mut plain = true;
     visit(body, &mut |part| plain &= !matches!(part, Part::Expr(Expr::Operator { .. })));
-    plain || matches!(ty, ValueType::F64 | ValueType::F32)
+    plain || ty.is_float()
 }
 
 fn is_zero(value: &Expr) -> bool {

@@ -34,6 +34,17 @@ pub trait Arrays {
     /// [`Fault::Outside`] if there is none.
     fn element(&self, array: usize, at: i64) -> Result<i64, Fault>;
 
+    /// [`Arrays::element`] for each of `at`, in its place.
+    ///
+    /// # Errors
+    /// [`Fault::Outside`] for the first that there is not.
+    fn elements(&self, array: usize, at: &mut [i64]) -> Result<(), Fault> {
+        at.iter_mut().try_for_each(|x| {
+            *x = self.element(array, *x)?;
+            Ok(())
+        })
+    }
+
     /// The element of an array with any number of arguments.
     ///
     /// # Errors
@@ -124,6 +135,77 @@ impl Linear {
             sum = sum.checked_add(scaled).ok_or(Fault::Overflow)?;
         }
         Ok(sum)
+    }
+}
+
+impl Linear {
+    /// [`Linear::value`] of `len` points at once: `columns` has the variables that are known of each.
+    ///
+    /// # Errors
+    /// As [`Linear::value`], of any point.
+    pub fn values(
+        &self,
+        arrays: &impl Arrays,
+        columns: &[Vec<i64>],
+        len: usize,
+    ) -> Result<Vec<i64>, Fault> {
+        if let ([(term, 1)], 0) = (self.terms.as_slice(), self.constant) {
+            return term.values(arrays, columns, len);
+        }
+        let mut sums = vec![self.constant; len];
+        for (term, c) in &self.terms {
+            let mut overflows = false;
+            let mut add = |sum: &mut i64, value: i64| {
+                let (scaled, too_large) = value.overflowing_mul(*c);
+                let (next, too_many) = sum.overflowing_add(scaled);
+                overflows |= too_large | too_many;
+                *sum = next;
+            };
+            match term {
+                Term::Slot(k) => sums.iter_mut().zip(&columns[*k]).for_each(|(s, &v)| add(s, v)),
+                term => {
+                    let values = term.values(arrays, columns, len)?;
+                    sums.iter_mut().zip(values).for_each(|(s, v)| add(s, v));
+                }
+            }
+            if overflows {
+                return Err(Fault::Overflow);
+            }
+        }
+        Ok(sums)
+    }
+}
+
+impl Term {
+    fn values(
+        &self,
+        arrays: &impl Arrays,
+        columns: &[Vec<i64>],
+        len: usize,
+    ) -> Result<Vec<i64>, Fault> {
+        match self {
+            Term::Slot(k) => Ok(columns[*k].clone()),
+            Term::Call { array, args } => {
+                let mut all = Vec::with_capacity(args.len());
+                for arg in args {
+                    all.push(arg.values(arrays, columns, len)?);
+                }
+                match all.as_mut_slice() {
+                    [at] => {
+                        arrays.elements(*array, at)?;
+                        Ok(all.swap_remove(0))
+                    }
+                    all => (0..len)
+                        .map(|k| arrays.element_at(*array, all.iter().map(|arg| Ok(arg[k]))))
+                        .collect(),
+                }
+            }
+            Term::Floor(inner, d) => {
+                let mut values = inner.values(arrays, columns, len)?;
+                values.iter_mut().for_each(|v| *v = v.div_euclid(*d));
+                Ok(values)
+            }
+        }
     }
 }
 

@@ -20,7 +20,6 @@ use crate::formula::Name;
 use crate::iterspace::{Keyed, Operand, Space, in_one_iteration};
 use crate::prover::Prover;
 use crate::scan::Range;
-use crate::tensor::ValueType;
 
 /// The loops that each step shares with the one before: as many as proofs allow.
 pub fn sharing(statements: &[Statement], prover: &mut dyn Prover) -> Vec<Vec<Name>> {
@@ -81,12 +80,11 @@ fn may_share(
 /// Whether what two statements do with an element is to combine more into it, in an order that does not matter.
 fn combine_alike(a: &Space, b: &Space, target: &Operand) -> bool {
     let is_output = |s: &Space| s.output().tensor == target.tensor && s.elsewhere.is_none();
-    let is_float = matches!(target.value_type, ValueType::F64 | ValueType::F32);
     is_output(a)
         && is_output(b)
         && a.op.name() == b.op.name()
         && a.op.is_reduction()
-        && !(is_float && (a.strict_fp || b.strict_fp))
+        && !(target.value_type.is_float() && (a.strict_fp || b.strict_fp))
 }
 
 /// The outer loops of a step, if all its statements have them.

@@ -13,7 +13,7 @@ use super::choosing::verify_by;
 use super::equation::{Claim, Others, Side, variable};
 use super::operator::{Case, Gives, Operator, Property};
 use super::proofs::prove;
-use super::value::{Value, is_float};
+use super::value::Value;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::prover::arithmetic::{Sort, Verdict};
 use crate::tensor::ValueType;
@@ -229,7 +229,7 @@ pub fn samples(t: ValueType) -> Vec<Value> {
 
 /// Small numbers, of which sums, products and quotients are exact.
 fn small(t: ValueType) -> Vec<Value> {
-    match is_float(t) {
+    match t.is_float() {
         true => [0, 1, -1, 2, -2, 4].iter().filter_map(|x| Value::integer(*x, t)).collect(),
         false => samples(t),
     }
@@ -337,7 +337,7 @@ fn test(op: &Operator, others: Others<'_>, claim: &Claim) -> Result<usize> {
             let (left, right) = (left.to_string(), right.to_string());
             let error = refuted(op, others, claim, &values, &left, &right)
                 .note(format!("by its Rust expression for {generic}"));
-            Err(match claim.ieee && !finite && is_float(generic) {
+            Err(match claim.ieee && !finite && generic.is_float() {
                 true => error.help("add `ieee = false` if it holds for finite numbers only"),
                 false => error,
             })

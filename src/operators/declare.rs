@@ -19,7 +19,7 @@ use super::read::read;
 use super::schema::{
     Declaration, Element, Number, OneOrTable, Source, Text, check_types, narrowness,
 };
-use super::value::{is_float, is_integer};
+use super::value::is_integer;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::layout::nearest;
 use crate::prover::arithmetic::Sort;
@@ -213,7 +213,8 @@ impl Reader<'_> {
         let mut out = Vec::new();
         let no_generic = arguments.iter().all(|a| a.exact.is_some());
         for t in ValueType::ALL {
-            if (result == ResultRule::Float && !is_float(t)) || (no_generic && t != ValueType::Bool)
+            if (result == ResultRule::Float && !t.is_float())
+                || (no_generic && t != ValueType::Bool)
             {
                 continue;
             }
@@ -518,7 +519,7 @@ impl Reader<'_> {
 /// The numbers that a definition speaks of for a type.
 pub(super) fn sort_of(t: ValueType) -> Sort {
     match t {
-        t if is_float(t) => Sort::Real,
+        t if t.is_float() => Sort::Real,
         t if is_integer(t) => Sort::Integer,
         _ => Sort::Truth,
     }

@@ -150,7 +150,7 @@ impl Binary {
     /// Whether operands of the type may stand beside it.
     pub fn takes(self, t: ValueType) -> bool {
         use Binary::{Add, And, BitAnd, BitOr, BitXor, Div, Mul, Or, Rem, Sub};
-        let float = matches!(t, ValueType::F64 | ValueType::F32);
+        let float = t.is_float();
         match self {
             Add | Sub | Mul | Div | Rem => float,
             BitAnd | BitOr | BitXor => !float,
@@ -239,7 +239,7 @@ impl Method {
 impl Shape {
     /// Whether the receiver may have the type.
     pub fn takes(self, t: ValueType) -> bool {
-        let float = matches!(t, ValueType::F64 | ValueType::F32);
+        let float = t.is_float();
         let signed = matches!(t, ValueType::I64 | ValueType::I32);
         match self {
             Shape::Float | Shape::Floats | Shape::Test | Shape::Power => float,

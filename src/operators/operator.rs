@@ -7,7 +7,7 @@ use super::absent::Absent;
 use super::eval::eval;
 use super::expr::OpExpr;
 use super::schema::{Number, Source};
-use super::value::{Value, is_float, promote};
+use super::value::{Value, promote};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::prover::arithmetic::{Sort, Term};
 use crate::tensor::ValueType;
@@ -301,7 +301,7 @@ impl Operator {
             }
         }
         let mut generic = generic.unwrap_or(ValueType::Bool);
-        if self.result == ResultRule::Float && !is_float(generic) {
+        if self.result == ResultRule::Float && !generic.is_float() {
             generic = ValueType::F64;
         }
         if self.body(generic).is_none() {
@@ -442,7 +442,7 @@ impl Operator {
                     Gives::Argument(m) => SpecialResult::Argument(*m),
                     Gives::Value(number) => SpecialResult::Value(number.value(result)?),
                 },
-                ieee: case.ieee || !is_float(generic),
+                ieee: case.ieee || !generic.is_float(),
             })
         };
         if exists { self.cases.iter().filter_map(of).collect() } else { Vec::new() }

@@ -12,7 +12,7 @@ use syn::spanned::Spanned;
 use super::expr::{Binary, Checked, Method, OpExpr, Shape, Stmt};
 use super::place::{byte_range, check_size};
 use super::spelling::{compound, named_constant, operator};
-use super::value::{Value, is_float, is_integer};
+use super::value::{Value, is_integer};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::layout::nearest;
 use crate::tensor::ValueType;
@@ -314,11 +314,11 @@ impl Reader<'_> {
         let x = self.expr(&u.expr, hint)?;
         let t = x.value_type();
         match u.op {
-            syn::UnOp::Neg(_) if is_float(t) => Ok(OpExpr::Neg(Box::new(x))),
+            syn::UnOp::Neg(_) if t.is_float() => Ok(OpExpr::Neg(Box::new(x))),
             syn::UnOp::Neg(_) if is_integer(t) => Err(self
                 .error(u, format!("`-` on {t} may overflow"))
                 .help("say what happens then: `x.wrapping_neg()`")),
-            syn::UnOp::Not(_) if !is_float(t) => Ok(OpExpr::Not(Box::new(x))),
+            syn::UnOp::Not(_) if !t.is_float() => Ok(OpExpr::Not(Box::new(x))),
             _ => Err(self
                 .error(u, format!("type {t} has no such operator"))
                 .help("`-` is for floats, `!` for integers and bool")),
@@ -458,7 +458,7 @@ impl Reader<'_> {
         if to == ValueType::Bool && from != to {
             return Err(self.error(at, "Rust does not cast to bool").help("compare: `x != 0`"));
         }
-        if from == ValueType::Bool && is_float(to) {
+        if from == ValueType::Bool && to.is_float() {
             return Err(self
                 .error(at, "Rust does not cast bool to a float")
                 .help("go through an integer: `(x as i32) as f64`"));
@@ -485,11 +485,11 @@ impl Reader<'_> {
                     .help("the types are f64, f32, i64, i32 and u8")
             })?),
         };
-        let fits = |t: &ValueType| if float { is_float(*t) } else { is_integer(*t) };
+        let fits = |t: &ValueType| if float { t.is_float() } else { is_integer(*t) };
         let Some(t) = stated.or(hint.filter(fits)) else {
             let error = self.error(l, "the type of this literal is not clear");
             return Err(match hint {
-                Some(t) if is_float(t) => {
+                Some(t) if t.is_float() => {
                     error.help(format!("{t} is needed here: write `{digits}.0`"))
                 }
                 Some(t) => error.help(format!("{t} is needed here")),

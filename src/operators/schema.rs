@@ -23,7 +23,7 @@ use std::ops::Range;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::value::{Value, is_float, is_integer};
+use super::value::{Value, is_integer};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::layout::nearest;
 use crate::tensor::ValueType;
@@ -158,7 +158,7 @@ pub(super) fn narrowness(key: &str, t: ValueType) -> Option<usize> {
         key if key == t.as_str() => Some(0),
         "signed" if signed => Some(1),
         "integer" if is_integer(t) => Some(2),
-        "float" if is_float(t) => Some(2),
+        "float" if t.is_float() => Some(2),
         "all" => Some(3),
         _ => None,
     }

@@ -63,7 +63,7 @@ pub fn typed<L>(
     leaf: &mut dyn FnMut(&Expr) -> Result<(L, ValueType)>,
 ) -> Result<Tree<L>> {
     match infer(expr, leaf)? {
-        Inferred::Weak { float } if float && !is_float(wanted) => {
+        Inferred::Weak { float } if float && !wanted.is_float() => {
             Err(lossy(expr, ValueType::F64, wanted, target))
         }
         Inferred::Weak { .. } => as_type(expr, wanted),
@@ -110,13 +110,9 @@ fn in_place(mut e: Box<Diagnostic>, place: Range<usize>) -> Box<Diagnostic> {
     e.at(place, "used here")
 }
 
-fn is_float(ty: ValueType) -> bool {
-    matches!(ty, ValueType::F64 | ValueType::F32)
-}
-
 /// Whether values of one type may be stored as another.
 fn fits(from: ValueType, to: ValueType) -> bool {
-    let kind = |ty: ValueType| (ty == ValueType::Bool, is_float(ty));
+    let kind = |ty: ValueType| (ty == ValueType::Bool, ty.is_float());
     promote(from, to) == to || kind(from) == kind(to)
 }
 
@@ -188,7 +184,7 @@ fn infer<L>(
         return Ok(Inferred::Weak { float });
     }
     let weak = |float: bool| match meeting {
-        Some(ty) if is_float(ty) => ty,
+        Some(ty) if ty.is_float() => ty,
         _ if float => ValueType::F64,
         Some(ValueType::Bool) | None => ValueType::I64,
         Some(ty) => ty,
@@ -212,7 +208,7 @@ fn infer<L>(
             Inferred::Weak { .. } if *to == ValueType::Bool => {
                 as_type(given, weak(true))?.converted(weak(true), *to)
             }
-            Inferred::Weak { .. } if is_float(*from) && !is_float(*to) => {
+            Inferred::Weak { .. } if from.is_float() && !to.is_float() => {
                 return Err(lossy(given, *from, *to, op.name()));
             }
             Inferred::Weak { .. } => as_type(given, *to)?,

@@ -32,6 +32,7 @@
 //! );
 //! ```
 
+mod batches;
 mod common;
 mod dense;
 mod disorder;

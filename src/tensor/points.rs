@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use indexmap::IndexMap;
 
-use super::index_data::IndexData;
+use super::index_data::{IndexData, with_index};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{
     Affine, Arith, Arrays, Condition, Fault, Formula, Linear, Name, Names, Relop, Unresolved,
@@ -122,6 +122,14 @@ impl Arrays for Scope<'_> {
         }
     }
 
+    fn elements(&self, array: usize, at: &mut [i64]) -> Result<(), Fault> {
+        with_index!(self.arrays[array].data, data => at.iter_mut().try_for_each(|x| {
+            let element = usize::try_from(*x).ok().and_then(|k| data.get(k));
+            *x = *element.ok_or(Fault::Outside { array, at: *x })? as i64;
+            Ok(())
+        }))
+    }
+
     fn element_at(
         &self,
         array: usize,
@@ -164,13 +172,26 @@ fn unknown(name: &Name) -> Box<Diagnostic> {
 }
 
 #[derive(Clone, Debug)]
-struct CompiledBound {
-    rest: Linear,
+pub(super) struct CompiledBound {
+    pub rest: Linear,
     coefficient: i64,
 }
 
+impl CompiledBound {
+    /// The least number that the bound allows, `rest` being so much: `k*x + rest >= 0`, `k > 0` says that
+    /// `x >= ceil(-rest/k) = -floor(rest/k)`.
+    pub fn least(&self, rest: i64) -> i64 {
+        rest.div_euclid(self.coefficient).saturating_neg()
+    }
+
+    /// The greatest.
+    pub fn greatest(&self, rest: i64) -> i64 {
+        rest.div_euclid(self.coefficient.saturating_neg())
+    }
+}
+
 #[derive(Clone, Debug)]
-enum CompiledStep {
+pub(super) enum CompiledStep {
     Solve { slot: usize, value: Linear },
     Loop { slot: usize, lower: Vec<CompiledBound>, upper: Vec<CompiledBound> },
     Check(Linear, Relop),
@@ -179,8 +200,8 @@ enum CompiledStep {
 /// How to visit the points of a conjunction.
 #[derive(Clone, Debug)]
 pub(crate) struct Points {
-    variables: usize,
-    steps: Vec<CompiledStep>,
+    pub(super) variables: usize,
+    pub(super) steps: Vec<CompiledStep>,
     bisects: bool,
 }
 
@@ -199,7 +220,7 @@ pub(crate) enum Stop<B> {
 }
 
 impl<B> Stop<B> {
-    fn fault(fault: Fault) -> Self {
+    pub(super) fn fault(fault: Fault) -> Self {
         Stop::Fault(fault, Vec::new())
     }
 }
@@ -285,13 +306,12 @@ impl Points {
                 CompiledStep::Loop { slot, lower, upper } => {
                     let (mut first, mut last) = (i64::MIN, i64::MAX);
                     for b in lower {
-                        // k*x + rest >= 0, k > 0: x >= ceil(-rest/k) = -floor(rest/k)
                         let rest = scope.eval(&b.rest, slots).map_err(Stop::fault)?;
-                        first = first.max(rest.div_euclid(b.coefficient).saturating_neg());
+                        first = first.max(b.least(rest));
                     }
                     for b in upper {
                         let rest = scope.eval(&b.rest, slots).map_err(Stop::fault)?;
-                        last = last.min(rest.div_euclid(b.coefficient.saturating_neg()));
+                        last = last.min(b.greatest(rest));
                     }
                     if self.bisects
                         && let Some(CompiledStep::Check(e, Relop::Eq)) = steps.get(at + 1)

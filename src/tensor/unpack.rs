@@ -7,6 +7,7 @@
 use std::ops::ControlFlow;
 
 use super::Value;
+use super::batches::Batch;
 use super::dense::DenseArray;
 use super::entries::Entries;
 use super::index_data::IndexData;
@@ -63,25 +64,16 @@ impl Tensor {
             let points = Points::new(&scope, &variables, &steps)?;
             let padding = if has_padding { padding(&scope, layout, piece)? } else { Vec::new() };
             let first = layout.relation.positions.len();
-            let end = points.visit(&scope, &mut |point| {
-                let at = match value.offset(&scope, point, self.stored()) {
-                    Ok(at) => at,
+            let end = points.batches(&scope, &mut |batch| {
+                let kept = match value.kept(&scope, batch, self.values(), &padding) {
+                    Ok(kept) => kept,
                     Err(e) => return ControlFlow::Break(e),
                 };
-                if self.values().is_zero(at) {
-                    for (call, fill) in &padding {
-                        match scope.eval(call, point) {
-                            Ok(v) if v == *fill => return ControlFlow::Continue(()),
-                            Ok(_) => {}
-                            Err(fault) => return ControlFlow::Break(scope.diagnose(fault)),
-                        }
-                    }
-                }
-                for (column, &c) in coords.iter_mut().zip(&point[first..]) {
+                for (out, column) in coords.iter_mut().zip(&batch.columns[first..]) {
                     // Not negative: the extents are among the constraints.
-                    column.push(c as u64);
+                    out.extend(kept.iter().map(|&(k, _)| column[k] as u64));
                 }
-                values.push_from(self.values(), at);
+                values.extend_from(self.values(), kept.iter().map(|&(_, at)| at));
                 ControlFlow::Continue(())
             });
             match end {
@@ -191,29 +183,53 @@ impl ValueIndex {
         Ok(ValueIndex { subscripts: subscripts?, shape, variables })
     }
 
-    fn offset(&self, scope: &Scope<'_>, point: &[i64], stored: usize) -> Result<usize> {
-        let mut at = 0i64;
+    /// The numbers of the points that are no padding, and of their values.
+    fn kept(
+        &self,
+        scope: &Scope<'_>,
+        batch: &Batch,
+        values: &Values,
+        padding: &[(Linear, i64)],
+    ) -> Result<Vec<(usize, usize)>> {
+        let mut kept: Vec<(usize, usize)> =
+            self.offsets(scope, batch, values.len())?.into_iter().enumerate().collect();
+        for (call, fill) in padding {
+            let elements = batch.eval(scope, call).map_err(|fault| scope.diagnose(fault))?;
+            kept.retain(|&(k, at)| elements[k] != *fill || !values.is_zero(at));
+        }
+        Ok(kept)
+    }
+
+    /// The number of each point's value, of so many that are stored.
+    fn offsets(&self, scope: &Scope<'_>, batch: &Batch, stored: usize) -> Result<Vec<usize>> {
+        let overflow = || scope.diagnose(Fault::Overflow);
+        let mut offsets = vec![0_i64; batch.len];
         for (k, subscript) in self.subscripts.iter().enumerate() {
-            let value = match subscript {
-                Subscript::Affine(e) => scope.eval(e, point).map_err(|f| scope.diagnose(f))?,
+            let values = match subscript {
+                Subscript::Affine(e) => batch.eval(scope, e).map_err(|f| scope.diagnose(f))?,
                 Subscript::Polynomial(e) => {
-                    let variable =
-                        |n: &str| Some(point[self.variables.iter().position(|v| &**v == n)?]);
-                    scope.value_with(e, &variable).ok_or_else(|| scope.diagnose(Fault::Overflow))?
+                    let slot = |n: &str| self.variables.iter().position(|v| &**v == n);
+                    let at = |point: usize| {
+                        let variable = |n: &str| Some(batch.columns[slot(n)?][point]);
+                        scope.value_with(e, &variable).ok_or_else(overflow)
+                    };
+                    (0..batch.len).map(at).collect::<Result<_>>()?
                 }
             };
-            let row = if k == 0 { Some(0) } else { at.checked_mul(self.shape[k]) };
-            at = row
-                .and_then(|row| row.checked_add(value))
-                .ok_or_else(|| scope.diagnose(Fault::Overflow))?;
+            let extent = if k == 0 { 1 } else { self.shape[k] };
+            for (at, value) in offsets.iter_mut().zip(values) {
+                let next = at.checked_mul(extent).and_then(|row| row.checked_add(value));
+                *at = next.ok_or_else(overflow)?;
+            }
         }
-        match usize::try_from(at) {
+        let inside = |at: i64| match usize::try_from(at) {
             Ok(at) if at < stored => Ok(at),
             _ => Err(Diagnostic::new(
                 Code::Property,
                 format!("value {at} is needed, but {stored} are stored"),
             )
             .help("the index arrays and the values do not fit together")),
-        }
+        };
+        offsets.into_iter().map(inside).collect()
     }
 }

@@ -38,6 +38,11 @@ impl ValueType {
         ValueType::Bool,
     ];
 
+    /// Whether it has fractions, infinities and NaN.
+    pub fn is_float(self) -> bool {
+        matches!(self, ValueType::F64 | ValueType::F32)
+    }
+
     /// The spelling of options and files, e.g. `f64`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -279,13 +284,18 @@ impl Values {
 
     /// Appends element `k` of `other`. Panics if the types differ or `k >= other.len()`.
     pub fn push_from(&mut self, other: &Values, k: usize) {
+        self.extend_from(other, std::iter::once(k));
+    }
+
+    /// Appends elements of `other`. Panics if the types differ, or there is no such element.
+    pub fn extend_from(&mut self, other: &Values, elements: impl Iterator<Item = usize>) {
         match (self, other) {
-            (Values::F64(v), Values::F64(o)) => v.push(o[k]),
-            (Values::F32(v), Values::F32(o)) => v.push(o[k]),
-            (Values::I64(v), Values::I64(o)) => v.push(o[k]),
-            (Values::I32(v), Values::I32(o)) => v.push(o[k]),
-            (Values::U8(v), Values::U8(o)) => v.push(o[k]),
-            (Values::Bool(v), Values::Bool(o)) => v.push(o[k]),
+            (Values::F64(v), Values::F64(o)) => v.extend(elements.map(|k| o[k])),
+            (Values::F32(v), Values::F32(o)) => v.extend(elements.map(|k| o[k])),
+            (Values::I64(v), Values::I64(o)) => v.extend(elements.map(|k| o[k])),
+            (Values::I32(v), Values::I32(o)) => v.extend(elements.map(|k| o[k])),
+            (Values::U8(v), Values::U8(o)) => v.extend(elements.map(|k| o[k])),
+            (Values::Bool(v), Values::Bool(o)) => v.extend(elements.map(|k| o[k])),
             (v, o) => unreachable!("a {} pushed to values of {}", o.value_type(), v.value_type()),
         }
     }

@@ -39,7 +39,6 @@ fn count(program: &Program, compiled: &CompiledKernel, inputs: &Inputs) -> Resul
         return Ok(None);
     };
     let output = &assignment.output.tensor;
-    let is_float = |ty| matches!(ty, ValueType::F64 | ValueType::F32);
     let mut ones: IndexMap<&Name, Tensor> = IndexMap::new();
     for (name, tensor) in inputs.read_by(compiled.planned()) {
         let mut tensor = tensor.clone();
@@ -59,7 +58,7 @@ fn count(program: &Program, compiled: &CompiledKernel, inputs: &Inputs) -> Resul
     let mut products = 0.0;
     for k in 0..values.len() {
         let here = values.get_f64(k);
-        if !is_float(result.value_type()) || narrow && here >= EXACT {
+        if !result.value_type().is_float() || narrow && here >= EXACT {
             return Ok(None);
         }
         products += here;

@@ -373,7 +373,7 @@ impl Realiser<'_, '_> {
 
     /// Whether the order of the terms of a sum is kept.
     pub(super) fn keeps_order(&self, ty: ValueType) -> bool {
-        self.loops.strict_fp && matches!(ty, ValueType::F64 | ValueType::F32)
+        self.loops.strict_fp && ty.is_float()
     }
 
     /// Variables for elements that a loop combines into. From the number that is given back on, they are

@@ -52,12 +52,11 @@ pub(super) fn types(
 /// The narrowest type that holds what elements begin with, and what is assigned.
 fn narrowest(fill: &Fill, values: &[ValueType]) -> ValueType {
     let text = fill.literal.text.as_str();
-    let is_float = |ty: ValueType| matches!(ty, ValueType::F64 | ValueType::F32);
     let all = values.iter().copied().reduce(promote);
     match (text, all) {
         ("true" | "false", all) => all.unwrap_or(ValueType::Bool),
-        (text, Some(ty)) if is_float(ty) || !text.contains(['.', 'e', 'E', 'n']) => match ty {
-            ty if is_float(ty) => ty,
+        (text, Some(ty)) if ty.is_float() || !text.contains(['.', 'e', 'E', 'n']) => match ty {
+            ty if ty.is_float() => ty,
             ty => promote(ty, ValueType::I64),
         },
         (text, _) if text.contains(['.', 'e', 'E', 'n']) => ValueType::F64,
