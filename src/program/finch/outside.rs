@@ -93,8 +93,9 @@ impl Reach<'_> {
                         continue;
                     }
                     let mut around = around.to_vec();
-                    let own: Vec<Formula> =
-                        if condition.is_true() { Vec::new() } else { vec![condition] };
+                    // Values are often asked for more than once.
+                    let is_known = condition.is_true() || around.contains(&condition);
+                    let own = if is_known { Vec::new() } else { vec![condition] };
                     around.extend(own.iter().cloned());
                     if !self.has_points(&around) {
                         continue;
