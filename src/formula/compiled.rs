@@ -136,9 +136,7 @@ impl Linear {
         }
         Ok(sum)
     }
-}
 
-impl Linear {
     /// [`Linear::value`] of `len` points at once: `columns` has the variables that are known of each.
     ///
     /// # Errors

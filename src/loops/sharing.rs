@@ -63,10 +63,10 @@ fn may_share(
             let key = target.subscripts.clone();
             let from = Keyed { space: &a.space, loops: own.clone(), key };
             later.iter().all(|b| {
+                let alike = combine_alike(&a.space, &b.space, target);
                 let touched = b.space.operands.iter().enumerate().filter(|(k, o)| {
-                    o.tensor == target.tensor
-                        && (b.space.reads(*k) || b.space.writes(*k))
-                        && !(combine_alike(&a.space, &b.space, target) && !b.space.reads(*k))
+                    let writes = b.space.writes(*k) && !alike;
+                    o.tensor == target.tensor && (b.space.reads(*k) || writes)
                 });
                 touched.map(|(_, o)| o).all(|o| {
                     let (loops, key) = (others.clone(), o.subscripts.clone());

@@ -95,14 +95,18 @@ fn run(
     let [form] = along else { return None };
     let coordinate = form.as_var()?;
     let number = layout.relation.coordinates.iter().position(|c| c == coordinate)?;
-    let extents = layout.extents();
-    let is_bound = |(atom, _): &(Atom, i64)| match atom {
-        Atom::Var(name) => name == coordinate || extents.contains(name),
+    let [here, extent] = [coordinate, &layout.extents()[number]].map(|n| Affine::var(n.clone()));
+    let within = [Constraint::le(Affine::zero(), here.clone()), Constraint::lt(here, extent)];
+    let is_border = |(atom, _): &(Atom, i64)| match atom {
+        Atom::Var(name) => name == coordinate,
         Atom::Call(call) => borders.contains(&call),
-        _ => false,
+        Atom::Floor(..) => false,
     };
     let tells_more = |c: &Constraint| {
-        c.mentions(coordinate) && !(c.relop == Relop::Ge && c.affine.terms().iter().all(is_bound))
+        let bounds = c.relop == Relop::Ge && c.affine.has_calls();
+        c.mentions(coordinate)
+            && !within.contains(c)
+            && !(bounds && c.affine.terms().iter().all(is_border))
     };
     let mut tells = piece.iter().any(tells_more);
     layout.value.index.iter().for_each(|e| e.visit_vars(&mut |name| tells |= name == coordinate));
@@ -179,7 +183,7 @@ fn runs(entries: &Entries, along: usize) -> (Vec<i64>, Vec<u32>) {
     // Where the slice before ends.
     let mut reached = 0;
     for slice in order.chunk_by(|&a, &b| of(along, a) == of(along, b)) {
-        let here = of(along, slice[0]) as i64;
+        let here = of(along, slice[0]);
         if reached < here {
             borders.push(reached);
         }

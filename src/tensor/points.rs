@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use indexmap::IndexMap;
 
-use super::index_data::{IndexData, with_index};
+use super::index_data::IndexData;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::{
     Affine, Arith, Arrays, Condition, Fault, Formula, Linear, Name, Names, Relop, Unresolved,
@@ -123,11 +123,24 @@ impl Arrays for Scope<'_> {
     }
 
     fn elements(&self, array: usize, at: &mut [i64]) -> Result<(), Fault> {
-        with_index!(self.arrays[array].data, data => at.iter_mut().try_for_each(|x| {
-            let element = usize::try_from(*x).ok().and_then(|k| data.get(k));
-            *x = *element.ok_or(Fault::Outside { array, at: *x })? as i64;
-            Ok(())
-        }))
+        fn all<T: Copy>(
+            data: &[T],
+            array: usize,
+            at: &mut [i64],
+            number: impl Fn(T) -> i64,
+        ) -> Result<(), Fault> {
+            at.iter_mut().try_for_each(|x| {
+                let element = usize::try_from(*x).ok().and_then(|k| data.get(k));
+                *x = number(*element.ok_or(Fault::Outside { array, at: *x })?);
+                Ok(())
+            })
+        }
+        match self.arrays[array].data {
+            IndexData::U32(data) => all(data, array, at, i64::from),
+            IndexData::U64(data) => all(data, array, at, |x| x as i64),
+            IndexData::I32(data) => all(data, array, at, i64::from),
+            IndexData::I64(data) => all(data, array, at, |x| x),
+        }
     }
 
     fn element_at(

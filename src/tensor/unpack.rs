@@ -1,8 +1,8 @@
 //! Decoding: the entries that a stored tensor holds.
 //!
 //! In: a [`Tensor`]. Out: its entries in storage order, duplicates kept, padding left out. The
-//! relation is interpreted as it stands, point by point, without the scanner and the emitter: what
-//! generated code computes is compared with this.
+//! relation is interpreted as it stands, without the scanner and the emitter: what generated code computes is compared
+//! with this.
 
 use std::ops::ControlFlow;
 

@@ -246,3 +246,12 @@ fn entries_of_which_few_are_found_are_passed_over() {
         }
     }
 }
+
+#[test]
+fn what_a_search_of_several_adds_to_one_element_is_summed() {
+    let text = text("y[i] += A[i,j] * x[j] if j < i", "csr");
+    let core = &text[text.find("unsafe fn core").unwrap()..];
+    let written: Vec<&str> = core.lines().filter(|l| l.contains("val_y, ")).collect();
+    assert!(core.contains("if (at(crd_A, pA1) as usize) < i"), "{core}");
+    assert!(matches!(written[..], [line] if line.contains("+= sum")), "{core}");
+}

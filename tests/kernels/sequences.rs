@@ -218,6 +218,37 @@ fn several_results_of_one_nest_share_its_loops() {
 }
 
 #[test]
+fn what_is_only_added_to_shares_loops_in_any_order() {
+    let square: &[usize] = &[6, 6];
+    let outer = |tree: &str| tree.lines().filter(|line| line.trim().starts_with("for ")).count();
+    for layout in ["csr", "csc", "dcsr"] {
+        let tensors: [(&str, &str, &[usize]); 2] = [("A", layout, square), ("x", "dense", &[6])];
+        for statements in [
+            "y[i] += A[i,j] * x[j]; y[j] += A[i,j] * x[i]",
+            "y[i] = A[i,j] * x[j]; y[j] += A[i,j] * x[i] if i < j",
+            "y[i] max= A[i,j] * x[j]; y[j] max= A[i,j]",
+        ] {
+            let used = tensors.iter().filter(|(name, ..)| statements.contains(&format!("{name}[")));
+            let tree = checked(statements, &used.copied().collect::<Vec<_>>());
+            // The greatest is compared with what is not stored in loops of its own.
+            if !statements.contains("max=") {
+                let alone = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", layout);
+                let alone = alone.plan().unwrap().loops().to_string();
+                assert_eq!(outer(&tree), outer(&alone), "{statements}\n{tree}");
+            }
+        }
+    }
+    let csr = |statements: &str| Kernel::new(statements).layout("A", "csr");
+    let both = "y[i] += A[i,j] * x[j]; y[j] += A[i,j] * x[i]";
+    // One after the other, in the order of the terms.
+    let tree = csr(both).strict_fp().plan().unwrap().loops().to_string();
+    assert_eq!(outer(&tree), 4, "{tree}");
+    // A greatest of sums needs all of their terms.
+    let tree = csr("y[i] += A[i,j] * x[j]; y[j] max= A[i,j]").plan().unwrap().loops().to_string();
+    assert!(lines_with(&tree, "piece").len() > 1, "{tree}");
+}
+
+#[test]
 fn the_last_of_several_results_may_be_assembled() {
     let tensors: [(&str, &str, &[usize]); 2] = [("A", "csr", &[6, 5]), ("B", "csr", &[6, 5])];
     let statements = "y[i] = A[i,j]; C[i,j] = A[i,j] * B[i,j]";
