@@ -306,13 +306,13 @@ fn finished(
     } else if let Some((layout, begins)) = wished {
         let layout = Arc::new(Layout::named_for_rank(layout, result.dims().len())?);
         fill = begins.filter(|fill| !fill.same(Number::zero(fill.value_type())));
-        if !layout.same_as(&given) {
+        if layout != given {
             let options = PackOptions { fill, ..PackOptions::default() };
             result = packing::convert(&result, &layout, &options)?;
         }
     }
     times.converted += start.elapsed();
-    let packed = assembled || !result.layout().same_as(&given);
+    let packed = assembled || *result.layout() != given;
     let about = Summary::of(&result, fill, packed)?;
     // What is shown is taken before the result is given away: it may be half of the memory.
     if let Some(listing) = listing {

@@ -57,8 +57,7 @@ impl Wanted {
         let ty = self.types.of(tensor);
         let Some(fill) = self.fills.get(tensor) else { return Ok(Value::zero(ty)) };
         let converted = fill.cast(ty);
-        let is_float = ty.is_float();
-        let rounds = is_float && converted.is_finite() && fill.is_finite();
+        let rounds = ty.is_float() && converted.is_finite() && fill.is_finite();
         match rounds || converted.cast(fill.value_type()).same(*fill) {
             true => Ok(converted),
             false => Err(Diagnostic::new(

@@ -29,12 +29,13 @@ fn tensor(layout: &str, dims: &[usize]) -> (Tensor, Dense) {
     (packed, Dense { dims: dims.to_vec(), values })
 }
 
-/// The tree of the loops, after the kernel has given the result of the interpreter.
+/// The tree of the loops, after the kernel has given the result of the interpreter, of those tensors that are mentioned.
 fn checked(statements: &str, tensors: &[(&str, &str, &[usize])]) -> String {
     let mut kernel = Kernel::new(statements);
     let mut packed: Vec<(&str, Tensor)> = Vec::new();
     let mut dense: IndexMap<Name, Dense> = IndexMap::new();
-    for (name, layout, dims) in tensors {
+    let is_used = |name: &str| statements.contains(&format!("{name}["));
+    for (name, layout, dims) in tensors.iter().filter(|(name, ..)| is_used(name)) {
         let (stored, all) = tensor(layout, dims);
         kernel = kernel.layout(name, layout);
         packed.push((name, stored));
@@ -90,8 +91,7 @@ fn a_temporary_of_shared_loops_is_one_element() {
         // Each column needs all rows.
         ("T[j] = A[i,j]; y[i] = A[i,j] * T[j]", vec!["begin val_T[J] = 0.0"]),
     ] {
-        let used = tensors.iter().filter(|(name, ..)| statements.contains(&format!("{name}[")));
-        let tree = checked(statements, &used.copied().collect::<Vec<_>>());
+        let tree = checked(statements, &tensors);
         let mut found = lines_with(&tree, "begin");
         found.sort();
         assert_eq!(found, begins, "{statements}\n{tree}");
@@ -202,8 +202,7 @@ fn several_results_of_one_nest_share_its_loops() {
             "y[i] = A[i,j] * x[j]; z[j] = A[i,j] * w[i]",
             "y[i] max= A[i,j] + x[j]; z[j] min= A[i,j] - w[i]; s[] += A[i,j] * w[i] * x[j]",
         ] {
-            let used = tensors.iter().filter(|(name, ..)| statements.contains(&format!("{name}[")));
-            let tree = checked(statements, &used.copied().collect::<Vec<_>>());
+            let tree = checked(statements, &tensors);
             // The greatest is compared with what is not stored in loops of its own.
             if !statements.contains("max=") {
                 let outer = tree.lines().filter(|line| line.starts_with("for ")).count();
@@ -228,8 +227,7 @@ fn what_is_only_added_to_shares_loops_in_any_order() {
             "y[i] = A[i,j] * x[j]; y[j] += A[i,j] * x[i] if i < j",
             "y[i] max= A[i,j] * x[j]; y[j] max= A[i,j]",
         ] {
-            let used = tensors.iter().filter(|(name, ..)| statements.contains(&format!("{name}[")));
-            let tree = checked(statements, &used.copied().collect::<Vec<_>>());
+            let tree = checked(statements, &tensors);
             // The greatest is compared with what is not stored in loops of its own.
             if !statements.contains("max=") {
                 let alone = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", layout);
