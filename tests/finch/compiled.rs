@@ -183,3 +183,22 @@ fn a_computed_subscript_outside_stops_the_program() {
         assert!(e.contains(&format!("subscript {outside} is outside of 1:4")), "{e}");
     }
 }
+
+/// What decides an element is combined in the loop in which the element is then read.
+#[test]
+fn what_loops_that_are_shared_combine_is_read_when_it_is_whole() {
+    let text = "r .= 2.0\nfor j = 1:2, k = 1:2, i = _\n if k == j\n  if i >= k - 1\n   r[i, k] = x[i]\n  else\n   r[i, k] = abs(A[p[i], i])\n  end\n end\nend";
+    let inputs = Inputs::default()
+        .floats("x", &[3], &[-2.0, -2.0, 2.0])
+        .floats("A", &[3, 3], &[0.0; 9])
+        .integers("p", &[3], &[1, 1, 1]);
+    for scheme in ["auto", "find", "looplets"] {
+        let format = |_: usize, rank: usize| match rank {
+            1 => Some("dense".to_string()),
+            _ => Some("Dense(SparseDict(Element(0.0)))".to_string()),
+        };
+        let mut given = Given::new(&inputs, text, &format);
+        given.option("--coiterate", scheme);
+        given.agrees(&inputs, text);
+    }
+}

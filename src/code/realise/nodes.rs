@@ -316,12 +316,15 @@ impl Realiser<'_, '_> {
 
     /// Loads the elements that stay the same in all of a loop, of which `body` is the body.
     pub(super) fn load_before(&mut self, body: &loops::Block, out: &mut Block) {
-        // What begins inside is not there before.
-        let begun: Vec<&Name> = begun(body).into_iter().map(|b| &b.array).collect();
-        for u in updates(body) {
+        // What begins inside is not there before, and what is written inside may change.
+        let mut changes: Vec<&Name> = begun(body).into_iter().map(|b| &b.array).collect();
+        let updates = updates(body);
+        changes.extend(updates.iter().map(|u| &u.target.array));
+        for u in updates {
             for place in u.elements() {
                 let known = self.hoisted.iter().any(|(p, _)| p == place);
-                let known = known || begun.contains(&&place.array) || self.single(place).is_some();
+                let known =
+                    known || changes.contains(&&place.array) || self.single(place).is_some();
                 if self.is_bound(place) && !known {
                     let load = self.place(place);
                     if !self.is_inside(&load) {
@@ -341,11 +344,14 @@ impl Realiser<'_, '_> {
     pub(super) fn summed(&mut self, body: &loops::Block) -> Vec<Place> {
         let begun: Vec<&Name> = begun(body).into_iter().map(|b| &b.array).collect();
         let inside = updates(body);
+        // Who reads an element in the loop reads what has been combined into it so far.
+        let is_read = |array: &Name| inside.iter().any(|u| u.elements().any(|p| p.array == *array));
         let mut targets: Vec<Place> = Vec::new();
         for u in &inside {
             let new = !self.assembles(&u.target)
                 && !targets.contains(&u.target)
                 && !begun.contains(&&u.target.array)
+                && !is_read(&u.target.array)
                 && self.single(&u.target).is_none()
                 && !self.sums.iter().any(|(p, _)| *p == u.target);
             if new && self.is_bound(&u.target) {
