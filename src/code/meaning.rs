@@ -3,7 +3,7 @@
 //! `at(pos_A, pA0 + 1) as usize` means `pos_A(pA0 + 1)`: index arrays never change while a kernel
 //! runs. Conversions keep the number, which is an obligation of whoever writes them.
 
-use super::ir::{ArrayId, BinaryOp, Body, Element, Expr, Origin, VarId};
+use super::ir::{ArrayId, BinaryOp, Body, Element, Expr, Origin, Type, VarId};
 use crate::formula::{Affine, Arith, Constraint, Formula, Name};
 
 impl Body {
@@ -129,14 +129,31 @@ impl Meaning<'_> {
 
     /// Forms that `e` is at least: those of which it is the greatest.
     pub fn at_least(&self, e: &Expr) -> Vec<Affine> {
-        each(e, BinaryOp::Max, &|e| self.affine(e).into_iter().collect())
+        each(e, BinaryOp::Max, &|e| match (self.affine(e), e) {
+            (Some(form), _) => vec![form],
+            (None, Expr::Binary { op: BinaryOp::Add, left, right }) => {
+                pairs(self.at_least(left), self.at_least(right), |a, b| a + b)
+            }
+            (None, Expr::Binary { op: BinaryOp::Sub, left, right }) => {
+                pairs(self.at_least(left), self.at_most(right), |a, b| a - b)
+            }
+            _ if self.body.type_of(e) == Ok(Type::Unsigned) => vec![Affine::zero()],
+            _ => Vec::new(),
+        })
     }
 
     /// Forms that `e` is at most.
     pub fn at_most(&self, e: &Expr) -> Vec<Affine> {
-        each(e, BinaryOp::Min, &|e| match e {
-            Expr::Binary { op: BinaryOp::SaturatingSub, left, .. } => self.at_most(left),
-            _ => self.affine(e).into_iter().collect(),
+        each(e, BinaryOp::Min, &|e| match (self.affine(e), e) {
+            (Some(form), _) => vec![form],
+            (None, Expr::Binary { op: BinaryOp::SaturatingSub, left, .. }) => self.at_most(left),
+            (None, Expr::Binary { op: BinaryOp::Add, left, right }) => {
+                pairs(self.at_most(left), self.at_most(right), |a, b| a + b)
+            }
+            (None, Expr::Binary { op: BinaryOp::Sub, left, right }) => {
+                pairs(self.at_most(left), self.at_least(right), |a, b| a - b)
+            }
+            _ => Vec::new(),
         })
     }
 
@@ -180,6 +197,16 @@ impl Meaning<'_> {
         out.extend(self.at_most_or_zero(e));
         out
     }
+}
+
+/// All sums or differences of two.
+fn pairs(
+    left: Vec<Affine>,
+    right: Vec<Affine>,
+    combine: impl Fn(Affine, Affine) -> Affine,
+) -> Vec<Affine> {
+    let with = |a: &Affine| right.iter().map(|b| combine(a.clone(), b.clone())).collect::<Vec<_>>();
+    left.iter().flat_map(with).collect()
 }
 
 /// What `leaf` says of each operand that `op` makes `e` of, through conversions.

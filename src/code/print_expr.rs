@@ -170,8 +170,7 @@ impl Printer<'_> {
         }
         let ty = self.body.type_of(left);
         if op == BinaryOp::SameBits && !self.notation {
-            let bits =
-                [left, right].map(|e| self.receiver(e, ty.clone()).method("to_bits", Vec::new()));
+            let bits = [left, right].map(|e| self.method(e, &ty, "to_bits", None));
             let [left, right] = bits;
             return spelled(left.binary("==", right), level::COMPARISON);
         }
@@ -208,18 +207,15 @@ impl Printer<'_> {
             } else {
                 (left, right)
             };
-            let receiver = self.receiver(left, ty);
-            let argument = self.expr(right);
-            return spelled(receiver.method(method, vec![argument]), level::POSTFIX);
+            return spelled(self.method(left, &ty, method, Some(right)), level::POSTFIX);
         }
         if op == BinaryOp::Div
             && !self.notation
             && let Some(divided) = rounded_up(left, right)
             && ty == Ok(Type::Unsigned)
         {
-            let receiver = self.receiver(divided, ty);
-            let argument = self.expr(right);
-            return spelled(receiver.method("div_ceil", vec![argument]), level::POSTFIX);
+            let doc = self.method(divided, &ty, "div_ceil", Some(right));
+            return spelled(doc, level::POSTFIX);
         }
         let (operator, own) = match (op, value) {
             (BinaryOp::Add, Some(ValueType::Bool)) => ("|", level::BIT_OR),
@@ -261,21 +257,34 @@ impl Printer<'_> {
         Spelled { doc, level: own, ends_in_cast }
     }
 
-    fn receiver(&mut self, e: &Expr, ty: std::result::Result<Type, String>) -> Doc {
-        let suffix = match ty {
+    /// `e.max(argument)`, or `f64::max(e, argument)` where `e` is made of literals, whose type would be open.
+    fn method(
+        &mut self,
+        e: &Expr,
+        ty: &std::result::Result<Type, String>,
+        method: &str,
+        argument: Option<&Expr>,
+    ) -> Doc {
+        let name = match ty {
             Ok(Type::Value(t)) => t.rust_name(),
             Ok(Type::Signed) => "isize",
             _ => "usize",
         };
-        match e {
-            Expr::Int { value, .. } if *value < 0 => Doc::text(format!("({value}_{suffix})")),
-            Expr::Int { value, .. } => Doc::text(format!("{value}_{suffix}")),
+        let receiver = match e {
+            Expr::Int { value, .. } if *value < 0 => Doc::text(format!("({value}_{name})")),
+            Expr::Int { value, .. } => Doc::text(format!("{value}_{name}")),
             Expr::Number(number) => {
                 let text = rust_number(*number, true);
                 Doc::text(if text.starts_with('-') { format!("({text})") } else { text })
             }
+            _ if !self.notation && has_open_type(e) => {
+                let args = [Some(e), argument].into_iter().flatten().map(|e| self.expr(e));
+                return Doc::call(format!("{name}::{method}"), args.collect());
+            }
             _ => self.within(e, level::POSTFIX),
-        }
+        };
+        let arguments = argument.map(|e| self.expr(e));
+        receiver.method(method, arguments.into_iter().collect())
     }
 
     /// `e as usize`; an element of an index array converts at once.
@@ -481,6 +490,20 @@ pub(super) fn rust_number(number: Value, typed: bool) -> String {
 
 fn is_literal(e: &Expr) -> bool {
     matches!(e, Expr::Int { .. } | Expr::Number(_))
+}
+
+/// Whether nothing in it says which type of number it is.
+fn has_open_type(e: &Expr) -> bool {
+    match e {
+        Expr::Choose { then, otherwise, .. } => has_open_type(then) && has_open_type(otherwise),
+        Expr::Binary {
+            op: BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem,
+            left,
+            right,
+        } => has_open_type(left) && has_open_type(right),
+        Expr::Given { value, .. } => has_open_type(value),
+        _ => is_literal(e),
+    }
 }
 
 fn call(head: impl Into<String>, args: Vec<Doc>) -> Spelled {

@@ -226,3 +226,52 @@ fn what_a_number_reads_outside_is_missing_in_any_update() {
     let empty = "C .= 0\nfor j = 1:0, i = 1:2\n C[i, j] = 1\nend\nt .= 1\nfor i = 1:2\n t[i] <<max>>= coalesce(C[i, ~2], 7)\nend\nreturn t";
     is(empty, json!([7, 7]));
 }
+
+/// Programs whose accesses may lie outside, over inputs and results in formats of their own.
+#[test]
+fn what_may_lie_outside_is_read_from_every_format() {
+    const LISTS: &str = "SparseDict(SparseList(Element(0.0)))";
+    let numbers = |n: usize| (0..n).map(|k| (k * 7 % 5) as f64 - 1.0).collect::<Vec<f64>>();
+    let inputs = Inputs::default()
+        .floats("A", &[5, 5], &numbers(25))
+        .floats("x", &[5], &numbers(5))
+        .floats("z", &[1], &numbers(1));
+    let cases = [
+        // Runs without ends of their own, at a difference and at a sum of indices.
+        (
+            "y .= Inf\nfor k = 1:1, i = 1:5\n y[i] <<min>>= coalesce(z[~(i + k - 2)], 0.0) * coalesce(A[~(i - 2), i], 5)\nend",
+            ["RunList(Element(0.0))", "hash"],
+            None,
+        ),
+        (
+            "s .= 0.0\nfor j = 1:5, k = 1:5\n if k <= j - 1\n  s[] += -(A[k, j] * coalesce(A[~(k + j - 1), k], 5))\n end\nend",
+            ["dense", "RunList(RunList(Element(0.0)))"],
+            None,
+        ),
+        // A value that is one of two literals.
+        (
+            "y .= 0.0\nfor i = _\n y[i] = max(coalesce(x[~(i - 1)], 0.0), coalesce(A[~(3 * i), i], 0)) + x[i]\nend",
+            ["SparseBlockList(Element(0.0))", LISTS],
+            Some("SparseBlockList(Element(0.0))"),
+        ),
+        // What is declared and not yet updated, and what is updated in two ways.
+        (
+            "r .= true\ny .= 0.0\nfor i = _\n if A[i, i] < coalesce(r[~(2 * i)], 0)\n  y[i] <<max>>= x[i]\n end\nend\nfor i = 1:0\n r[i] &= false\nend\nreturn y",
+            ["dense", LISTS],
+            Some("SparseDict(Element(0.0))"),
+        ),
+        (
+            "r .= 1.0\nfor i = _\n r[i] = x[i]\nend\nfor i = _\n r[i] *= x[i]\nend\ny .= 0.0\nfor i = _\n y[i] = x[i] * coalesce(r[~(i + 1)], 0)\nend\nreturn y",
+            ["SparseList(Element(0.0))", LISTS],
+            Some("SparseList(Element(0.0))"),
+        ),
+    ];
+    for (text, [vector, matrix], result) in cases {
+        let format = |_: usize, rank: usize| Some([vector, matrix][rank - 1].to_string());
+        let mut given = Given::new(&inputs, text, &format);
+        if let Some(result) = result {
+            given.result("y", result);
+        }
+        given.agrees(&inputs, text);
+    }
+}

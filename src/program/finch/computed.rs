@@ -86,6 +86,10 @@ impl Maker<'_> {
                 let reach = Reach { indices: &self.indices, tensors: &self.tensors };
                 let condition = reach.inside(&within.access);
                 let mut out = within.clone();
+                // What is asked for its dimensions is there.
+                if !matches!(self.states.get(&within.access.tensor), Some(State::Given) | None) {
+                    out.access.tensor = self.stored(&within.access.tensor)?;
+                }
                 let mut under = |condition: Formula, value: &Expr| {
                     let mut own = scope.clone();
                     if !condition.is_true() {
