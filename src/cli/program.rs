@@ -4,6 +4,7 @@
 //! What the files of `-t` and the sizes of `--dims` say decides the program's loops; `-p` are its numbers.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use siskin::diagnostic::{Code, Diagnostic, Result};
@@ -13,7 +14,9 @@ use siskin::layout::{Layout, LayoutSpec};
 use siskin::operators::{Operators, Value as Number};
 use siskin::program::Program;
 use siskin::program::finch::{Finch, Given, Host, Kind, Locate, Returned, Segment, Tree};
+use siskin::tensor::ValueType;
 
+use super::given::{self, default_role};
 use super::listed::Results;
 use super::options::{KernelOptions, numbers_of, wrong};
 use super::result::other_result;
@@ -107,9 +110,6 @@ pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Re
     host.gallops = options.gallop.iter().map(|name| Name::from(name.trim())).collect();
     let mut stated = stated(&options.dims)?;
     for (name, rank) in finch.tensors() {
-        if is_searched(&name, rank, tensors)? {
-            host.searched.push(name.clone());
-        }
         if tensors.format(&name)?.is_some() {
             host.stated.push(name.clone());
         }
@@ -124,8 +124,12 @@ pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Re
         });
         let (found, is_stated) = (found?, tensors.format(&name)?.is_some());
         let is_input = !declared.contains(&name) && is_stated || file(&name, tensors)?.is_some();
+        let own = found.as_ref().and_then(|found| found.layout.clone());
+        if is_searched(&name, rank, tensors, own)? {
+            host.searched.push(name.clone());
+        }
         match found {
-            Some((dims, ty)) if is_input || !declared.contains(&name) => {
+            Some(Found { dims, ty, .. }) if is_input || !declared.contains(&name) => {
                 host.tensors.insert(name, Given { dims: Some(dims), ty });
             }
             // What is made up, or has no data, is as large as the loops along it.
@@ -167,15 +171,22 @@ fn refuse_unused(used: &[Name], texts: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Whether the layout of a tensor does not say where each of its elements is.
-fn is_searched(name: &Name, rank: usize, tensors: &TensorOptions) -> Result<bool> {
+/// Whether the layout of a tensor does not say where each of its elements is: the one that is asked for, or `own`.
+fn is_searched(
+    name: &Name,
+    rank: usize,
+    tensors: &TensorOptions,
+    own: Option<Arc<Layout>>,
+) -> Result<bool> {
     let file = file(name, tensors)?;
     let of_file = file.as_ref().and_then(|file| file.layout.as_deref());
-    Ok(match of_file.or(tensors.format(name)?) {
+    let layout = match of_file.or(tensors.format(name)?) {
         // What is wrong with it is said where it is read.
-        Some(text) => !Layout::named_for_rank(text, rank).is_ok_and(|l| is_written_in_place(&l)),
-        None => file.is_some(),
-    })
+        Some(text) => Layout::named_for_rank(text, rank).ok().map(Arc::new),
+        None if file.is_some() => own,
+        None => return Ok(false),
+    };
+    Ok(!layout.is_some_and(|layout| is_written_in_place(&layout)))
 }
 
 /// The statements of a program.
@@ -490,20 +501,28 @@ pub fn file(name: &Name, tensors: &TensorOptions) -> Result<Option<FileArgument>
     Ok(None)
 }
 
-/// The dimensions and the type of a tensor, if anything says them.
+/// What is known of a tensor.
+struct Found {
+    dims: Vec<usize>,
+    ty: ValueType,
+    /// How its file's data are stored if nothing is said of that.
+    layout: Option<Arc<Layout>>,
+}
+
+/// What is known of a tensor, if anything says its dimensions.
 fn given(
     name: &Name,
     rank: usize,
     tensors: &TensorOptions,
     options: &KernelOptions,
     stated: &IndexMap<Name, Vec<usize>>,
-) -> Result<Option<(Vec<usize>, siskin::tensor::ValueType)>> {
+) -> Result<Option<Found>> {
     let types = options.types()?;
     let dims = stated.get(name).cloned();
     let file = match file(name, tensors)? {
         Some(file) if !matches!(file.place, Place::Generated(_)) => file,
         // What is made up, or has no data.
-        _ => return Ok(dims.map(|dims| (dims, types.of(name)))),
+        _ => return Ok(dims.map(|dims| Found { dims, ty: types.of(name), layout: None })),
     };
     if file.is_standard() {
         return Err(Diagnostic::new(Code::Usage, "a program reads its tensors from files")
@@ -518,7 +537,13 @@ fn given(
         );
         Diagnostic::new(Code::Shape, message).help("write one subscript for each dimension")
     })?;
-    Ok(Some((data.dims().to_vec(), data.value_type())))
+    let layout = match &data {
+        given::Given::Stored(tensor) => tensor.layout().clone(),
+        given::Given::Loaded(data) => {
+            Arc::new(Layout::named_for_rank(&default_role(data).layout()?, rank)?)
+        }
+    };
+    Ok(Some(Found { dims: data.dims().to_vec(), ty: data.value_type(), layout: Some(layout) }))
 }
 
 /// `--dims NAME=N,…`

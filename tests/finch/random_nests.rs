@@ -155,6 +155,16 @@ fn value(kind: Kind, indices: &'static str) -> BoxedStrategy<String> {
     if has("i") {
         leaves.extend(["z[q[i]]".into(), "coalesce(z[~(q[i] + 1)], ZERO)".replace("ZERO", zero)]);
     }
+    // What stands for what lies outside is not always what is not stored.
+    let other = if kind == Kind::Truth { "true" } else { "5" };
+    if has("ij") {
+        leaves.push(format!("coalesce(z[~(i + j - 2)], {other})"));
+        leaves.push(format!("coalesce(D[~(i + j - 1), i], {other})"));
+    }
+    if has("j") {
+        leaves.push(format!("coalesce(D[~(2 * j), j], {other})"));
+        leaves.push(format!("coalesce(A[~(j + 1), ~(j - 1)], {other})"));
+    }
     if leaves.is_empty() {
         leaves.push(zero.to_string());
     }
@@ -178,6 +188,7 @@ fn value(kind: Kind, indices: &'static str) -> BoxedStrategy<String> {
                 4 => product,
                 2 => sum,
                 1 => pair().prop_map(|(a, b)| format!("min({a}, {b})")),
+                1 => pair().prop_map(|(a, b)| format!("max(abs({a}), -({b}))")),
                 1 => pair().prop_map(|(a, b)| format!("ifelse({a} < {b}, {a}, {b})")),
             ]
             .boxed(),
@@ -280,6 +291,9 @@ fn nest(kind: Kind, k: usize) -> BoxedStrategy<String> {
                 0 => format!("{r} .= {zero}\n{header}\nlet v = {value}\n{open}{target} {op} v\n{close}end\nend\n"),
                 1 if own.is_empty() => {
                     format!("{r} .= {zero}\n{header}\n{open}{target} {op} {value}\n{target} {op} {second}\n{close}end\n")
+                }
+                2 if !open.is_empty() => {
+                    format!("{r} .= {zero}\n{header}\n{open}{target} = {value}\nelse\n{target} = {second}\nend\nend\n")
                 }
                 _ => format!("{r} .= {zero}\n{header}\n{open}{target} {op} {value}\n{close}end\n"),
             }

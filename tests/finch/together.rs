@@ -9,7 +9,7 @@ use siskin::Kernel;
 use siskin::diagnostic::{Code, Diagnostic};
 use siskin::files::Loaded;
 use siskin::formula::Name;
-use siskin::kernel::{Coiterate, places};
+use siskin::kernel::{Coiterate, is_written_in_place, places};
 use siskin::layout::{Layout, LayoutSpec};
 use siskin::operators::Value;
 use siskin::packing::{PackOptions, convert};
@@ -35,7 +35,14 @@ impl std::fmt::Display for Case {
         for (name, format) in &self.formats {
             write!(f, "{name}: {format}  ")?;
         }
-        write!(f, "--coiterate {}\n{}", self.scheme.word(), self.text)
+        write!(f, "--coiterate {}\n{}", self.scheme.word(), self.text)?;
+        // Declarations that were made up are gone when this is read.
+        for format in self.formats.values() {
+            if let Ok(text) = std::fs::read_to_string(format) {
+                write!(f, "\n# {format}\n{text}")?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -109,13 +116,20 @@ impl Batch {
     /// Plans what a case needs for these inputs.
     pub fn ready<'a>(&mut self, case: &'a Case, inputs: &'a Inputs) -> Result<Ready<'a>, Stopped> {
         let mut inputs_of_formats = inputs.host();
+        let parsed = siskin::program::finch::Finch::parse(&case.text, "made.finch")?;
+        let ranks = parsed.tensors();
         for (name, format) in &case.formats {
-            if let Some(fill) = LayoutSpec::parse(format)?.fill() {
-                let ty = Value::from(fill).value_type();
-                inputs_of_formats.types.insert(Name::from(name.as_str()), ty);
+            let spec = LayoutSpec::parse(format)?;
+            let name = Name::from(name.as_str());
+            if let Some(fill) = spec.fill() {
+                inputs_of_formats.types.insert(name.clone(), Value::from(fill).value_type());
+            }
+            if let Some(&rank) = ranks.get(&name)
+                && !is_written_in_place(&spec.instantiate(rank)?)
+            {
+                inputs_of_formats.searched.push(name);
             }
         }
-        let parsed = siskin::program::finch::Finch::parse(&case.text, "made.finch")?;
         let tree = parsed.lower(&inputs_of_formats)?;
         let made = tree.statements()?;
         let mut steps = Vec::new();
