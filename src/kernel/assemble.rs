@@ -104,7 +104,8 @@ pub(super) fn assembled(
 }
 
 /// The layout for a result of which nothing is asked, if a dense one would be mostly fill: as many
-/// updates as are expected leave most of its elements alone.
+/// updates as are expected leave most of its elements alone. Entries come in the order in which the loops meet
+/// their coordinates.
 ///
 /// # Errors
 /// [`Code::LayoutSchema`] if the shipped defaults are malformed.
@@ -124,7 +125,21 @@ pub(super) fn sparse_result(
         return Ok(None);
     }
     let name = DefaultFor::Entries.layout()?;
-    Layout::named_for_rank(&name, operand.extents.len()).map(|layout| Some(Arc::new(layout)))
+    let mut orders = statements.iter().map(order_of_loops);
+    let first = orders.next().unwrap_or_default();
+    let layout = match orders.all(|other| other == first) {
+        true => Layout::named_along(&name, &first),
+        false => Layout::named_for_rank(&name, operand.extents.len()),
+    };
+    layout.map(|layout| Some(Arc::new(layout)))
+}
+
+/// The coordinates of what is written, in the order in which loops decide them.
+fn order_of_loops(statement: &Statement) -> Vec<usize> {
+    let subscripts = &statement.space.output().subscripts;
+    let mut order: Vec<usize> = (0..subscripts.len()).collect();
+    order.sort_by_key(|&d| statement.nest().depth_of(std::slice::from_ref(&subscripts[d])));
+    order
 }
 
 /// The workspace that the user forces.

@@ -13,6 +13,7 @@
 use std::ops::Range;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::formula::Name;
 
 /// Which logical dimension a level stores.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +42,19 @@ pub(super) struct LevelUse {
     pub dims: Vec<(DimRef, Range<usize>)>,
     pub settings: Vec<(String, Setting, Range<usize>)>,
     pub span: Range<usize>,
+}
+
+impl LevelUse {
+    /// The text of the use, along these dimensions.
+    pub fn along(&self, dims: &[Name]) -> String {
+        let settings = self.settings.iter().map(|(name, setting, _)| match setting {
+            Setting::Flag(flag) => format!("{name}={flag}"),
+            Setting::Last => format!("{name}=last"),
+            Setting::Integer(n) => format!("{name}={n}"),
+        });
+        let arguments: Vec<String> = dims.iter().map(Name::to_string).chain(settings).collect();
+        format!("{}({})", self.level, arguments.join(", "))
+    }
 }
 
 /// A level list, and the order of subscripts when it is given.

@@ -18,6 +18,8 @@ use super::levels::{LevelUses, compose};
 use super::literal::Literal;
 use super::nested::{self, NestedLevel};
 use super::nested_form::NestedForm;
+use super::resolve::one_use_per_level;
+use super::shipped::{level_names, shipped_level_file, stems};
 use super::source::Source;
 use super::suggest::nearest;
 use super::tensor_form::{self, checked_dims, dim_names};
@@ -28,9 +30,6 @@ use crate::formula::Name;
 
 /// Names of the dimensions of a layout for any rank; further ones are `d13`, `d14`, ….
 const DIM_NAMES: [&str; 13] = ["i", "j", "k", "l", "m", "n", "o", "q", "r", "s", "t", "v", "w"];
-
-/// The folder of the shipped levels.
-const LEVELS: &str = "layouts/levels";
 
 /// Higher ranks are refused: they are slips.
 const MAX_RANK: usize = 64;
@@ -80,6 +79,24 @@ impl Layout {
     /// If it is unknown or malformed, or its rank is another.
     pub fn named_for_rank(text: &str, rank: usize) -> Result<Layout> {
         LayoutSpec::parse(text)?.instantiate(rank)
+    }
+
+    /// The layout of that name with its levels along the dimensions in this order: `coo` along `[1, 0]` lists
+    /// entries by columns, `[i, j] entries(j, unique=last), singleton(i, unique=last)`.
+    ///
+    /// # Errors
+    /// If it is unknown or malformed, or is not a list of levels for any rank.
+    pub fn named_along(text: &str, order: &[usize]) -> Result<Layout> {
+        let spec = LayoutSpec::parse(text)?;
+        if order.is_sorted() {
+            return spec.instantiate(order.len());
+        }
+        let dims = any_dims(order.len());
+        let along: Vec<Name> = order.iter().filter_map(|&d| dims.get(d).cloned()).collect();
+        let uses = one_use_per_level(&along, &spec.uses_for_any_rank()?, &spec.source)?;
+        let uses: Vec<String> = uses.iter().map(|(used, dims)| used.along(dims)).collect();
+        let dims: Vec<String> = dims.iter().map(Name::to_string).collect();
+        Layout::named(&format!("[{}] {}", dims.join(", "), uses.join(", ")))
     }
 }
 
@@ -296,6 +313,27 @@ impl LayoutSpec {
             Some(Dims::Any) => any_dims(rank),
             _ => dim_names(&self.source, declaration)?,
         };
+        let uses = self.declared_uses(declaration)?;
+        let leaf = Leaf::declared(&self.source, declaration)?;
+        let layout = self.compose(&dims, &uses, None)?;
+        Ok(Layout { fill: leaf.fill, short_circuit: leaf.short_circuit, ..layout })
+    }
+
+    /// The levels of a declaration for any rank.
+    fn uses_for_any_rank(&self) -> Result<Vec<LevelUse>> {
+        match &self.form {
+            Form::Declared { declaration, .. } if self.rank().is_none() => {
+                self.declared_uses(declaration)
+            }
+            _ => Err(Diagnostic::new(
+                Code::Shape,
+                format!("layout `{}` is no list of levels for any rank", self.name),
+            )
+            .help("`dims = \"any\"` and `levels` declare one")),
+        }
+    }
+
+    fn declared_uses(&self, declaration: &Declaration) -> Result<Vec<LevelUse>> {
         let mut uses = Vec::new();
         for text in declaration.levels.iter().flat_map(Spanned::get_ref) {
             let list = self.source.parse(text, parse_list)?;
@@ -314,9 +352,7 @@ impl LayoutSpec {
                 uses.push(moved(level_use, |span| self.source.place(text, span)));
             }
         }
-        let leaf = Leaf::declared(&self.source, declaration)?;
-        let layout = self.compose(&dims, &uses, None)?;
-        Ok(Layout { fill: leaf.fill, short_circuit: leaf.short_circuit, ..layout })
+        Ok(uses)
     }
 
     /// Keys that say twice what levels say.
@@ -417,69 +453,6 @@ fn level_source(level: &str, span: &Range<usize>, within: &Source) -> Result<Sou
         "unknown level",
     );
     Err(error.help(suggestion(level, &known, "levels")))
-}
-
-/// The file of a shipped level, in whatever folder of levels it is.
-fn shipped_level_file(level: &str) -> Option<(&'static str, &'static str)> {
-    embedded::files(LEVELS).find(|(path, _)| file_stem(path) == Some(level))
-}
-
-/// The names of the shipped levels, sorted.
-fn level_names() -> Vec<String> {
-    let mut out: Vec<String> = embedded::files(LEVELS)
-        .filter_map(|(path, _)| file_stem(path).map(str::to_string))
-        .collect();
-    out.sort();
-    out
-}
-
-/// `dense` of `layouts/levels/dense.toml`
-fn file_stem(path: &str) -> Option<&str> {
-    path.rsplit('/').next()?.strip_suffix(".toml")
-}
-
-/// The shipped layouts as (name, summary), sorted by name.
-pub fn shipped() -> Vec<(String, String)> {
-    let stems = stems("layouts").into_iter();
-    stems
-        .map(|stem| {
-            let spec = LayoutSpec::shipped(&stem, &stem, None);
-            let summary = spec.map(|s| s.summary().to_string()).unwrap_or_default();
-            (stem, summary)
-        })
-        .collect()
-}
-
-/// The shipped levels as (name, summary), those of each folder together.
-pub fn shipped_levels() -> Vec<(String, String)> {
-    let mut out = Vec::new();
-    for (path, text) in embedded::files(LEVELS) {
-        let Some(stem) = file_stem(path) else { continue };
-        let source = Source { name: path.into(), text: text.into(), folder: None };
-        let summary = Declaration::read(&source).map(|d| d.summary).unwrap_or_default();
-        let depth = path.matches('/').count();
-        out.push((depth, stem.to_string(), summary));
-    }
-    out.sort();
-    out.into_iter().map(|(_, stem, summary)| (stem, summary)).collect()
-}
-
-/// The declaration of a shipped level.
-pub fn shipped_level(name: &str) -> Option<&'static str> {
-    // A layout of the same name comes first, as everywhere.
-    let taken = stems("layouts").iter().any(|stem| stem == name);
-    shipped_level_file(name).filter(|_| !taken).map(|(_, text)| text)
-}
-
-/// Names of the declarations directly in a shipped folder.
-fn stems(folder: &str) -> Vec<String> {
-    let mut out: Vec<String> = embedded::files(folder)
-        .filter_map(|(path, _)| path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(".toml"))
-        .filter(|stem| !stem.contains('/') && *stem != defaults::STEM)
-        .map(str::to_string)
-        .collect();
-    out.sort();
-    out
 }
 
 fn is_path(text: &str) -> bool {

@@ -160,6 +160,15 @@ fn a_result_that_would_be_mostly_zero_is_a_list_of_entries() {
     sandbox.file("large.mtx", text);
     let json = sandbox.json(&["run", PRODUCT, "-t", "A=large.mtx:csr", "--json"]);
     assert_eq!((&json["output"]["layout"], &json["output"]["stored"]), (&"coo".into(), &2.into()));
+    // Entries are listed in the order in which the loops meet them.
+    let columns = sandbox.json(&["run", PRODUCT, "-t", "A=large.mtx:csc", "-o", "c.mtx", "--json"]);
+    let layout = columns["output"]["layout"].as_str().unwrap();
+    assert_eq!(layout, "[i, j] entries(j, unique=last), singleton(i, unique=last)");
+    let (own, other) = (&columns["output"]["sum"], &json["output"]["sum"]);
+    assert_eq!(own, other);
+    let again =
+        ["run", "B[i,j] = C[i,j]", "-t", &format!("C=c.mtx:{layout}"), "-f", "B=csr", "--json"];
+    assert_eq!(&sandbox.json(&again)["output"]["sum"], other);
 }
 
 #[test]

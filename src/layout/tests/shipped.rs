@@ -132,6 +132,19 @@ fn a_coordinate_list_is_sorted_by_all_coordinates_together() {
 }
 
 #[test]
+fn levels_for_any_rank_may_be_along_the_dimensions_in_another_order() {
+    let columns = Layout::named_along("coo", &[1, 0]).unwrap();
+    assert_eq!(columns.name, "[i, j] entries(j, unique=last), singleton(i, unique=last)");
+    assert_eq!(columns, Layout::named(&columns.name).unwrap());
+    let inner = Layout::named_along("coo", &[2, 0, 1]).unwrap();
+    let expected =
+        "[i, j, k] entries(k, unique=last), singleton(i, unique=last), singleton(j, unique=last)";
+    assert_eq!(inner.name, expected);
+    assert_eq!(Layout::named_along("coo", &[0, 1]).unwrap().name, "coo");
+    assert_eq!(Layout::named_along("csr", &[1, 0]).unwrap_err().code, Code::Shape);
+}
+
+#[test]
 fn the_rank_must_fit() {
     assert_eq!(Layout::named_for_rank("csr", 3).unwrap_err().code, Code::Shape);
     assert_eq!(Layout::named("coo").unwrap_err().code, Code::Shape);
