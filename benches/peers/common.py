@@ -366,12 +366,13 @@ class Group:
         for peer, theirs, failed in zip(peers, samples, failures):
             self.row(measurement, statement, peer, warm or cold, cold, theirs, failed, dense)
 
-    def program(self, measurement, program, names, peers, fill=0, sparse=False):
-        """Checks and times a program beside its peers, whose results are arrays by their names."""
+    def program(self, measurement, program, names, peers, fill=0, sparse=False, repeat=5):
+        """Checks and times a program beside its peers, whose results are arrays by their names; `repeat` times in
+        each process: the first few of short ones are slower."""
         def ours():
             return self.siskin.results(program, names, sparse)
 
-        self.race(measurement, program, ours, lambda: self.siskin.times(program), peers, fill)
+        self.race(measurement, program, ours, lambda: self.siskin.times(program, repeat), peers, fill)
 
     def race(self, measurement, what, ours, times, peers, fill=0):
         """A row for each peer: `ours` computes what is compared, `times` gives the milliseconds of some runs."""

@@ -51,7 +51,7 @@ def products(group, name, a, formats):
             stored = scipy.sparse.csr_array(stored.T) if tensor == "AT" else stored
             place = f"{group.file('matrix', stored)}:{layout}"
             what = Program(program, {tensor: place, "x": vector})
-            group.program(f"{program}, {kind}, {name}", what, ["y"], peers)
+            group.program(f"{program}, {kind}, {name}", what, ["y"], peers, repeat=20)
 
 
 def symmetric(group, name, a):
@@ -59,4 +59,4 @@ def symmetric(group, name, a):
     x = inputs.values(10, a.shape[0])
     place = f"{group.file('matrix', scipy.sparse.csr_array(scipy.sparse.triu(a)))}:{LIST}"
     what = Program("spmv_symmetric", {"A": place, "x": f"{group.file('vector', x)}:dense"})
-    group.program(f"spmv_symmetric, list, {name}", what, ["y"], [csr(group, a, x)])
+    group.program(f"spmv_symmetric, list, {name}", what, ["y"], [csr(group, a, x)], repeat=20)
