@@ -45,6 +45,7 @@ impl Meaning<'_> {
                 Affine::call(array.name.clone(), args?)
             }
             Expr::Convert { value, .. } | Expr::Given { value, .. } => self.affine(value)?,
+            Expr::Choose { .. } => self.choice(e)?,
             Expr::Binary { op, left, right } => {
                 let (a, b) = (self.affine(left)?, self.affine(right)?);
                 match op {
@@ -106,7 +107,7 @@ impl Meaning<'_> {
                     _ => match self.comparison(*op, left, right) {
                         Some(c) if truth => Formula::Constraint(c),
                         Some(c) => Formula::Constraint(c.negated()),
-                        None => Formula::truth(true),
+                        None => self.order(*op, left, right, truth),
                     },
                 }
             }
@@ -127,33 +128,80 @@ impl Meaning<'_> {
         Some(relation(self.affine(left)?, self.affine(right)?))
     }
 
+    /// What follows of the least and the greatest of several numbers from how they compare.
+    fn order(&self, op: BinaryOp, left: &Expr, right: &Expr, truth: bool) -> Formula {
+        let (less, more, strict) = match op {
+            BinaryOp::Lt => (left, right, true),
+            BinaryOp::Le => (left, right, false),
+            BinaryOp::Gt => (right, left, true),
+            BinaryOp::Ge => (right, left, false),
+            _ => return Formula::truth(true),
+        };
+        let (less, more, strict) = if truth { (less, more, strict) } else { (more, less, !strict) };
+        let relation = if strict { Formula::lt } else { Formula::le };
+        let both = pairs(&self.at_least(less), &self.at_most(more), relation);
+        Formula::and(both)
+    }
+
+    /// A choice between integers as an unknown of its own: the same number wherever it is written, as long as its
+    /// variables have the same names.
+    fn choice(&self, e: &Expr) -> Option<Affine> {
+        let (mut names, mut fixed) = (Vec::new(), self.body.type_of(e) == Ok(Type::Unsigned));
+        e.visit(&mut |part| match part {
+            Expr::Var(v) => names.push((self.name)(*v).to_string()),
+            Expr::Load(load) => {
+                let array = self.body.arr(load.array);
+                fixed &=
+                    matches!(array.element, Element::Index { .. }) && array.origin == Origin::Input;
+            }
+            Expr::Int { .. } | Expr::Choose { .. } | Expr::Binary { .. } | Expr::Convert { .. } => {
+            }
+            _ => fixed = false,
+        });
+        let name = || format!("{} of {}", self.body.print_expr(e), names.join(", "));
+        fixed.then(|| Affine::var(Name::from(name())))
+    }
+
     /// Forms that `e` is at least: those of which it is the greatest.
     pub fn at_least(&self, e: &Expr) -> Vec<Affine> {
-        each(e, BinaryOp::Max, &|e| match (self.affine(e), e) {
-            (Some(form), _) => vec![form],
-            (None, Expr::Binary { op: BinaryOp::Add, left, right }) => {
-                pairs(self.at_least(left), self.at_least(right), |a, b| a + b)
+        each(e, BinaryOp::Max, &|e| {
+            let mut out: Vec<Affine> = self.affine(e).into_iter().collect();
+            match e {
+                Expr::Binary { op: BinaryOp::Add, left, right } if has_choice(e) => {
+                    out.extend(pairs(&self.at_least(left), &self.at_least(right), |a, b| a + b));
+                }
+                Expr::Binary { op: BinaryOp::Sub, left, right } if has_choice(e) => {
+                    out.extend(pairs(&self.at_least(left), &self.at_most(right), |a, b| a - b));
+                }
+                // Where it has no form, or one that says nothing.
+                _ if (out.is_empty() || has_choice(e))
+                    && self.body.type_of(e) == Ok(Type::Unsigned) =>
+                {
+                    out.push(Affine::zero());
+                }
+                _ => {}
             }
-            (None, Expr::Binary { op: BinaryOp::Sub, left, right }) => {
-                pairs(self.at_least(left), self.at_most(right), |a, b| a - b)
-            }
-            _ if self.body.type_of(e) == Ok(Type::Unsigned) => vec![Affine::zero()],
-            _ => Vec::new(),
+            out
         })
     }
 
     /// Forms that `e` is at most.
     pub fn at_most(&self, e: &Expr) -> Vec<Affine> {
-        each(e, BinaryOp::Min, &|e| match (self.affine(e), e) {
-            (Some(form), _) => vec![form],
-            (None, Expr::Binary { op: BinaryOp::SaturatingSub, left, .. }) => self.at_most(left),
-            (None, Expr::Binary { op: BinaryOp::Add, left, right }) => {
-                pairs(self.at_most(left), self.at_most(right), |a, b| a + b)
+        each(e, BinaryOp::Min, &|e| {
+            let mut out: Vec<Affine> = self.affine(e).into_iter().collect();
+            match e {
+                Expr::Binary { op: BinaryOp::SaturatingSub, left, .. } => {
+                    out.extend(self.at_most(left));
+                }
+                Expr::Binary { op: BinaryOp::Add, left, right } if has_choice(e) => {
+                    out.extend(pairs(&self.at_most(left), &self.at_most(right), |a, b| a + b));
+                }
+                Expr::Binary { op: BinaryOp::Sub, left, right } if has_choice(e) => {
+                    out.extend(pairs(&self.at_most(left), &self.at_least(right), |a, b| a - b));
+                }
+                _ => {}
             }
-            (None, Expr::Binary { op: BinaryOp::Sub, left, right }) => {
-                pairs(self.at_most(left), self.at_least(right), |a, b| a - b)
-            }
-            _ => Vec::new(),
+            out
         })
     }
 
@@ -199,14 +247,17 @@ impl Meaning<'_> {
     }
 }
 
-/// All sums or differences of two.
-fn pairs(
-    left: Vec<Affine>,
-    right: Vec<Affine>,
-    combine: impl Fn(Affine, Affine) -> Affine,
-) -> Vec<Affine> {
+/// What each two give.
+fn pairs<T>(left: &[Affine], right: &[Affine], combine: impl Fn(Affine, Affine) -> T) -> Vec<T> {
     let with = |a: &Affine| right.iter().map(|b| combine(a.clone(), b.clone())).collect::<Vec<_>>();
     left.iter().flat_map(with).collect()
+}
+
+/// Whether a part of it is one of two numbers, of which the form says nothing.
+fn has_choice(e: &Expr) -> bool {
+    let mut found = false;
+    e.visit(&mut |part| found |= matches!(part, Expr::Choose { .. }));
+    found
 }
 
 /// What `leaf` says of each operand that `op` makes `e` of, through conversions.

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use siskin::files::{Loaded, write};
 use siskin::program::Dense;
 use siskin::program::finch::Finch;
@@ -200,5 +200,29 @@ fn what_loops_that_are_shared_combine_is_read_when_it_is_whole() {
         let mut given = Given::new(&inputs, text, &format);
         given.option("--coiterate", scheme);
         given.agrees(&inputs, text);
+    }
+}
+
+#[test]
+fn truth_values_that_are_added_are_numbers() {
+    let text = "y .= 0\nd .= 0\nn .= 0.0\nl .= 0\nfor i = _\n y[i] = a[i] + b[i]\n d[i] = a[i] - b[i]\n n[i] = -a[i] + 0.5\n let v = a[i] + a[i] + b[i]\n  l[] += 10 * v\n end\nend\nc .= 0\nfor i = _\n c[] += a[i]\nend\no .= false\nfor i = _\n o[] += a[i] * b[i]\nend";
+    let inputs = Inputs::default().bools("a", &[4], &[true, false, true, true]).bools(
+        "b",
+        &[4],
+        &[true, false, false, true],
+    );
+    let expected = [
+        ("y", json!([2, 0, 1, 2])),
+        ("d", json!([0, 0, 1, 0])),
+        ("n", json!([-0.5, 0.5, -0.5, -0.5])),
+        ("l", json!(80)),
+        ("c", json!(3)),
+        ("o", json!(true)),
+    ];
+    for format in ["dense", "SparseList(Element(false))", "SparseByteMap(Pattern())", "coo"] {
+        let given = Given::new(&inputs, text, &|_, _| Some(format.to_string()));
+        given.agrees(&inputs, text);
+        let named = expected.clone().map(|(name, value)| (name.to_string(), value));
+        assert_eq!(given.run().unwrap(), named, "{format}");
     }
 }

@@ -248,6 +248,17 @@ fn what_may_lie_outside_is_read_from_every_format() {
             ["dense", "RunList(RunList(Element(0.0)))"],
             None,
         ),
+        (
+            "y .= 0.0\nfor i = 1:5, j = 1:5\n y[j] <<max>>= coalesce(x[~(j - i)], 1)\nend",
+            ["RunList(Element(0.0))", "dense"],
+            None,
+        ),
+        // A number that a value decides, between ends that are the greatest and the least of several.
+        (
+            "y .= 0\nfor k = 1:3, j = 1:3\n y[j] <<choose(0)>>= coalesce(x[~(k - 1)], 0) * coalesce(x[k + j], 0.0)\nend",
+            ["dense", "dense"],
+            None,
+        ),
         // A value that is one of two literals.
         (
             "y .= 0.0\nfor i = _\n y[i] = max(coalesce(x[~(i - 1)], 0.0), coalesce(A[~(3 * i), i], 0)) + x[i]\nend",

@@ -1,14 +1,19 @@
 //! The types of tensors that a program declares: from what they begin with, and what is assigned.
 //!
 //! Numbers without fraction are integers, and take the type of floats that are assigned. Types grow until
-//! they hold everything.
+//! they hold everything. As in Julia, `true + true` is 2, and `-true` is -1:
+//!
+//! ```text
+//! y[i] = (x[i] > 1) + (x[i] > 2)   ⟼   y[i] = (0 + (x[i] > 1)) + (x[i] > 2)
+//! ```
 
 use indexmap::IndexMap;
 
+use super::operations::literal;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::Name;
-use crate::operators::promote;
-use crate::program::ir::{Expr, Fill, Program, Stmt};
+use crate::operators::{Operators, promote};
+use crate::program::ir::{Apply, Expr, Fill, Program, Stmt};
 use crate::program::typing::{Types, typed_freely};
 use crate::tensor::ValueType;
 
@@ -73,16 +78,79 @@ fn assignments(
 ) -> Result<()> {
     match stmt {
         Stmt::Assign(a) => {
-            let ty = type_of(&a.value, types, lets)?;
+            let (_, ty) = arithmetic(&a.value, types, lets)?;
             out.entry(a.output.tensor.clone()).or_default().push(ty);
         }
         Stmt::Let(l) => {
-            let ty = type_of(&l.value, types, lets)?;
+            let (_, ty) = arithmetic(&l.value, types, lets)?;
             lets.insert(l.name.clone(), ty);
         }
         _ => {}
     }
     stmt.blocks().into_iter().flatten().try_for_each(|s| assignments(s, types, lets, out))
+}
+
+/// A statement in which truth values are numbers where they are added, or what else they are no arguments of.
+pub(super) fn with_arithmetic(
+    stmt: &Stmt,
+    types: &Types,
+    lets: &mut IndexMap<Name, ValueType>,
+) -> Result<Stmt> {
+    let mut out = stmt.clone();
+    match &mut out {
+        Stmt::Assign(a) => a.value = arithmetic(&a.value, types, lets)?.0,
+        Stmt::When(w) => w.condition = arithmetic(&w.condition, types, lets)?.0,
+        Stmt::Let(l) => {
+            let (value, ty) = arithmetic(&l.value, types, lets)?;
+            lets.insert(l.name.clone(), ty);
+            l.value = value;
+        }
+        _ => {}
+    }
+    for block in out.blocks_mut() {
+        for stmt in block {
+            *stmt = with_arithmetic(stmt, types, lets)?;
+        }
+    }
+    Ok(out)
+}
+
+/// An expression with numbers in place of truth values that are added, and its type.
+fn arithmetic(
+    e: &Expr,
+    types: &Types,
+    lets: &IndexMap<Name, ValueType>,
+) -> Result<(Expr, ValueType)> {
+    let out = match e {
+        Expr::Apply(apply) => {
+            let (mut args, mut own) = (Vec::new(), Vec::new());
+            for arg in &apply.args {
+                let (arg, ty) = arithmetic(arg, types, lets)?;
+                args.push(arg);
+                own.push(ty);
+            }
+            let are_truths = !own.is_empty() && own.iter().all(|ty| *ty == ValueType::Bool);
+            if are_truths && (apply.op.is_sum() || apply.op.signature(&own).is_err()) {
+                let first = std::mem::replace(&mut args[0], literal("0"));
+                let both = vec![args[0].clone(), first];
+                args[0] = Expr::Apply(Apply {
+                    op: Operators::sum()?,
+                    args: both,
+                    span: apply.span.clone(),
+                });
+            }
+            Expr::Apply(Apply { op: apply.op.clone(), args, span: apply.span.clone() })
+        }
+        Expr::Within(within) => {
+            let mut within = within.clone();
+            within.inside = arithmetic(&within.inside, types, lets)?.0;
+            within.outside = arithmetic(&within.outside, types, lets)?.0;
+            Expr::Within(within)
+        }
+        other => other.clone(),
+    };
+    let ty = type_of(&out, types, lets)?;
+    Ok((out, ty))
 }
 
 fn type_of(e: &Expr, types: &Types, lets: &IndexMap<Name, ValueType>) -> Result<ValueType> {
