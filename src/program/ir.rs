@@ -434,18 +434,6 @@ impl Stmt {
         }
     }
 
-    /// As [`Stmt::blocks`].
-    pub fn blocks_mut(&mut self) -> Vec<&mut Block> {
-        match self {
-            Stmt::Block(block) => vec![block],
-            Stmt::Loop(l) => vec![&mut l.body],
-            Stmt::Let(l) => vec![&mut l.body],
-            Stmt::If(i) => std::iter::once(&mut i.then).chain(&mut i.otherwise).collect(),
-            Stmt::When(w) => std::iter::once(&mut w.then).chain(&mut w.otherwise).collect(),
-            Stmt::Declare(_) | Stmt::Assign(_) => Vec::new(),
-        }
-    }
-
     /// The blocks that are scopes: what is declared in one is not known outside it.
     pub fn scopes(&self) -> Vec<&Block> {
         match self {

@@ -13,7 +13,7 @@ use super::operations::literal;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::Name;
 use crate::operators::{Operators, promote};
-use crate::program::ir::{Apply, Expr, Fill, Program, Stmt};
+use crate::program::ir::{Apply, Block, Expr, Fill, Program, Stmt};
 use crate::program::typing::{Types, typed_freely};
 use crate::tensor::ValueType;
 
@@ -107,12 +107,24 @@ pub(super) fn with_arithmetic(
         }
         _ => {}
     }
-    for block in out.blocks_mut() {
+    for block in blocks(&mut out) {
         for stmt in block {
             *stmt = with_arithmetic(stmt, types, lets)?;
         }
     }
     Ok(out)
+}
+
+/// The blocks within a statement.
+fn blocks(stmt: &mut Stmt) -> Vec<&mut Block> {
+    match stmt {
+        Stmt::Block(block) => vec![block],
+        Stmt::Loop(l) => vec![&mut l.body],
+        Stmt::Let(l) => vec![&mut l.body],
+        Stmt::If(i) => std::iter::once(&mut i.then).chain(&mut i.otherwise).collect(),
+        Stmt::When(w) => std::iter::once(&mut w.then).chain(&mut w.otherwise).collect(),
+        Stmt::Declare(_) | Stmt::Assign(_) => Vec::new(),
+    }
 }
 
 /// An expression with numbers in place of truth values that are added, and its type.
