@@ -15,7 +15,7 @@ use siskin::program::Program;
 use siskin::tensor::{FreedMemoryIsKept, Tensor};
 
 use super::copies::{From, refuse_difference};
-use super::given::{Given, default_role, is_archive, packed_width};
+use super::given::{Given, is_archive, packed_width};
 use super::options::{KernelOptions, StatedExtents};
 use super::shown;
 use super::tensor_argument::{FileArgument, Place};
@@ -187,21 +187,18 @@ pub fn some_inputs(
     let copies = copies.into_iter().map(|(name, k, data)| (name.clone(), k, data));
     for (name, k, data) in firsts.chain(copies) {
         let rank = ranks[&name];
-        let role = match (name == *output, &data) {
-            (true, _) => DefaultFor::Output,
-            (false, Given::Loaded(data)) => default_role(data),
-            (false, Given::Stored(_)) => DefaultFor::Entries,
-        };
         // The initial value of an output that shares positions is stored as the kernel says.
         let asked = files.get(&name).and_then(|copies| copies[k].layout.as_ref());
         let asked = asked.filter(|text| !text.starts_with("shares("));
-        let layout = match (asked, &data) {
-            (Some(text), _) => {
+        let layout = match asked {
+            Some(text) => {
                 let layout = Layout::named_for_rank(text, rank);
                 Arc::new(layout.map_err(|e| e.note(format!("it is the layout of `{name}`")))?)
             }
-            (None, Given::Stored(tensor)) if name != *output => tensor.layout().clone(),
-            (None, _) => Arc::new(Layout::named_for_rank(&role.layout()?, rank)?),
+            None if name == *output => {
+                Arc::new(Layout::named_for_rank(&DefaultFor::Output.layout()?, rank)?)
+            }
+            None => data.layout(rank)?,
         };
         if loaded.iter().any(|(other, _, _, own)| *other == name && own.same_as(&layout)) {
             return Err(in_one_layout(&name).note(format!("both are stored as `{}`", layout.name)));

@@ -42,6 +42,19 @@ impl Given {
         }
     }
 
+    /// Its layout if none is asked for.
+    ///
+    /// # Errors
+    /// Those of the layouts that ship.
+    pub fn layout(&self, rank: usize) -> Result<Arc<Layout>> {
+        let role = match self {
+            Given::Stored(tensor) => return Ok(tensor.layout().clone()),
+            Given::Loaded(Loaded::Entries(_)) => DefaultFor::Entries,
+            Given::Loaded(Loaded::Dense(_)) => DefaultFor::Array,
+        };
+        Layout::named_for_rank(&role.layout()?, rank).map(Arc::new)
+    }
+
     pub fn stored(&self) -> usize {
         match self {
             Given::Loaded(data) => data.stored(),
@@ -217,14 +230,6 @@ fn undeclared(path: &Path, layout: Option<&str>) -> Result<Option<Tensor>> {
 pub fn is_archive(path: &Path) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
     name.strip_suffix(".gz").unwrap_or(&name).ends_with(".npz")
-}
-
-/// The role whose default layout suits data without one.
-pub fn default_role(data: &Loaded) -> DefaultFor {
-    match data {
-        Loaded::Entries(_) => DefaultFor::Entries,
-        Loaded::Dense(_) => DefaultFor::Array,
-    }
 }
 
 /// The data in a layout.

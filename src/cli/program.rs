@@ -16,7 +16,7 @@ use siskin::program::Program;
 use siskin::program::finch::{Finch, Given, Host, Kind, Locate, Returned, Segment, Tree};
 use siskin::tensor::ValueType;
 
-use super::given::{self, default_role};
+use super::given;
 use super::listed::Results;
 use super::options::{KernelOptions, numbers_of, wrong};
 use super::result::other_result;
@@ -124,8 +124,8 @@ pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Re
         });
         let (found, is_stated) = (found?, tensors.format(&name)?.is_some());
         let is_input = !declared.contains(&name) && is_stated || file(&name, tensors)?.is_some();
-        let own = found.as_ref().and_then(|found| found.layout.clone());
-        if is_searched(&name, rank, tensors, own)? {
+        let data = found.as_ref().and_then(|found| found.data.as_ref());
+        if is_searched(&name, rank, tensors, data)? {
             host.searched.push(name.clone());
         }
         match found {
@@ -171,20 +171,21 @@ fn refuse_unused(used: &[Name], texts: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Whether the layout of a tensor does not say where each of its elements is: the one that is asked for, or `own`.
+/// Whether the layout of a tensor does not say where each of its elements is: the one that is asked for, or that of
+/// its data.
 fn is_searched(
     name: &Name,
     rank: usize,
     tensors: &TensorOptions,
-    own: Option<Arc<Layout>>,
+    data: Option<&given::Given>,
 ) -> Result<bool> {
     let file = file(name, tensors)?;
     let of_file = file.as_ref().and_then(|file| file.layout.as_deref());
     let layout = match of_file.or(tensors.format(name)?) {
         // What is wrong with it is said where it is read.
         Some(text) => Layout::named_for_rank(text, rank).ok().map(Arc::new),
-        None if file.is_some() => own,
-        None => return Ok(false),
+        None if file.is_none() => return Ok(false),
+        None => data.map(|data| data.layout(rank)).transpose()?,
     };
     Ok(!layout.is_some_and(|layout| is_written_in_place(&layout)))
 }
@@ -505,8 +506,8 @@ pub fn file(name: &Name, tensors: &TensorOptions) -> Result<Option<FileArgument>
 struct Found {
     dims: Vec<usize>,
     ty: ValueType,
-    /// How its file's data are stored if nothing is said of that.
-    layout: Option<Arc<Layout>>,
+    /// What its file has.
+    data: Option<given::Given>,
 }
 
 /// What is known of a tensor, if anything says its dimensions.
@@ -522,7 +523,7 @@ fn given(
     let file = match file(name, tensors)? {
         Some(file) if !matches!(file.place, Place::Generated(_)) => file,
         // What is made up, or has no data.
-        _ => return Ok(dims.map(|dims| Found { dims, ty: types.of(name), layout: None })),
+        _ => return Ok(dims.map(|dims| Found { dims, ty: types.of(name), data: None })),
     };
     if file.is_standard() {
         return Err(Diagnostic::new(Code::Usage, "a program reads its tensors from files")
@@ -537,13 +538,7 @@ fn given(
         );
         Diagnostic::new(Code::Shape, message).help("write one subscript for each dimension")
     })?;
-    let layout = match &data {
-        given::Given::Stored(tensor) => tensor.layout().clone(),
-        given::Given::Loaded(data) => {
-            Arc::new(Layout::named_for_rank(&default_role(data).layout()?, rank)?)
-        }
-    };
-    Ok(Some(Found { dims: data.dims().to_vec(), ty: data.value_type(), layout: Some(layout) }))
+    Ok(Some(Found { dims: data.dims().to_vec(), ty: data.value_type(), data: Some(data) }))
 }
 
 /// `--dims NAME=N,…`

@@ -125,13 +125,11 @@ pub(super) fn sparse_result(
         return Ok(None);
     }
     let name = DefaultFor::Entries.layout()?;
-    let mut orders = statements.iter().map(order_of_loops);
-    let first = orders.next().unwrap_or_default();
-    let layout = match orders.all(|other| other == first) {
-        true => Layout::named_along(&name, &first),
-        false => Layout::named_for_rank(&name, operand.extents.len()),
-    };
-    layout.map(|layout| Some(Arc::new(layout)))
+    let mut order = order_of_loops(&statements[0]);
+    if statements.iter().any(|s| order_of_loops(s) != order) {
+        order.sort();
+    }
+    Layout::named_along(&name, &order).map(|layout| Some(Arc::new(layout)))
 }
 
 /// The coordinates of what is written, in the order in which loops decide them.

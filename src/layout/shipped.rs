@@ -29,14 +29,12 @@ fn file_stem(path: &str) -> Option<&str> {
 
 /// The shipped layouts as (name, summary), sorted by name.
 pub fn shipped() -> Vec<(String, String)> {
-    let summary = |stem: &str| {
+    let with_summary = |stem: String| {
         let path = format!("layouts/{stem}.toml");
-        Some(summary(&path, embedded::text(&path)?))
+        let text = embedded::text(&path).unwrap_or_default();
+        (stem, summary(&path, text))
     };
-    stems("layouts")
-        .into_iter()
-        .map(|stem| (stem.clone(), summary(&stem).unwrap_or_default()))
-        .collect()
+    stems("layouts").into_iter().map(with_summary).collect()
 }
 
 /// The shipped levels as (name, summary), those of each folder together.

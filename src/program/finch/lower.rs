@@ -25,7 +25,7 @@ use super::needs::{Needs, Why};
 use super::refusal::wrong;
 use super::scope::{Scoped, scoped};
 use super::syntax::{Branch, Declare, Expr, Finch, Ident, Literal, Stmt};
-use super::types::{types, with_arithmetic};
+use super::types::{count_truths, types};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::{Affine, Formula, Name};
 use crate::program::bind::Binder;
@@ -406,7 +406,8 @@ impl Lowering<'_> {
             parts.any(|part| part.value == *name && part.flags.iter().any(|flag| flag.there))
         };
         let types = types(&program, &host, &without)?;
-        let root = with_arithmetic(program.root(), &types, &mut IndexMap::new())?;
+        let mut root = program.root().clone();
+        count_truths(&mut root, &types, &mut IndexMap::new())?;
         let program = Program::new(root, self.text)?;
         let called = |name: &Name| {
             let whole =

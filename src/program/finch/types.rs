@@ -13,7 +13,7 @@ use super::operations::literal;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::Name;
 use crate::operators::{Operators, promote};
-use crate::program::ir::{Apply, Block, Expr, Fill, Program, Stmt};
+use crate::program::ir::{Apply, Block, Expr, Fill, If, Program, Stmt, When};
 use crate::program::typing::{Types, typed_freely};
 use crate::tensor::ValueType;
 
@@ -78,11 +78,11 @@ fn assignments(
 ) -> Result<()> {
     match stmt {
         Stmt::Assign(a) => {
-            let (_, ty) = arithmetic(&a.value, types, lets)?;
+            let ty = type_of(&arithmetic(&a.value, types, lets)?.0, types, lets)?;
             out.entry(a.output.tensor.clone()).or_default().push(ty);
         }
         Stmt::Let(l) => {
-            let (_, ty) = arithmetic(&l.value, types, lets)?;
+            let ty = type_of(&arithmetic(&l.value, types, lets)?.0, types, lets)?;
             lets.insert(l.name.clone(), ty);
         }
         _ => {}
@@ -90,50 +90,43 @@ fn assignments(
     stmt.blocks().into_iter().flatten().try_for_each(|s| assignments(s, types, lets, out))
 }
 
-/// A statement in which truth values are numbers where they are added, or what else they are no arguments of.
-pub(super) fn with_arithmetic(
-    stmt: &Stmt,
+/// Makes truth values numbers where a statement adds them, or what else they are no arguments of.
+pub(super) fn count_truths(
+    stmt: &mut Stmt,
     types: &Types,
     lets: &mut IndexMap<Name, ValueType>,
-) -> Result<Stmt> {
-    let mut out = stmt.clone();
-    match &mut out {
+) -> Result<()> {
+    match stmt {
         Stmt::Assign(a) => a.value = arithmetic(&a.value, types, lets)?.0,
         Stmt::When(w) => w.condition = arithmetic(&w.condition, types, lets)?.0,
         Stmt::Let(l) => {
-            let (value, ty) = arithmetic(&l.value, types, lets)?;
-            lets.insert(l.name.clone(), ty);
-            l.value = value;
+            l.value = arithmetic(&l.value, types, lets)?.0;
+            lets.insert(l.name.clone(), type_of(&l.value, types, lets)?);
         }
         _ => {}
     }
-    for block in blocks(&mut out) {
-        for stmt in block {
-            *stmt = with_arithmetic(stmt, types, lets)?;
-        }
-    }
-    Ok(out)
-}
-
-/// The blocks within a statement.
-fn blocks(stmt: &mut Stmt) -> Vec<&mut Block> {
+    let mut within =
+        |block: &mut Block| block.iter_mut().try_for_each(|stmt| count_truths(stmt, types, lets));
     match stmt {
-        Stmt::Block(block) => vec![block],
-        Stmt::Loop(l) => vec![&mut l.body],
-        Stmt::Let(l) => vec![&mut l.body],
-        Stmt::If(i) => std::iter::once(&mut i.then).chain(&mut i.otherwise).collect(),
-        Stmt::When(w) => std::iter::once(&mut w.then).chain(&mut w.otherwise).collect(),
-        Stmt::Declare(_) | Stmt::Assign(_) => Vec::new(),
+        Stmt::Block(block) => within(block),
+        Stmt::Loop(l) => within(&mut l.body),
+        Stmt::Let(l) => within(&mut l.body),
+        Stmt::If(If { then, otherwise, .. }) | Stmt::When(When { then, otherwise, .. }) => {
+            within(then)?;
+            otherwise.as_mut().map_or(Ok(()), within)
+        }
+        Stmt::Declare(_) | Stmt::Assign(_) => Ok(()),
     }
 }
 
-/// An expression with numbers in place of truth values that are added, and its type.
+/// An expression with numbers in place of truth values that are added, and a type that it has beside
+/// values of any type: a literal has the widest.
 fn arithmetic(
     e: &Expr,
     types: &Types,
     lets: &IndexMap<Name, ValueType>,
 ) -> Result<(Expr, ValueType)> {
-    let out = match e {
+    Ok(match e {
         Expr::Apply(apply) => {
             let (mut args, mut own) = (Vec::new(), Vec::new());
             for arg in &apply.args {
@@ -141,28 +134,29 @@ fn arithmetic(
                 args.push(arg);
                 own.push(ty);
             }
-            let are_truths = !own.is_empty() && own.iter().all(|ty| *ty == ValueType::Bool);
-            if are_truths && (apply.op.is_sum() || apply.op.signature(&own).is_err()) {
-                let first = std::mem::replace(&mut args[0], literal("0"));
-                let both = vec![args[0].clone(), first];
-                args[0] = Expr::Apply(Apply {
-                    op: Operators::sum()?,
-                    args: both,
-                    span: apply.span.clone(),
-                });
+            let are_truths = own.iter().all(|ty| *ty == ValueType::Bool);
+            if are_truths
+                && (apply.op.is_sum() || apply.op.signature(&own).is_err())
+                && let Some(first) = args.first_mut()
+            {
+                let counted = vec![literal("0"), first.clone()];
+                let (op, span) = (Operators::sum()?, apply.span.clone());
+                *first = Expr::Apply(Apply { op, args: counted, span });
+                own[0] = ValueType::I64;
             }
-            Expr::Apply(Apply { op: apply.op.clone(), args, span: apply.span.clone() })
+            // Types that do not fit are refused where the whole has its type.
+            let ty = apply.op.signature(&own).map_or(ValueType::F64, |s| s.result);
+            (Expr::Apply(Apply { op: apply.op.clone(), args, span: apply.span.clone() }), ty)
         }
         Expr::Within(within) => {
             let mut within = within.clone();
-            within.inside = arithmetic(&within.inside, types, lets)?.0;
-            within.outside = arithmetic(&within.outside, types, lets)?.0;
-            Expr::Within(within)
+            let (inside, a) = arithmetic(&within.inside, types, lets)?;
+            let (outside, b) = arithmetic(&within.outside, types, lets)?;
+            (within.inside, within.outside) = (inside, outside);
+            (Expr::Within(within), promote(a, b))
         }
-        other => other.clone(),
-    };
-    let ty = type_of(&out, types, lets)?;
-    Ok((out, ty))
+        leaf => (leaf.clone(), type_of(leaf, types, lets)?),
+    })
 }
 
 fn type_of(e: &Expr, types: &Types, lets: &IndexMap<Name, ValueType>) -> Result<ValueType> {
