@@ -450,9 +450,17 @@ impl Operator {
 
     /// The value that leaves the other argument as it is, when it is argument number `position`.
     pub fn identity(&self, generic: ValueType, position: usize) -> Option<Value> {
+        self.identity_case(generic, position).map(|s| s.value)
+    }
+
+    fn identity_case(&self, generic: ValueType, position: usize) -> Option<Special> {
         let mut all = self.specials(generic).into_iter();
-        let found = all.find(|s| s.kind == CaseKind::Identity && s.argument == position);
-        found.map(|s| s.value)
+        all.find(|s| s.kind == CaseKind::Identity && s.argument == position)
+    }
+
+    /// Whether an element becomes the first value that is combined into it, whatever that is: an infinity, or NaN.
+    pub fn begins_with_any(&self, ty: ValueType) -> bool {
+        self.identity_case(ty, 0).is_some_and(|s| s.ieee)
     }
 
     /// What elements hold before anything is combined into them by it.

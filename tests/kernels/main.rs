@@ -14,6 +14,7 @@ mod inner_loops;
 mod looplets;
 mod modules;
 mod nests;
+mod not_numbers;
 mod parallel;
 mod registers;
 mod sequences;
