@@ -148,6 +148,11 @@ fn dimensions() {
             text.replace("for j = 1:4, i = 1:j\n s[] += A", "for j = 1:5, i = 1:j\n s[] += A");
         refused(&text, Code::Shape, message, at);
     }
+    let text = "y .= 0\nfor i = _\n y[i + 1] += x[i]\nend";
+    let e = inputs().size("y", &[6]).lower(text).map(|_| ()).expect_err(text);
+    assert_eq!(e.message, "dimension 1 of `y` is stated as 6, and is 5");
+    assert_eq!(&text[e.span.unwrap().0], "y");
+    inputs().size("y", &[5]).lower(text).unwrap();
 }
 
 #[test]

@@ -29,8 +29,9 @@ use crate::program::ir::Span;
 pub(super) struct Bounds {
     pub low: i64,
     pub high: i64,
-    /// The ends, where outer indices decide them; `low` and `high` are the furthest then.
-    pub moving: Option<(Affine, Affine)>,
+    /// The ends, where outer indices decide them: the greatest of the first forms, the least of the second ones. `low`
+    /// and `high` are the furthest then.
+    pub moving: Option<[Vec<Affine>; 2]>,
 }
 
 impl Bounds {
@@ -252,13 +253,16 @@ impl<'a> Solver<'a> {
     fn bounds(&mut self, index: &Ident, extent: &Extent, inside: &[Use<'_>]) -> Result<Bounds> {
         let mut hints = Vec::new();
         if let Extent::Range(from, to, span) = extent {
-            let ends = [self.end(from)?, self.end(to)?];
-            let ranges = ends.clone().map(|end| self.known.range(&end));
-            let [Some((low, _)), Some((_, high))] = ranges else {
+            let ends = [self.end(from, "max")?, self.end(to, "min")?];
+            let ranges = ends.each_ref().map(|forms| {
+                forms.iter().map(|form| self.known.range(form)).collect::<Option<Vec<_>>>()
+            });
+            let [Some(lows), Some(highs)] = ranges else {
                 return Err(Diagnostic::defect("an end of a loop mentions what is no outer index"));
             };
-            let [from, to] = ends;
-            if from.as_constant().is_none() || to.as_constant().is_none() {
+            let low = lows.iter().map(|(low, _)| *low).max().unwrap_or(1);
+            let high = highs.iter().map(|(_, high)| *high).min().unwrap_or(0);
+            if ends.iter().flatten().any(|form| form.as_constant().is_none()) {
                 if let Some(hint) = self.hints(index, inside, true)?.first() {
                     return Err(mismatch(
                         format!("`{index}` runs over a part of a dimension"),
@@ -268,7 +272,7 @@ impl<'a> Solver<'a> {
                     .note(format!("{} is whole", hint.why))
                     .help(format!("write `{index} = _`, and restrict it by `if`")));
                 }
-                return Ok(Bounds { low, high, moving: Some((from, to)) });
+                return Ok(Bounds { low, high, moving: Some(ends) });
             }
             let why = "what the loop states".to_string();
             hints.push(Hint { low, high, span: span.0.clone(), why });
@@ -304,15 +308,27 @@ impl<'a> Solver<'a> {
         Ok(Bounds::fixed(first.low, first.high))
     }
 
-    fn end(&self, e: &Expr) -> Result<Affine> {
+    /// An end of a loop: of several forms if it is the greatest of them (where the loop begins, `max`), or the least
+    /// (where it ends, `min`).
+    fn end(&self, e: &Expr, of: &str) -> Result<Vec<Affine>> {
+        if let Expr::Call(f, args, _) = e
+            && matches!(&**f, Expr::Name(f) if f.name == of)
+        {
+            let forms: Result<Vec<_>> = args.iter().map(|arg| self.end(arg, of)).collect();
+            return Ok(forms?.concat());
+        }
         let form = affine(e, &|name: &str| self.known.indices.contains_key(name), false);
-        form.ok_or_else(|| match linear::too_large(e) {
+        form.map(|form| vec![form]).ok_or_else(|| match linear::too_large(e) {
             Some(number) => wrong("the end of a loop is too large", number)
                 .help(format!("loops end at {} at the latest", linear::LARGEST)),
-            None => {
-                wrong("the end of a loop is no sum of whole numbers and indices", &Span(e.span()))
-                    .help("use numbers and outer indices, and restrict the iterations by `if`")
-            }
+            None => wrong(
+                "the end of a loop is no sum of whole numbers and indices",
+                &Span(e.span()),
+            )
+            .note(
+                "loops begin at such sums, or `max(…)` of them, and end at such sums, or `min(…)`",
+            )
+            .help("use numbers and outer indices, and restrict the iterations by `if`"),
         })
     }
 
@@ -409,8 +425,18 @@ impl<'a> Solver<'a> {
                 None => found = Some((high, index)),
             }
         }
-        let found = found.map(|(high, _)| usize::try_from(high).unwrap_or(0));
-        Ok(found.or(self.stated(&name.name, d)))
+        let stated = self.stated(&name.name, d);
+        let Some((high, by)) = found else { return Ok(stated) };
+        let found = usize::try_from(high).unwrap_or(0);
+        if let Some(stated) = stated.filter(|stated| *stated != found) {
+            return Err(mismatch(
+                format!("dimension {} of `{name}` is stated as {stated}, and is {found}", d + 1),
+                &name.span.0,
+                format!("{found}, by the loop over `{by}`"),
+            )
+            .help("state what the loops along it say, or nothing"));
+        }
+        Ok(Some(found))
     }
 
     /// The dimensions of all tensors, and that all accesses fit them.

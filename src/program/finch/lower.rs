@@ -184,7 +184,7 @@ impl Lowering<'_> {
         let name = Name::from(index.name.as_str());
         let body = match &bounds.moving {
             None => body,
-            Some((from, to)) => {
+            Some([from, to]) => {
                 let shift = |form: &Affine| {
                     form.substitute(&|name| {
                         let low = self.known.indices.get(&**name)?.low;
@@ -192,10 +192,9 @@ impl Lowering<'_> {
                     })
                 };
                 let at = Affine::var(name.clone()) + Affine::constant(bounds.low);
-                let condition = Formula::and([
-                    Formula::le(shift(from), at.clone()),
-                    Formula::le(at, shift(to)),
-                ]);
+                let from = from.iter().map(|form| Formula::le(shift(form), at.clone()));
+                let to = to.iter().map(|form| Formula::le(at.clone(), shift(form)));
+                let condition = Formula::and(from.chain(to));
                 let span = index.span.clone();
                 vec![ir::Stmt::If(If { condition, then: body, otherwise: None, span })]
             }
