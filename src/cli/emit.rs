@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
-use siskin::diagnostic::Result;
+use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::kernel::{Kernel, Planned};
 
 use super::kernels::{self, One};
 use super::leaves::with_leaves;
 use super::options::KernelOptions;
 use super::output::{self, Output};
+use super::result::of_result;
 use super::tensors::{OutputWish, TensorOptions};
 use super::written::Written;
 use super::{costs, finds, standard};
@@ -56,11 +57,12 @@ impl Emit {
             }
             None => {
                 let path = self.program.as_deref().unwrap_or(Path::new(""));
-                let made = super::program::translated(path, &self.tensors, &options, &self.output)?;
-                let output = self.places(made.file()?)?;
-                let returned = made.returned.clone();
+                let (file, wishes) = module_file(&self.output)?;
+                let made = super::program::translated(path, &self.tensors, &options, &wishes)?;
+                let output = self.places(file)?;
+                let (returned, measured) = (made.returned.clone(), made.measured.clone());
                 let kernels = kernels::kernels(made, &mut Kernel::plan)?;
-                let text = kernels::text(path, &returned, &kernels)?;
+                let text = kernels::text(path, &returned, &measured, &kernels)?;
                 (kernels, text, output)
             }
         };
@@ -116,11 +118,31 @@ impl Emit {
             [("-o", &output), ("--header", &self.header), ("--save-kernel", saved)]
         {
             if let Some(path) = path {
-                written.add_text(option, path, &self.tensors)?;
+                written.add_text(option, path, &self.tensors, self.program.as_deref())?;
             }
         }
         Ok(output)
     }
+}
+
+/// What `-o` says of the module of a program, which is one for all results; the rest is of results.
+fn module_file(output: &[String]) -> Result<(Option<&str>, Vec<String>)> {
+    let shares = |text: &str| of_result(text).is_some_and(|(_, rest)| rest.starts_with("shares("));
+    let (wishes, files): (Vec<&String>, Vec<&String>) =
+        output.iter().partition(|text| shares(text));
+    let wrong = |text: &str, message: &str| {
+        Diagnostic::new(Code::Usage, message)
+            .at(0..text.len(), "")
+            .within("-o", text)
+            .help("give one file, `-o FILE.rs`: all kernels are written to it")
+    };
+    if let Some(second) = files.get(1) {
+        return Err(wrong(second, "more than one output is given"));
+    }
+    if let Some(named) = files.iter().find(|text| of_result(text).is_some()) {
+        return Err(wrong(named, "a module is not of one result"));
+    }
+    Ok((files.first().map(|text| text.as_str()), wishes.into_iter().cloned().collect()))
 }
 
 /// Says so if the module makes something else than what was wished.

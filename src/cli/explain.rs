@@ -111,10 +111,10 @@ impl Explain {
             None => {
                 let path = self.program.as_deref().unwrap_or(Path::new(""));
                 let made = super::program::translated(path, &self.tensors, &options, &self.output)?;
-                OutputWish { file: made.file()?, shared: None }.without_file("explain")?;
-                let returned = made.returned.clone();
+                OutputWish { file: made.file(), shared: None }.without_file("explain")?;
+                let (returned, measured) = (made.returned.clone(), made.measured.clone());
                 let kernels = kernels::kernels(made, &mut plan)?;
-                options.save(&kernels::text(path, &returned, &kernels)?)?;
+                options.save(&kernels::text(path, &returned, &measured, &kernels)?)?;
                 kernels
             }
         };

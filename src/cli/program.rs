@@ -32,6 +32,8 @@ pub struct Translated {
     pub returned: Vec<Results>,
     /// The layouts that are wished for results that are updated, and what they hold where nothing is stored.
     pub layouts: IndexMap<Name, (String, Option<Number>)>,
+    /// What the program's tensors measure, `A 3 × 4`: that decided what lies outside.
+    pub measured: Vec<String>,
     /// The program's file and text.
     pub name: String,
     pub text: String,
@@ -57,19 +59,11 @@ pub struct Part {
 }
 
 impl Translated {
-    /// The file that `-o` names, for commands that write one for all kernels.
-    pub fn file(&self) -> Result<Option<&str>> {
+    /// A file that `-o` names.
+    pub fn file(&self) -> Option<&str> {
         let parts = self.groups.iter().flat_map(|group| &group.parts);
         let all = parts.flat_map(|part| &part.output);
-        let mut files = all.filter(|text| !text.ends_with(')') || !text.contains("=shares("));
-        let first = files.next().map(String::as_str);
-        match files.next() {
-            None => Ok(first),
-            Some(second) => Err(Diagnostic::new(Code::Usage, "more than one output is given")
-                .at(0..second.len(), "the second one")
-                .within("-o", second)
-                .help("give one file: all kernels are written to it")),
-        }
+        all.map(String::as_str).find(|text| !text.ends_with(')') || !text.contains("=shares("))
     }
 }
 
@@ -102,9 +96,23 @@ pub fn tree(path: &Path, tensors: &TensorOptions, options: &KernelOptions) -> Re
         None => Operators::shipped()?,
     });
     options.refuse_repeated()?;
+    let bare = |text: &&str| !text.contains('=');
+    if let Some(all) = options.value_type.iter().flat_map(|text| text.split(',')).find(bare) {
+        let message = "the types of a program's tensors are those of their files";
+        return Err(wrong("--type", all, 0, message)
+            .help(format!("say it of one: `--type NAME={}`", all.trim())));
+    }
     host.scalars = scalars(&options.parameters)?;
     let declared = finch.declared();
     let known = refuse_unknown(&finch.tensors(), tensors, options);
+    for text in &options.fill {
+        let name = text.split_once('=').map_or("", |(name, _)| name.trim());
+        if declared.iter().any(|own| **own == *name) {
+            let message = format!("`{name}` begins with what the program declares");
+            return Err(wrong("--fill", text, 0, message)
+                .help(format!("state it there, `{name} .= …`, and leave this out")));
+        }
+    }
     let types = options.types()?;
     host.types = types.own.clone();
     host.gallops = options.gallop.iter().map(|name| Name::from(name.trim())).collect();
@@ -330,7 +338,7 @@ pub fn of_tree(
         }
     }
     let (name, text) = (tree.name.clone(), tree.program.text.clone());
-    Ok(Translated { groups, returned, layouts, name, text })
+    Ok(Translated { groups, returned, layouts, measured: tree.measured(), name, text })
 }
 
 impl Group {

@@ -49,7 +49,7 @@ impl Run {
         let mut written = Written::default();
         written.add_results(&output)?;
         if let Some(path) = &self.options.save_kernel {
-            written.add_text("--save-kernel", path, &self.tensors)?;
+            written.add_text("--save-kernel", path, &self.tensors, self.program.as_deref())?;
         }
         let compiler = Compiler::asked();
         let expression = self.expression.as_deref();

@@ -58,7 +58,7 @@ pub(super) fn read<R: Read + Send>(
             Some(dims) => Ok(Entries::empty(dims, value_type)),
             None => Err(lines
                 .error_at_end("the file has no entries, so the tensor's extents are unknown")
-                .help("give the extents, e.g. `--dims NAME=4,5,6`")),
+                .help("give the extents: `--dims NAME=4,5,6`, or `--dims 4,5,6` where it is the only tensor")),
         };
     };
     let tensors = Tensors::begin(&line, given, value_type)?;

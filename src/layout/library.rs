@@ -136,6 +136,12 @@ impl LayoutSpec {
         Ok(LayoutSpec { name: name.to_string(), source, form: Form::Levels(list) })
     }
 
+    /// The file that declares it, unless it is shipped or stands in the text.
+    pub fn file(&self) -> Option<PathBuf> {
+        let is_file = self.source.folder.is_some() && self.source.name != TYPED;
+        is_file.then(|| PathBuf::from(&self.source.name))
+    }
+
     /// `Dense(SparseList(Element(0.0)))`; `None` if the text is something else.
     fn nested(name: &str) -> Result<Option<LayoutSpec>> {
         let Some(nested) = nested::parse(name)? else { return Ok(None) };

@@ -232,7 +232,7 @@ impl<'a> Binder<'a> {
             None => Ok(()),
             Some(message) => Err(Diagnostic::new(Code::Program, message)
                 .at(access.span.clone(), "subscripts are whole numbers")
-                .help("give the tensor that it is read from a type of integers")),
+                .help("round a quotient, `fld(i, 2)`, or give the tensor that it is read from a type of integers")),
         }
     }
 

@@ -468,7 +468,7 @@ impl Values {
             Values::F64(_) | Values::F32(_) => {
                 let x = self.get_f64(k);
                 exact_integer(x).ok_or_else(|| {
-                    let why = if x.fract() == 0.0 { "out of range" } else { "not an integer" };
+                    let why = if x.fract() == 0.0 { "out of range" } else { NOT_WHOLE };
                     no_conversion(k, x, why, to)
                 })
             }
@@ -494,12 +494,16 @@ pub(crate) fn exact_integer(x: f64) -> Option<i64> {
     (in_range && x.fract() == 0.0).then_some(x as i64)
 }
 
+/// Why a float is no integer of any type.
+const NOT_WHOLE: &str = "not an integer";
+
 fn no_conversion(k: usize, value: impl fmt::Debug, why: &str, to: ValueType) -> Box<Diagnostic> {
     Diagnostic::new(
         Code::Data,
         format!("value {value:?} (number {}) does not convert to {to}: {why}", k + 1),
     )
     .help(match to {
+        _ if why == NOT_WHOLE => "use f64 values",
         ValueType::U8 => "use i32, i64 or f64 values",
         ValueType::I32 => "use i64 or f64 values",
         ValueType::F32 => "use f64 or i64 values",

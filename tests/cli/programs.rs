@@ -318,6 +318,12 @@ fn each_result_has_a_file_of_its_own() {
         (&["-o", "o.npy"], "write `-o NAME=o.npy`: its results are y, z"),
         (&["-o", "y=o.npy", "--save-kernel", "o.npy"], "name the same file"),
         (&["--save-kernel", "a.mtx"], "would replace the tensor"),
+        (&["--save-kernel", "./two.finch"], "would replace the program"),
+        (&["--save-kernel", "-"], "takes a file"),
+        (&["-o", "y=-:mtx", "-o", "z=-:mtx"], "cannot take two results"),
+        // What is said of all, or of what the program says itself.
+        (&["--type", "f32"], "`--type NAME=f32`"),
+        (&["--fill", "y=3"], "`y` begins with what the program declares"),
     ] {
         let said = sandbox.refused("S0002", &[&run[..], files].concat());
         assert!(said.contains(message), "{said}");
@@ -331,6 +337,40 @@ fn each_result_has_a_file_of_its_own() {
     assert!(sandbox.path("o.npy").exists() && sandbox.path("p.npy").exists());
     // Of an input that is a result, the file may be replaced.
     sandbox.done(&["run", "B[i,j] = 2 * A[i,j]", "-t", "A=a.mtx:csr", "-o", "B=a.mtx"]);
+}
+
+#[test]
+fn a_module_is_for_all_results_and_replaces_nothing_that_is_read() {
+    let sandbox = sandbox();
+    let program =
+        "y .= 0\nz .= 0\nfor j = _, i = _\n    y[i] += A[i, j]\n    z[j] += A[i, j]\nend\n";
+    sandbox.file("two.finch", program);
+    let layout = include_str!("../../layouts/csr.toml");
+    sandbox.file("own.toml", layout);
+    let emit = ["emit", "--program", "two.finch", "--dims", "A=3,4", "-f", "A=./own.toml"];
+    for (options, message) in [
+        (&["-o", "y=two.rs"][..], "a module is not of one result"),
+        (&["-o", "one.rs", "-o", "two.rs"], "more than one output"),
+        (&["-o", "two.finch"], "would replace the program"),
+        (&["--header", "two.finch"], "would replace the program"),
+        (&["-o", "own.toml"], "would replace the layout"),
+    ] {
+        let said = sandbox.refused("S0002", &[&emit[..], options].concat());
+        assert!(said.contains(message), "{said}");
+    }
+    let bench = ["bench", "--program", "two.finch", "-t", "A=a.mtx:own.toml", "--samples", "1"];
+    for (option, file) in [("--html", "two.finch"), ("--csv", "two.finch"), ("--csv", "own.toml")] {
+        let said = sandbox.refused("S0002", &[&bench[..], &[option, file]].concat());
+        assert!(said.contains("would replace the "), "{said}");
+    }
+    sandbox.done(&[&emit[..], &["-o", "two.rs"]].concat());
+    let read = |name| std::fs::read_to_string(sandbox.path(name)).unwrap();
+    let module = read("two.rs");
+    assert!(module.contains("pub fn kernel("));
+    // Statements may be the program for these extents only.
+    assert!(module.starts_with("//! The program `two.finch`.\n//! "), "{module}");
+    assert!(module.contains("extents: A 3 × 4, y 3, z 4."), "{module}");
+    assert_eq!((read("two.finch"), read("own.toml")), (program.to_string(), layout.to_string()));
 }
 
 #[test]

@@ -109,7 +109,7 @@ impl Bench {
         let mut written = Written::default();
         for (option, path) in [("--csv", csv), ("--html", self.html.as_deref())] {
             if let Some(path) = path {
-                written.add_text(option, path, &self.tensors)?;
+                written.add_text(option, path, &self.tensors, self.program.as_deref())?;
             }
         }
         let effort = Effort {

@@ -58,6 +58,24 @@ pub struct Tree {
     pub numbers: Vec<Name>,
 }
 
+impl Tree {
+    /// The extents of what the host calls by a name, `A 3 × 4`, in the order of the names: they decided what lies
+    /// outside.
+    pub fn measured(&self) -> Vec<String> {
+        let returned = self.returned.iter().map(|result| (&result.name, &result.name));
+        let mut all: IndexMap<&Name, String> = IndexMap::new();
+        for (own, host) in self.given.iter().chain(returned) {
+            let Some(dims) = self.extents.tensors.get(own).filter(|dims| !dims.is_empty()) else {
+                continue;
+            };
+            let dims: Vec<String> = dims.iter().map(usize::to_string).collect();
+            all.insert(host, format!("{host} {}", dims.join(" × ")));
+        }
+        all.sort_keys();
+        all.into_values().collect()
+    }
+}
+
 /// What a tensor of the tree holds of one that a program returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

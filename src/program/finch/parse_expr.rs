@@ -227,7 +227,11 @@ impl Parser<'_> {
                     .at(span.0, "coordinates are whole numbers here")
                     .help("use whole numbers")),
                 word if RESERVED.contains(&word) => {
-                    Err(self.unexpected("an expression").help(EXPRESSION_HELP))
+                    Err(self.unexpected("an expression").help(match word {
+                        "end" => "an `end` closes one `for`, `if`, `let` or `begin`: leave it out if none is open",
+                        "else" | "elseif" => "it stands between `if` and its `end`: is there one too many before it?",
+                        _ => EXPRESSION_HELP,
+                    }))
                 }
                 _ => {
                     self.at += 1;

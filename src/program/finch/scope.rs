@@ -448,7 +448,9 @@ impl Resolver<'_> {
                 .help(format!("write its element: `{ident}[]`, or `{ident}[i]`")));
         }
         Err(wrong(format!("nothing is known of `{ident}`"), &span)
-            .help(format!("bind it by `for` or `let`, or pass a number: `-p {ident}=1`")))
+            .help(format!(
+                "bind it by `for` or `let`, or pass a number: `-p {ident}=1`; a tensor has subscripts, `{ident}[i]`"
+            )))
     }
 
     /// Without `return`: what is declared at global scope or updated, in the order of the text.
