@@ -458,9 +458,10 @@ impl Operator {
         all.find(|s| s.kind == CaseKind::Identity && s.argument == position)
     }
 
-    /// Whether an element becomes the first value that is combined into it, whatever that is: an infinity, or NaN.
-    pub fn begins_with_any(&self, ty: ValueType) -> bool {
-        self.identity_case(ty, 0).is_some_and(|s| s.ieee)
+    /// What elements begin with, if the first value that is combined into one may give another: it leaves finite numbers
+    /// as they are, but not infinities and NaN.
+    pub fn finite_beginning(&self, ty: ValueType) -> Option<Value> {
+        self.identity_case(ty, 0).filter(|s| !s.ieee).map(|s| s.value)
     }
 
     /// What elements hold before anything is combined into them by it.

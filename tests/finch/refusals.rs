@@ -56,6 +56,16 @@ fn what_is_not_in_the_grammar() {
 fn names() {
     for (text, message, at) in [
         ("y .= 0\ny[1] = q", "nothing is known of `q`", "q"),
+        (
+            "s .= 0\nfor i = max():3\n s[] += i\nend",
+            "the end of a loop is no sum of whole numbers and indices",
+            "max()",
+        ),
+        (
+            "s .= 0\nfor i = 1:max(2, 3)\n s[] += i\nend",
+            "the end of a loop is no sum of whole numbers and indices",
+            "max(2, 3)",
+        ),
         ("y .= 0\ny[1] = q[1]", "tensor `q` is neither declared nor given", "q"),
         ("y .= 0\ny[1] = x", "`x` is a tensor", "x"),
         ("for x = 1:2 end", "`x` is a tensor", "x"),

@@ -338,15 +338,15 @@ impl Realiser<'_, '_> {
     }
 
     /// Combines a value into an element of the result.
-    pub(super) fn gather(&mut self, target: &Place, value: Expr) -> Result<Block> {
-        let Some(result) = &self.assembly else { return Ok(Vec::new()) };
+    pub(super) fn gather(&mut self, target: &Place, value: Expr) -> Block {
+        let Some(result) = &self.assembly else { return Vec::new() };
         let (op, ty, workspace) = (result.op.clone(), result.ty, result.workspace);
         let gathering = result.gathering.clone();
         let coordinates = self.place_of(target);
-        Ok(match gathering {
+        match gathering {
             None => Vec::new(),
             Some(Gathering::Nothing) => {
-                let value = self.combined_first(&op, value)?;
+                let value = self.combined_first(&op, value);
                 self.append(&coordinates, value, &mut |_| true)
             }
             Some(Gathering::Element { value: element, some, keys }) => {
@@ -356,13 +356,13 @@ impl Realiser<'_, '_> {
                 std::iter::once(self.combine_into(&op, element, value)).chain(there).collect()
             }
             Some(Gathering::Workspace(rest)) => {
-                let Some(workspace) = workspace else { return Ok(Vec::new()) };
+                let Some(workspace) = workspace else { return Vec::new() };
                 let key = rest.iter().map(|d| coordinates[*d].clone()).collect();
                 let by = self.combination(&op, ty);
                 let access = Access::Checked;
                 vec![Stmt::Combine(Box::new(Combine { workspace, key, value, by, access }))]
             }
-        })
+        }
     }
 
     pub(super) fn place_of(&mut self, target: &Place) -> Vec<Expr> {

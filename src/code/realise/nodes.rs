@@ -512,7 +512,7 @@ impl Realiser<'_, '_> {
         let total = self.body.variable("sum", Type::Value(ty));
         let mut out = vec![Stmt::Let { var: total, mutable: false, value: sum }];
         match (self.assembles(target), self.single(target)) {
-            (true, _) => out.extend(self.gather(target, Expr::Var(total))?),
+            (true, _) => out.extend(self.gather(target, Expr::Var(total))),
             (false, Some(var)) => {
                 out.push(Stmt::Assign { var, op: Assign::Add, value: Expr::Var(total) });
             }

@@ -37,7 +37,7 @@ impl Realiser<'_, '_> {
                 None => (Vec::new(), &u.value),
             };
             let value = self.computed(value)?;
-            let gathered = self.gather(&u.target, value)?;
+            let gathered = self.gather(&u.target, value);
             out.extend(guarded(asked, gathered));
             return Ok(());
         }
@@ -140,7 +140,7 @@ impl Realiser<'_, '_> {
         };
         let value = self.computed(value)?;
         let value = match &update.op {
-            Some(op) => self.combined_first(op, value)?,
+            Some(op) => self.combined_first(op, value),
             None => value,
         };
         let outside = self.env.insert(index.clone(), begin);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::super::ir::{Access, Assign, BinaryOp, Block, Element, Expr, Load, Stmt, Type, VarId};
-use super::result::identity;
 use super::{Found, Realiser};
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Name};
@@ -143,11 +142,10 @@ impl Realiser<'_, '_> {
 
     /// `value` combined into what an element begins with: the value itself, unless that holds of finite numbers only
     /// (of minus infinity and NaN, the greatest is minus infinity).
-    pub(super) fn combined_first(&self, op: &Arc<Operator>, value: Expr) -> Result<Expr> {
-        let ty = self.value_type(&value);
-        match op.begins_with_any(ty) {
-            true => Ok(value),
-            false => Ok(self.combined(op, identity(op, ty)?, value)),
+    pub(super) fn combined_first(&self, op: &Arc<Operator>, value: Expr) -> Expr {
+        match op.finite_beginning(self.value_type(&value)) {
+            Some(begins) => self.combined(op, Expr::Number(begins), value),
+            None => value,
         }
     }
 

@@ -312,7 +312,7 @@ impl<'a> Solver<'a> {
     /// (where it ends, `min`).
     fn end(&self, e: &Expr, of: &str) -> Result<Vec<Affine>> {
         if let Expr::Call(f, args, _) = e
-            && matches!(&**f, Expr::Name(f) if f.name == of)
+            && matches!(&**f, Expr::Name(f) if f.name == of && !args.is_empty())
         {
             let forms: Result<Vec<_>> = args.iter().map(|arg| self.end(arg, of)).collect();
             return Ok(forms?.concat());
