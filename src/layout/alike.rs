@@ -24,7 +24,11 @@ pub fn alike(layout: &Layout, model: &Layout) -> Option<IndexMap<Name, Name>> {
         && one.sizes == other.sizes
         && layout.arrays.len() == model.arrays.len()
         && layout.relation.pieces.len() == model.relation.pieces.len()
-        && one.value == other.value;
+        && one.value == other.value
+        && std::iter::zip(&one.shape, &other.shape).all(|pair| match pair {
+            (Some(a), Some(b)) => a == b,
+            _ => true,
+        });
     if !fits {
         return None;
     }
@@ -68,6 +72,8 @@ struct Canonical {
     sizes: usize,
     /// Subscripts of the value.
     value: Vec<String>,
+    /// How far those may go, where extents say so: rows may be longer than the dimension.
+    shape: Vec<Option<Affine>>,
     pieces: Vec<Vec<Constraint>>,
 }
 
@@ -96,12 +102,19 @@ impl Canonical {
         let pieces = relation.pieces.iter();
         let pieces = pieces.map(|piece| piece.iter().map(|c| c.substitute(&rename)).collect());
         let as_arith = |n: &Name| renamed(n).map(Arith::Var);
+        let of_extents = |e: &Arith| {
+            let form = e.to_affine().ok().filter(|form| !form.has_calls())?;
+            let mut known = true;
+            form.visit_vars(&mut |n| known &= renamed(n).is_some());
+            known.then(|| form.substitute(&rename))
+        };
         let value = layout.value.index.iter().map(|e| e.substitute(&as_arith).to_string());
         Some(Canonical {
             dims: layout.rank(),
             positions: relation.positions.len(),
             sizes: sizes.len(),
             value: value.collect(),
+            shape: layout.value.shape.iter().map(of_extents).collect(),
             pieces: pieces.map(solved).collect(),
         })
     }
@@ -208,5 +221,20 @@ mod tests {
         for layout in ["csc", "coo", "ell", "dcsr", "bcsr(1,1)", "dense", "symmetric-csr"] {
             assert_eq!(compared(layout), None, "{layout}");
         }
+    }
+
+    #[test]
+    fn longer_rows_are_not_alike() {
+        let dense = |shape: &str| {
+            let text = format!(
+                "name = 'd'\ndims = ['i', 'j']\nvalue = 'val(p, q)'\n{shape}\n\
+                 relation = '{{ [p, q] -> [i, j] : 0 <= p < I and i = p and 0 <= q < J and j = q }}'"
+            );
+            LayoutSpec::from_toml("<d>", &text).unwrap().instantiate(2).unwrap()
+        };
+        let plain = dense("");
+        assert!(alike(&dense("value_shape = ['I', 'J']"), &plain).is_some());
+        assert!(alike(&dense("value_shape = ['I', 'J + 1']"), &plain).is_none());
+        assert!(alike(&dense("value_shape = ['I + 1', 'J']"), &plain).is_none());
     }
 }

@@ -508,7 +508,7 @@ pub(super) fn identifier(source: &Source, name: &str, span: Range<usize>) -> Res
     let why = if reserved { "a word of the relation language" } else { "not an identifier" };
     Err(source
         .error(Code::LayoutSchema, format!("`{name}` cannot be a name"), span, why)
-        .help("use letters, digits and `_`, starting with a letter"))
+        .help("use letters from a to z, digits and `_`, starting with a letter"))
 }
 
 pub(super) fn starts_upper_case(name: &str) -> bool {

@@ -8,6 +8,7 @@ use super::declaration::{Reader, starts_upper_case};
 use super::source::Text;
 use super::toml_schema::Index;
 use crate::diagnostic::{Code, Result};
+use crate::formula::parse;
 use crate::formula::{Affine, Arith, Atom, Call, Constraint, Name};
 
 impl Reader<'_> {
@@ -81,7 +82,10 @@ impl Reader<'_> {
         let name = key.get_ref().as_str();
         let place = index.domain.as_ref().unwrap_or(key).span();
         if let Some(args) = &index.args {
-            args.iter().try_for_each(|a| self.identifier(a))?;
+            // What is read as a variable in formulas, as positions are, is one.
+            let is_variable =
+                |a: &Text| parse::affine(a.get_ref()).is_ok_and(|e| e.as_var().is_some());
+            args.iter().filter(|a| !is_variable(a)).try_for_each(|a| self.identifier(a))?;
             return Ok(args.iter().map(|a| Name::from(a.get_ref().as_str())).collect());
         }
         let mut calls: Vec<Call> = Vec::new();

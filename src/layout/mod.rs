@@ -17,6 +17,7 @@
 //! `0 <= p and p < q and q <= I => pos(p) <= pos(q)`.
 
 mod alike;
+mod apart;
 mod assemble;
 mod bounds;
 pub mod checks;

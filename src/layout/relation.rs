@@ -11,6 +11,7 @@
 use std::fmt;
 
 use super::Relation;
+use super::apart::apart;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::parse::{self, Constants, Piece};
 use crate::formula::{Affine, Constraint, Formula, Name, Relop, conjunction};
@@ -56,6 +57,7 @@ impl Relation {
                 return Err(too_many_pieces());
             }
         }
+        let pieces = apart(pieces, MAX_PIECES).ok_or_else(too_many_pieces)?;
         Ok(Relation { positions, coordinates, pieces })
     }
 
@@ -161,13 +163,13 @@ mod tests {
     fn pieces_of_a_union_share_the_names_of_the_first() {
         let r = Relation::parse(
             "{ [p] -> [i, j] : i = row(p) and j = crd(p) }
-             ∪ { [q] -> [j, i] : i = crd(q) and j = row(q) and i < j }",
+             ∪ { [q] -> [j, i] : j = crd(q) and i = row(q) and i < j }",
         )
         .unwrap();
         assert_eq!(
             r.to_string(),
             "{ [p] -> [i, j] : i = row(p) and j = crd(p) \
-             ; [p] -> [i, j] : j = crd(p) and i = row(p) and j < i }"
+             ; [p] -> [i, j] : i = crd(p) and j = row(p) and j < i }"
         );
     }
 
@@ -176,6 +178,27 @@ mod tests {
         let r = Relation::parse("{ [p] -> [i] : i = p and (p < 3 or p != n(i)) }").unwrap();
         assert_eq!(r.pieces.len(), 3);
         assert_eq!(Relation::parse(&r.to_string()).unwrap(), r);
+    }
+
+    #[test]
+    fn pieces_do_not_meet() {
+        for (text, expected) in [
+            (
+                "{ [p] -> [i, j] : i = p and (j < 2 or i < 3) }",
+                "{ [p] -> [i, j] : i = p and j <= 1 ; [p] -> [i, j] : i = p and i <= 2 and j >= 2 }",
+            ),
+            (
+                "{ [p] -> [i] : i = p and i >= 1 ; [q] -> [i] : i = q and i >= 2 }",
+                "{ [p] -> [i] : i = p and i >= 1 }",
+            ),
+            // What an index array holds may be anything.
+            (
+                "{ [p] -> [i] : i = p and p < n(0) ; [p] -> [i] : i = p and p < 4 }",
+                "{ [p] -> [i] : i = p and p < n(0) ; [p] -> [i] : i = p and p <= 3 and n(0) <= p }",
+            ),
+        ] {
+            assert_eq!(Relation::parse(text).unwrap().to_string(), expected, "{text}");
+        }
     }
 
     #[test]

@@ -163,3 +163,26 @@ fn a_storage_begins_behind_what_an_earlier_one_stores() {
         assert_eq!(split.dense().unwrap(), packed("hyb.toml", &matrix()).dense().unwrap());
     }
 }
+
+#[test]
+fn what_both_sides_of_an_or_hold_is_stored_once() {
+    for apart in ["(j < 2 or i < 2)", "not (j >= 2 and i >= 2)", "(j >= 2 => i < 2)"] {
+        let text = format!(
+            "name = 'most'\ndims = ['i', 'j']\nvalue = 'val(p, q)'\nvalue_shape = ['I', 'J']\n\
+             relation = '{{ [p, q] -> [i, j] : 0 <= p < I and i = p and 0 <= q < J and j = q and {apart} }}'"
+        );
+        let layout = LayoutSpec::from_toml("<most>", &text).unwrap().instantiate(2).unwrap();
+        let points: Vec<([usize; 2], f64)> = (0..9)
+            .map(|k| ([k / 3, k % 3], k as f64 + 1.0))
+            .filter(|(point, _)| *point != [2, 2])
+            .collect();
+        let points: Vec<(&[usize], f64)> = points.iter().map(|(p, v)| (&p[..], *v)).collect();
+        let entries = Entries::from_points(&[3, 3], &points).unwrap();
+        let mut tensor = pack(&Arc::new(layout), &entries, &PackOptions::default()).unwrap();
+        tensor.validate().unwrap();
+        assert_eq!(tensor.entries().unwrap().len(), 8, "{apart}");
+        let kernel = siskin::Kernel::new("s[] += A[i,j]").declared("A", tensor.layout());
+        let sum = kernel.compile().unwrap().run([("A", &tensor)]).unwrap();
+        assert_eq!(sum.values().as_slice::<f64>().unwrap(), [36.0], "{apart}");
+    }
+}

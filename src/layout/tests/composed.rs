@@ -199,7 +199,7 @@ fn a_union_of_runs_and_symmetry_are_one_relation() {
         name = "sym"
         dims = ["i", "j"]
         relation = """{ [p] -> [i, j] : 0 <= p < N and i = row(p) and j = crd(p) }
-                      ∪ { [p] -> [j, i] : 0 <= p < N and i = crd(p) and j = row(p) and i != j }"""
+                      ∪ { [p] -> [j, i] : 0 <= p < N and i = row(p) and j = crd(p) and i != j }"""
         value = "val(p)"
         [index.row]
         domain = "0 <= p < N"
