@@ -54,26 +54,22 @@ impl Written {
             if rest.starts_with("shares(") {
                 continue;
             }
+            let second = |message: &str, help: &str| {
+                Diagnostic::new(Code::Usage, message)
+                    .at(0..text.len(), "the second one")
+                    .within("-o", text)
+                    .help(help)
+            };
             if names.contains(&name) {
-                return Err(Diagnostic::new(
-                    Code::Usage,
-                    "more than one output is given for one result",
-                )
-                .at(0..text.len(), "the second one")
-                .within("-o", text)
-                .help("give one file; `siskin convert` makes others of it"));
+                let message = "more than one output is given for one result";
+                return Err(second(message, "give one file; `siskin convert` makes others of it"));
             }
             names.push(name);
             match FileArgument::parse(rest)?.place {
                 Place::File(path) => self.add(&format!("-o {text}"), &path)?,
                 Place::Standard(_) if standard.replace(text).is_some() => {
-                    return Err(Diagnostic::new(
-                        Code::Usage,
-                        "standard output cannot take two results",
-                    )
-                    .at(0..text.len(), "the second one")
-                    .within("-o", text)
-                    .help("write all but one to files"));
+                    let message = "standard output cannot take two results";
+                    return Err(second(message, "write all but one to files"));
                 }
                 Place::Standard(_) | Place::Generated(_) => {}
             }

@@ -138,6 +138,16 @@ impl Affine {
             .map_or(0, |&(_, c)| c)
     }
 
+    /// Calls `f` on every variable and call, those in floors included, those in calls not.
+    pub fn visit_atoms(&self, f: &mut impl FnMut(&Atom)) {
+        for (atom, _) in &self.terms {
+            match atom {
+                Atom::Floor(inner, _) => inner.visit_atoms(f),
+                other => f(other),
+            }
+        }
+    }
+
     /// Calls `f` on every variable, also inside calls and floors.
     pub fn visit_vars(&self, f: &mut impl FnMut(&Name)) {
         for (atom, _) in &self.terms {

@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use indexmap::IndexSet;
 
-use crate::formula::{Affine, Atom, Constraint, Formula};
+use crate::formula::{Atom, Constraint, Formula};
 use crate::isl::{Frame, Set};
 
 /// The same relation as pieces of which no two meet; `None` if these are more than `most`.
@@ -21,8 +21,12 @@ pub(super) fn apart(pieces: Vec<Vec<Constraint>>, most: usize) -> Option<Vec<Vec
     if pieces.len() < 2 {
         return Some(pieces);
     }
-    let mut atoms = IndexSet::new();
-    pieces.iter().flatten().for_each(|c| add_atoms(&c.affine, &mut atoms));
+    let mut atoms: IndexSet<Atom> = IndexSet::new();
+    for c in pieces.iter().flatten() {
+        c.affine.visit_atoms(&mut |atom| {
+            atoms.insert(atom.clone());
+        });
+    }
     let frame = Rc::new(Frame::new(Vec::new(), atoms.into_iter().collect()));
     // What isl does not read may have points.
     let has_points =
@@ -63,14 +67,4 @@ fn without(piece: Vec<Constraint>, other: &[Constraint]) -> Vec<Vec<Constraint>>
         within.push(c.clone());
     }
     out
-}
-
-/// Variables and calls, as isl takes them.
-fn add_atoms(affine: &Affine, atoms: &mut IndexSet<Atom>) {
-    for (atom, _) in affine.terms() {
-        match atom {
-            Atom::Floor(inner, _) => add_atoms(inner, atoms),
-            Atom::Var(_) | Atom::Call(_) => drop(atoms.insert(atom.clone())),
-        }
-    }
 }

@@ -13,7 +13,7 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use super::differences::Differences;
-use crate::formula::{Affine, Atom, Constraint};
+use crate::formula::{Atom, Constraint};
 use crate::isl::{Frame, Set};
 
 /// So many constraints are looked at together, all of them.
@@ -85,16 +85,6 @@ pub(super) fn framed(frame: &Rc<Frame>, constraints: &[Constraint]) -> Set {
     Set::new(frame, constraints).expect("every atom of the space is in its frame")
 }
 
-/// The variables and calls of a linear form, those in floors included, those in calls not.
-pub(super) fn visit_atoms(affine: &Affine, f: &mut impl FnMut(&Atom)) {
-    for (atom, _) in affine.terms() {
-        match atom {
-            Atom::Floor(inner, _) => visit_atoms(inner, f),
-            other => f(other),
-        }
-    }
-}
-
 /// The constraints nearest to those atoms, in their order.
 pub(super) fn nearest<'c>(
     seed: impl IntoIterator<Item = Atom>,
@@ -113,7 +103,7 @@ pub(super) fn nearest<'c>(
                     continue;
                 }
                 let (mut any, mut all) = (false, true);
-                visit_atoms(&c.affine, &mut |atom| {
+                c.affine.visit_atoms(&mut |atom| {
                     let touches = reached.contains(atom);
                     any |= touches;
                     all &= touches;
@@ -121,7 +111,7 @@ pub(super) fn nearest<'c>(
                 if any && (all || !inside) {
                     taken[k] = true;
                     count += 1;
-                    visit_atoms(&c.affine, &mut |atom| found.push(atom.clone()));
+                    c.affine.visit_atoms(&mut |atom| found.push(atom.clone()));
                 }
             }
         }
@@ -136,14 +126,14 @@ pub(super) fn nearest<'c>(
 /// Whether the constraints nearest to `claim` imply it.
 fn implied_nearby(constraints: &[&Constraint], claim: &Constraint) -> bool {
     let mut seed = Vec::new();
-    visit_atoms(&claim.affine, &mut |atom| seed.push(atom.clone()));
+    claim.affine.visit_atoms(&mut |atom| seed.push(atom.clone()));
     let near: Vec<Constraint> = nearest(seed.clone(), constraints).into_iter().cloned().collect();
     if let Some(answer) = Differences::of(&near).decide(claim) {
         return answer;
     }
     let mut atoms: IndexSet<Atom, FxBuildHasher> = seed.into_iter().collect();
     near.iter().for_each(|c| {
-        visit_atoms(&c.affine, &mut |atom| {
+        c.affine.visit_atoms(&mut |atom| {
             atoms.insert(atom.clone());
         });
     });

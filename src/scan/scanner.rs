@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::assumptions::{call_depth, depth_of};
 use super::differences::Differences;
-use super::near::{self, framed, visit_atoms};
+use super::near::{self, framed};
 use super::stage::{Stage, after, bare};
 use super::{Assumptions, Bind, Level, Nest, Range};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -258,7 +258,7 @@ impl<'a> Scanner<'a> {
         }
         let (mut inputs, mut hidden): (Vec<Atom>, Vec<Atom>) = (Vec::new(), Vec::new());
         for c in &tied {
-            visit_atoms(&c.affine, &mut |atom| {
+            c.affine.visit_atoms(&mut |atom| {
                 let mut late = false;
                 Affine::atom(atom.clone()).visit_vars(&mut |n| late |= is_open(n));
                 let list = if late { &mut hidden } else { &mut inputs };
@@ -323,7 +323,7 @@ impl<'a> Scanner<'a> {
         let near: Vec<Constraint> = near::nearest([var], &all).into_iter().cloned().collect();
         let mut mentioned: FxHashSet<Atom> = FxHashSet::default();
         near.iter().for_each(|c| {
-            visit_atoms(&c.affine, &mut |atom| {
+            c.affine.visit_atoms(&mut |atom| {
                 mentioned.insert(atom.clone());
             });
         });
