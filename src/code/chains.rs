@@ -1,4 +1,7 @@
-//! In how many independent chains of additions a sum is made.
+//! In how many independent chains a range is reduced.
+
+/// In how many chains the greatest or least term of a range is found: those of one vector.
+pub const COMPARED: usize = 8;
 
 /// How many chains of additions a sum has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Ways in which a body runs faster, if its accesses are there under fewer conditions: what decides about loops is
 //! asked before them, values are spread over coordinates, sums are kept in registers, also while a row stays
-//! the same, iterations that do nothing are passed over, results are streamed over in blocks, rows are fetched ahead,
+//! the same, extremes begin with a number, iterations that do nothing are passed over, results are streamed over in blocks, rows are fetched ahead,
 //! segments end behind loops, entries are pushed without a branch.
 
 use super::ir::{Block, Body};
@@ -10,11 +10,12 @@ pub type Faster = fn(&mut Body) -> bool;
 
 impl Body {
     /// All of them. What may be pushed without a branch is seen when segments end elsewhere.
-    pub const FASTER: [Faster; 9] = [
+    pub const FASTER: [Faster; 10] = [
         Body::guard_loops,
         Body::spread_values,
         Body::keep_sums,
         Body::keep_running_sums,
+        Body::begin_with_numbers,
         Body::pass_over,
         Body::stream_in_blocks,
         Body::fetch_ahead,

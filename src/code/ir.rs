@@ -10,7 +10,7 @@ use crate::tensor::ValueType;
 use rustc_hash::FxHashMap;
 
 use super::bounds::BoundsProof;
-pub use super::chains::Chains;
+pub use super::chains::{COMPARED, Chains};
 pub use super::ids::{ArrayId, LabelId, TableId, VarId, WorkspaceId};
 pub use super::operation::BinaryOp;
 pub use super::parts::{PartLevel, Parts, Writes};
@@ -435,7 +435,7 @@ pub enum Expr {
         coordinate: Box<Expr>,
         slots: Box<Expr>,
     },
-    /// The sum of `term` over `lo..hi`, in several independent chains.
+    /// The sum of `term` over `lo..hi`, or the greatest or least, in several independent chains.
     Sum(Box<Sum>),
     /// Facts that a proof elsewhere establishes for `value`.
     Given {
@@ -466,9 +466,11 @@ pub enum Hole {
     Invariant(Box<Expr>),
 }
 
-/// A sum whose order of addition is free.
+/// A sum whose order of addition is free, or the greatest or least of terms, beginning with an infinity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sum {
+    /// [`BinaryOp::Add`], [`BinaryOp::Max`] or [`BinaryOp::Min`], these of floats.
+    pub op: BinaryOp,
     pub var: VarId,
     pub lo: Expr,
     pub hi: Expr,

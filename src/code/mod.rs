@@ -24,6 +24,7 @@ mod conditional_pushes;
 mod copies;
 mod decided;
 mod doc;
+mod extremes;
 mod faster;
 mod guards;
 mod hole;

@@ -66,12 +66,14 @@ const TAKEN: [&str; 49] = [
 ];
 
 /// The values and functions that a module defines itself.
-const ITEMS: [&str; 40] = [
+const ITEMS: [&str; 42] = [
     "at",
     "element",
     "at_mut",
     "sum_of",
     "sum_of_few",
+    "greatest_of",
+    "least_of",
     "prefetch",
     "chunks",
     "work",

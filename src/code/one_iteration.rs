@@ -106,6 +106,9 @@ impl Body {
 
     fn one_term(&self, sum: &Sum) -> Option<One> {
         let Expr::Operator { op, generic, args } = &sum.term else { return None };
+        if sum.op != BinaryOp::Add {
+            return None;
+        }
         let mut conditions = Vec::new();
         for case in op.specials(*generic) {
             let (Value::Bool(false), SpecialResult::Argument(other)) = (case.value, case.result)

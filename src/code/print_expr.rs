@@ -140,7 +140,7 @@ impl Printer<'_> {
                 }
                 self.forget(sum.var);
                 let closure = Doc::Closure { parameters, lets, result: Box::new(term) };
-                call(sum.chains.function(), vec![lo, hi, closure])
+                call(sum.function(), vec![lo, hi, closure])
             }
             Expr::Given { value, .. } => self.spell(value),
             Expr::Hole(hole) => {

@@ -6,6 +6,7 @@
 //! | `A[(i, j)]`, `crd[p] as usize` | an element; whether it needs a test is not shown |
 //! | `vec![usize::MAX; (I, J)]` | an array of the body |
 //! | `sum_of(lo, hi, \|p\| { let j = …; term })`, `sum_of_few` | a sum in four chains, or two |
+//! | `greatest_of(…)`, `least_of(…)`, as above | the greatest or least, or an infinity |
 //! | `2.0_f64`, `cast!(f64, e)`, `operators::abs_f64(e)` | a number of a type, a conversion, an operator |
 //! | `[i as _, j as _]`, `fits(Table, e)` | a key, and whether a part fits keys |
 //! | `'threads: { setup… for (start, end) in private(y, lo..hi) { … } }` | a parallel loop; `shared` where no two threads write one element |
@@ -302,10 +303,16 @@ impl Parser<'_> {
         }
         Ok(Some(match (names.as_slice(), args.as_slice()) {
             (["sum_of"], [lo, hi, syn::Expr::Closure(closure)]) => {
-                self.sum((lo, hi), closure, Chains::Four)?
+                self.sum((lo, hi), closure, (BinaryOp::Add, Chains::Four))?
             }
             (["sum_of_few"], [lo, hi, syn::Expr::Closure(closure)]) => {
-                self.sum((lo, hi), closure, Chains::Two)?
+                self.sum((lo, hi), closure, (BinaryOp::Add, Chains::Two))?
+            }
+            (["greatest_of"], [lo, hi, syn::Expr::Closure(closure)]) => {
+                self.sum((lo, hi), closure, (BinaryOp::Max, Chains::Four))?
+            }
+            (["least_of"], [lo, hi, syn::Expr::Closure(closure)]) => {
+                self.sum((lo, hi), closure, (BinaryOp::Min, Chains::Four))?
             }
             (["fits"], [syn::Expr::Path(table), value]) => {
                 let table = table.path.get_ident().map(ToString::to_string).unwrap_or_default();
@@ -337,7 +344,7 @@ impl Parser<'_> {
         &mut self,
         (lo, hi): (&syn::Expr, &syn::Expr),
         term: &syn::ExprClosure,
-        chains: Chains,
+        (op, chains): (BinaryOp, Chains),
     ) -> Result<Expr> {
         let (lo, hi) = (self.expr(lo)?, self.expr(hi)?);
         let before = self.scope.len();
@@ -372,11 +379,11 @@ impl Parser<'_> {
         let ty = value.as_ref().and_then(|term| self.body.type_of(term).ok());
         match (value, ty) {
             (Some(term), Some(Type::Value(ty))) => {
-                Ok(Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty, chains })))
+                Ok(Expr::Sum(Box::new(Sum { op, var, lo, hi, lets, term, ty, chains })))
             }
             (Some(Expr::Bool(truth)), _) => {
                 let (term, ty) = (Expr::Number(Value::Bool(truth)), ValueType::Bool);
-                Ok(Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty, chains })))
+                Ok(Expr::Sum(Box::new(Sum { op, var, lo, hi, lets, term, ty, chains })))
             }
             _ => Err(self.wrong(term.span(), "a sum has a term of a value type")),
         }

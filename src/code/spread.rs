@@ -295,7 +295,16 @@ impl Body {
         let (var, lo, hi) = (*var, lo.clone(), hi.clone());
         let sum_of = |term: &Expr| {
             let (lo, hi, lets, term) = (lo.clone(), hi.clone(), lets.clone(), term.clone());
-            Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty, chains: Chains::Four }))
+            Expr::Sum(Box::new(Sum {
+                op: BinaryOp::Add,
+                var,
+                lo,
+                hi,
+                lets,
+                term,
+                ty,
+                chains: Chains::Four,
+            }))
         };
         let add = |value: Expr| Stmt::Assign { var: *sum, op: Assign::Add, value };
         if !spread.expands || !spread.is_factor(then, &lets) {

@@ -19,15 +19,28 @@
 //!
 //! Compilers do not take the row out of the subscripts: SpMV of ELL by rows of 11 takes 0.76 of the time so.
 
-use super::ir::{Access, Body, Chains, Expr, Load, Stmt, Sum, VarId};
+use super::ir::{Access, BinaryOp, Body, Chains, Element, Expr, Load, Stmt, Sum, VarId};
+use crate::operators::Value;
+use crate::tensor::ValueType;
 
 impl Body {
+    /// Whether all results have that type: modules reduce terms of one type.
+    pub(super) fn is_of_results(&self, ty: ValueType) -> bool {
+        let results = self.arrays.iter().filter(|array| array.origin.is_written());
+        results.map(|array| array.element).all(|element| match element {
+            Element::Value(own) => own == ty,
+            _ => true,
+        })
+    }
+
     /// Sums in two chains.
     pub fn sum_short_ranges(&mut self) {
         fn within(stmt: &mut Stmt) {
             let mut shorten = |e: &mut Expr| {
                 e.visit_mut(&mut |e| {
-                    if let Expr::Sum(sum) = e {
+                    if let Expr::Sum(sum) = e
+                        && sum.op == BinaryOp::Add
+                    {
                         sum.chains = Chains::Two;
                     }
                 });
@@ -39,6 +52,24 @@ impl Body {
 }
 
 impl Sum {
+    /// The function of a module that reduces so.
+    pub fn function(&self) -> &'static str {
+        match self.op {
+            BinaryOp::Max => "greatest_of",
+            BinaryOp::Min => "least_of",
+            _ => self.chains.function(),
+        }
+    }
+
+    /// What is reduced where there is no term.
+    pub fn beginning(op: BinaryOp, ty: ValueType) -> Value {
+        match op {
+            BinaryOp::Max => Value::F64(f64::NEG_INFINITY).cast(ty),
+            BinaryOp::Min => Value::F64(f64::INFINITY).cast(ty),
+            _ => Value::zero(ty),
+        }
+    }
+
     /// The same sum over places in memory, if its variable is nothing but where elements are in a row, the same one of
     /// all arrays. Subscripts are in front of the last one no more, so that this is for the text only.
     pub(super) fn along_row(&self, body: &Body) -> Option<Sum> {

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::core::Core;
 use super::{grown, parts, probing, validate};
 use crate::code::{
-    Access, Assign, Block, Body, Chains, Element, Expr, Load, Part, Stmt, Workspace, Writes,
-    template, visit,
+    Access, Assign, BinaryOp, Block, Body, COMPARED, Chains, Element, Expr, Load, Part, Stmt, Sum,
+    Workspace, Writes, template, visit,
 };
 use crate::diagnostic::Result;
-use crate::operators::rust;
+use crate::operators::{rust, rust_literal};
 use crate::synth::workspace_named;
 use crate::tensor::ValueType;
 
@@ -20,7 +20,7 @@ struct Calls {
     at_mut: bool,
     inside: bool,
     inside_or_end: bool,
-    sums: Vec<Chains>,
+    sums: Vec<(BinaryOp, Chains)>,
     home: bool,
     shared: bool,
     private: bool,
@@ -42,8 +42,8 @@ impl Calls {
             }
             Part::Stmt(Stmt::Prefetch { .. }) => self.prefetch = true,
             Part::Expr(Expr::Load(load)) => self.place(body, load, false, together),
-            Part::Expr(Expr::Sum(sum)) if !self.sums.contains(&sum.chains) => {
-                self.sums.push(sum.chains);
+            Part::Expr(Expr::Sum(sum)) if !self.sums.contains(&(sum.op, sum.chains)) => {
+                self.sums.push((sum.op, sum.chains));
             }
             Part::Expr(Expr::HomeSlot { .. }) => self.home = true,
             _ => {}
@@ -112,8 +112,12 @@ pub(super) fn items(cores: &[Core], validation: validate::Used) -> Result<String
     if calls.inside_or_end {
         out.push_str(INSIDE_OR_END);
     }
-    for chains in calls.sums {
-        out.push_str(&sum(spec.output().value_type, chains));
+    for (op, chains) in calls.sums {
+        let ty = spec.output().value_type;
+        out.push_str(&match op {
+            BinaryOp::Add => sum(ty, chains),
+            op => extreme(ty, op),
+        });
     }
     if spec.assembled.is_some() {
         out.push_str(grown::ITEMS);
@@ -260,6 +264,37 @@ fn zero(t: ValueType) -> &'static str {
         ValueType::I64 | ValueType::I32 | ValueType::U8 => "0",
         ValueType::Bool => "false",
     }
+}
+
+/// The greatest or least term of a range, in chains that fill a vector. What begins with a number never becomes NaN.
+fn extreme(t: ValueType, op: BinaryOp) -> String {
+    let (ty, start) = (t.rust_name(), rust_literal(Sum::beginning(op, t)));
+    let (function, what, compared) = match op {
+        BinaryOp::Max => ("greatest_of", "greatest", ">"),
+        _ => ("least_of", "least", "<"),
+    };
+    format!(
+        "
+/// The {what} `term` of a range that is no NaN, in {COMPARED} independent chains.
+#[inline(always)]
+fn {function}(lo: usize, hi: usize, term: impl Fn(usize) -> {ty}) -> {ty} {{
+    let either = |a: {ty}, b: {ty}| if b {compared} a {{ b }} else {{ a }};
+    let mut found: [{ty}; {COMPARED}] = [{start}; {COMPARED}];
+    let mut p = lo;
+    while p + {COMPARED} <= hi {{
+        for (k, found) in found.iter_mut().enumerate() {{
+            *found = either(*found, term(p + k));
+        }}
+        p += {COMPARED};
+    }}
+    while p < hi {{
+        found[0] = either(found[0], term(p));
+        p += 1;
+    }}
+    found.into_iter().fold({start}, either)
+}}
+"
+    )
 }
 
 fn sum(t: ValueType, chains: Chains) -> String {

@@ -242,18 +242,21 @@ fn outer(layout: &Layout, k: usize) -> Option<Layout> {
     out.fill = None;
     out.stages.truncate(k + 1);
     out.params = sizes_of(layout, mentioned(&out));
-    finish(&mut out);
+    finish(layout, &mut out);
     Some(out)
 }
 
-/// Properties and assumptions of what is left.
-fn finish(layout: &mut Layout) {
-    let known = |p: &crate::layout::Property| {
-        let mut known = p.arrays.iter().all(|a| layout.arrays.contains_key(a));
-        p.formula.visit_calls(&mut |call| known &= layout.arrays.contains_key(&call.array));
-        known
+/// Properties and assumptions of what is left of the `whole` layout: those about arrays that are left.
+/// (What else a property calls is a function that is known everywhere, as the home of a coordinate in a table.)
+fn finish(whole: &Layout, layout: &mut Layout) {
+    let gone =
+        |array: &Name| whole.arrays.contains_key(array) && !layout.arrays.contains_key(array);
+    let lost = |p: &crate::layout::Property| {
+        let mut lost = p.arrays.iter().any(gone);
+        p.formula.visit_calls(&mut |call| lost |= gone(&call.array));
+        lost
     };
-    let kept = layout.properties.iter().filter(|p| known(p)).cloned().collect();
+    let kept = layout.properties.iter().filter(|p| !lost(p)).cloned().collect();
     layout.properties = kept;
     layout.assumptions = not_negative(layout);
     layout.places = Places::default();
@@ -335,7 +338,7 @@ fn inner(layout: &Layout, k: usize) -> Option<(Layout, Vec<Affine>)> {
     });
     out.stages = std::iter::once(first).chain(later).collect();
     out.params = sizes_of(&out, mentioned(&out));
-    finish(&mut out);
+    finish(layout, &mut out);
     // Nothing else of the levels above may be left.
     let mut lost = false;
     for name in mentioned(&out) {

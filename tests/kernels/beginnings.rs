@@ -60,7 +60,7 @@ fn what_is_written_once_is_set() {
         ("C[i,j,r] = A[i,j,k] * B[k,r]", &[("A", "csf")], "always", &["="; 5]),
         // A place may be there twice, or be that of another row.
         ("B[i,j] = A[i,j]", &[("A", "coo-unsorted")], "always", &["+="]),
-        ("y[i] = A[i,j]", &[("A", "coo")], "always", &["=", "+="]),
+        ("y[i] = A[i,j]", &[("A", "coo")], "always", &["=", "=", "+="]),
         ("C[i,r] = A[i,j,k] * B[k,r]", &[("A", "coo")], "always", &["+="]),
         // The statement adds.
         ("y[i] += x[i]", &[], "never", &["+="]),

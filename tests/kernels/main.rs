@@ -16,6 +16,7 @@ mod modules;
 mod nests;
 mod not_numbers;
 mod parallel;
+mod reductions;
 mod registers;
 mod sequences;
 mod stages;

@@ -49,6 +49,16 @@ fn a_table_has_four_slots_for_each_entry_of_the_fullest_parent() {
 }
 
 #[test]
+fn tables_below_runs_blocks_and_bands_have_as_many_slots() {
+    let column: Vec<([usize; 2], f64)> = (0..5).map(|i| ([i, 2], 1.0 + i as f64)).collect();
+    let points: Vec<(&[usize], f64)> = column.iter().map(|(p, v)| (&p[..], *v)).collect();
+    for level in ["SparseBand", "SparseRunList", "SparseBlockList", "SparseInterval"] {
+        let tensor = packed(&format!("{level}(hashed(Element(0.0)))"), &[9, 4], &points);
+        assert_eq!(tensor.params()["W1"], 20, "{level}");
+    }
+}
+
+#[test]
 fn coordinates_of_one_home_follow_each_other_and_duplicates_add_up() {
     // Two coordinates that meet in a table of 8 slots.
     let home = home_slot(0, 8);

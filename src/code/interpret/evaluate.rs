@@ -231,6 +231,16 @@ impl<'b> Machine<'b, '_> {
     /// In chains, as the helpers of modules add them.
     fn chains(&mut self, sum: &'b Sum) -> Result<Value> {
         let (lo, hi) = (self.unsigned(&sum.lo)?, self.unsigned(&sum.hi)?);
+        if sum.op != BinaryOp::Add {
+            // The order does not matter.
+            let mut extreme = Sum::beginning(sum.op, sum.ty);
+            for p in lo..hi {
+                let term = self.term(sum, p)?;
+                extreme = arithmetic(sum.op, extreme, term)
+                    .ok_or_else(|| ill_formed("an extreme of two types"))?;
+            }
+            return Ok(Value::Number(extreme));
+        }
         let mut chains = [Number::zero(sum.ty); 4];
         let mut p = lo;
         let together = sum.chains.count();

@@ -176,6 +176,7 @@ fn a_sum_adds_in_two_chains_or_four() {
     for (chains, expected) in [(Chains::Four, four), (Chains::Two, two)] {
         let mut s = sample(ValueType::F64, false);
         let sum = Sum {
+            op: BinaryOp::Add,
             var: s.p,
             lo: Expr::int(0),
             hi: Expr::Var(s.n),

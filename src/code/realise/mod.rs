@@ -24,6 +24,7 @@ mod merge;
 mod nodes;
 mod result;
 mod runs;
+mod segments;
 mod sizes;
 mod state;
 mod step;

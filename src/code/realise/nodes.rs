@@ -230,7 +230,7 @@ impl Realiser<'_, '_> {
     }
 
     /// Whether the element is there even if the loop around which it is touched turns out empty.
-    fn is_inside(&mut self, load: &Load) -> bool {
+    pub(super) fn is_inside(&mut self, load: &Load) -> bool {
         let array = self.body.arr(load.array);
         let meaning = Meaning { body: &self.body, name: &|v| self.body.var(v).name.clone() };
         let pairs: Option<Vec<(Arith, Arith)>> = load
@@ -250,6 +250,9 @@ impl Realiser<'_, '_> {
         if let (None, Some(again)) = (chunk, self.repeated(l)) {
             self.apart(|this| this.repeat(l, &again, &mut out))?;
             return Ok(out);
+        }
+        if let (None, Some(joined)) = (chunk, self.joined_segments(l)) {
+            return self.for_loop(&joined, None);
         }
         let inside = updates(&l.body);
         let hoisted = self.hoisted.len();
@@ -508,7 +511,16 @@ impl Realiser<'_, '_> {
         self.loaded.truncate(loaded);
         self.env = env;
         let ty = self.element_type(target);
-        let sum = Expr::Sum(Box::new(Sum { var, lo, hi, lets, term, ty, chains: Chains::Four }));
+        let sum = Expr::Sum(Box::new(Sum {
+            op: BinaryOp::Add,
+            var,
+            lo,
+            hi,
+            lets,
+            term,
+            ty,
+            chains: Chains::Four,
+        }));
         let total = self.body.variable("sum", Type::Value(ty));
         let mut out = vec![Stmt::Let { var: total, mutable: false, value: sum }];
         match (self.assembles(target), self.single(target)) {
