@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::ir::{Body, Expr, Stmt, VarId};
+use crate::formula::{Constraint, Name};
 
 /// What variables are called in a copy.
 pub(super) type Renamed = FxHashMap<VarId, VarId>;
@@ -26,8 +27,18 @@ impl Body {
                 }
             }
             Expr::Var(var) => *var = renamed.get(var).copied().unwrap_or(*var),
+            Expr::Given { facts, .. } => self.rename_facts(facts, renamed),
             _ => {}
         });
+    }
+
+    /// Facts speak of variables by name.
+    fn rename_facts(&self, facts: &mut [Constraint], renamed: &Renamed) {
+        let named = |n: &Name| {
+            let new = renamed.get(&self.variable_named(n)?)?;
+            Some(self.var(*new).name.clone())
+        };
+        facts.iter_mut().for_each(|fact| *fact = fact.rename(&named));
     }
 
     /// A statement of a copy: a loop, what binds a variable, or a store.
@@ -35,6 +46,9 @@ impl Body {
         if let Stmt::For { var, .. } | Stmt::Let { var, .. } = stmt {
             // Its own ends and value do not name it.
             *var = self.anew(*var, renamed);
+        }
+        if let Stmt::Given { facts, .. } = stmt {
+            self.rename_facts(facts, renamed);
         }
         // Two walks, since both closures would hold the names.
         stmt.parts_mut(&mut |e| self.rename(e, renamed), &mut |_| {});

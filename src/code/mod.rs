@@ -16,6 +16,7 @@
 //! Integers (`usize`, `isize`), Booleans and values of tensors are different types; subscripts are
 //! tuples, and only printing linearises them.
 
+mod appended;
 pub mod bounds;
 mod branches;
 mod build;
@@ -44,6 +45,7 @@ mod parts;
 mod passed_over;
 mod path;
 mod prefetch;
+mod prefix;
 mod print;
 mod print_expr;
 mod print_grown;

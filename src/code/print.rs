@@ -354,6 +354,7 @@ impl<'a> Printer<'a> {
                 }
                 self.nested(body);
             }
+            Stmt::For { .. } if !self.notation && self.extends(stmt) => {}
             Stmt::For { var, lo, hi, body } => {
                 let range = Doc::range(self.within(lo, 3), self.within(hi, 3));
                 let name = self.loop_variable(*var, body);

@@ -1,7 +1,10 @@
 //! The text of what assembles a result: arrays that grow, and workspaces.
 
+use super::appended::said;
 use super::doc::Doc;
-use super::ir::{Access, ArrayId, Combination, Combine, Drain, Element, Expr, Origin, WorkspaceId};
+use super::ir::{
+    Access, ArrayId, Combination, Combine, Drain, Element, Expr, Origin, Stmt, WorkspaceId,
+};
 use super::print::{Argument, Printer};
 use super::print_expr::{level, rust_number};
 
@@ -23,6 +26,33 @@ impl Printer<'_> {
         let value = self.stored_as(array, value);
         let array = self.array_doc(array);
         self.out.statement(&array.method(method, when.into_iter().chain([value]).collect()));
+    }
+
+    /// `a.extend((lo..hi).map(|p| e as u32));` for a loop that does nothing but append to one array.
+    pub(super) fn extends(&mut self, stmt: &Stmt) -> bool {
+        let Stmt::For { var, lo, hi, body } = stmt else { return false };
+        let is_one = self.body.appended(stmt).is_some_and(|arrays| arrays.len() == 1);
+        let (Some((Stmt::Push { array, value, .. }, before)), true) =
+            (said(body).split_last(), is_one)
+        else {
+            return false;
+        };
+        let range = Doc::range(self.within(lo, 3), self.within(hi, 3));
+        let parameters = self.loop_variable(*var, body);
+        let (mut lets, mut bound) = (Vec::new(), Vec::new());
+        for stmt in before {
+            let Stmt::Let { var, value, .. } = stmt else { continue };
+            let value = self.expr(value);
+            lets.push((format!("let {} =", self.local(*var)), value));
+            bound.push(*var);
+        }
+        let result = Box::new(self.stored_as(*array, value));
+        bound.iter().chain([var]).for_each(|var| self.forget(*var));
+        let closure = Doc::Closure { parameters, lets, result };
+        let elements = Doc::Parentheses(Box::new(range)).method("map", vec![closure]);
+        let call = self.array_doc(*array).method("extend", vec![elements]);
+        self.out.statement(&call);
+        true
     }
 
     /// `a.resize(I + 1, 0);`

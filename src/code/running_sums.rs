@@ -7,7 +7,7 @@
 //!     let i = row_A[p];                    let mut p = 0;
 //!     let j = col_A[p];                    while p < P {
 //!     y[i] += val_A[p] * x[j];                 let i = row_A[p];
-//! }                                            … the row ends at `end`, which is sought in strides that double
+//! }                                            … the row ends at `end`, which is sought (`prefix.rs`)
 //!                                              y[i] += sum_of(p, end, |p| { let j = col_A[p]; val_A[p] * x[j] });
 //!                                              p = end;
 //!                                          }
@@ -170,64 +170,35 @@ impl Body {
     /// Each row is told from the next before anything is combined for it.
     fn row_by_row(&mut self, entries: Entries) -> Block {
         let Entries { p, end, mut of_row, coordinates, lets, combined } = entries;
-        let (less, at_most) = (BinaryOp::Lt, BinaryOp::Le);
-        let mut number = |name: &str| self.variable(name, Type::Unsigned);
-        let [stride, stop, behind, middle, q] =
-            ["stride", "stop", "behind", "middle", "q"].map(&mut number);
-        let begin = |var, value| Stmt::Let { var, mutable: true, value };
-        let set = |var, value| Stmt::Assign { var, op: Assign::Set, value };
-        let ahead = || Expr::Var(p).add(Expr::Var(stride));
+        let mut out = Vec::new();
+        let end = match end {
+            Expr::Var(_) => end,
+            // It is read once.
+            value => {
+                let hi = self.variable("hi", Type::Unsigned);
+                out.push(Stmt::Let { var: hi, mutable: false, value });
+                Expr::Var(hi)
+            }
+        };
+        let (prefix, q) = (self.prefix("end"), self.variable("q", Type::Unsigned));
         // Whether the entry at a place is of the row.
-        let of_same = |at: &Expr| {
+        let of_same = |at: VarId| {
             let same = coordinates.iter().map(|(value, row)| {
                 let mut there = value.clone();
-                moved(&mut there, p, &Expr::Var(q));
-                moved(&mut there, q, at);
+                moved(&mut there, p, at);
                 Expr::binary(BinaryOp::Eq, there, row.clone())
             });
-            same.collect::<Vec<Expr>>()
+            Expr::and(same.collect::<Vec<Expr>>())
         };
-        let goes_on = Expr::binary(less, ahead(), end.clone());
-        let doubled = set(stride, Expr::Var(stride).mul(Expr::int(2)));
-        of_row.extend([
-            begin(stride, Expr::int(1)),
-            Stmt::While {
-                condition: Expr::and(std::iter::once(goes_on).chain(of_same(&ahead()))),
-                invariants: Vec::new(),
-                body: vec![doubled],
-            },
-        ]);
-        // The row ends between the last entry that was found to be of it and the first that is not.
-        let half = Expr::binary(BinaryOp::Div, Expr::Var(stride), Expr::int(2));
-        let between =
-            Expr::binary(BinaryOp::Div, Expr::Var(behind).add(Expr::Var(stop)), Expr::int(2));
-        let is_between = Expr::binary(less, Expr::Var(behind), Expr::Var(stop));
-        of_row.extend([
-            begin(stop, Expr::binary(BinaryOp::Min, ahead(), end.clone())),
-            begin(behind, Expr::binary(BinaryOp::Min, Expr::Var(p).add(half), Expr::Var(stop))),
-            Stmt::While {
-                condition: is_between,
-                invariants: vec![
-                    Expr::binary(at_most, Expr::Var(behind), Expr::Var(stop)),
-                    Expr::binary(at_most, Expr::Var(stop), end.clone()),
-                ],
-                body: vec![
-                    Stmt::Let { var: middle, mutable: false, value: between },
-                    Stmt::If {
-                        condition: Expr::and(of_same(&Expr::Var(middle))),
-                        then: vec![set(behind, Expr::Var(middle).add(Expr::int(1)))],
-                        otherwise: vec![set(stop, Expr::Var(middle))],
-                    },
-                ],
-            },
-        ]);
+        let (of_ahead, of_middle) = (of_same(prefix.ahead), of_same(prefix.middle));
+        of_row.extend(prefix.search(&Expr::Var(p), &end, of_ahead, of_middle));
         let mut inner = lets;
         of_row.extend(combined.iter().map(Combined::begin));
         inner.extend(combined.iter().map(Combined::update));
         for stmt in &mut inner {
-            stmt.parts_mut(&mut |e| moved(e, p, &Expr::Var(q)), &mut |_| {});
+            stmt.parts_mut(&mut |e| moved(e, p, q), &mut |_| {});
         }
-        let (lo, hi) = (Expr::Var(p), Expr::Var(behind));
+        let (lo, hi) = (Expr::Var(p), Expr::Var(prefix.end));
         match self.free_sum(&combined, &inner) {
             Some((lets, term)) => {
                 let Combined { kept, ty, .. } = combined[0];
@@ -239,8 +210,11 @@ impl Body {
             None => of_row.push(Stmt::For { var: q, lo, hi, body: inner }),
         }
         of_row.extend(combined.into_iter().map(Combined::end));
-        of_row.push(set(p, Expr::Var(behind)));
-        vec![begin(p, Expr::int(0)), while_entries(p, &end, of_row)]
+        let next = Expr::Var(prefix.end);
+        of_row.push(Stmt::Assign { var: p, op: Assign::Set, value: next });
+        let first = Stmt::Let { var: p, mutable: true, value: Expr::int(0) };
+        out.extend([first, while_entries(p, &end, of_row)]);
+        out
     }
 
     /// What is bound for each term and the term, of a sum of floats in any order.
@@ -340,11 +314,11 @@ impl Entries {
     }
 }
 
-/// Says in an expression where another entry is; that mentions `p` no more.
-fn moved(e: &mut Expr, p: VarId, to: &Expr) {
+/// Says in an expression where another entry is.
+fn moved(e: &mut Expr, p: VarId, to: VarId) {
     e.visit_mut(&mut |e| {
         if *e == Expr::Var(p) {
-            *e = to.clone();
+            *e = Expr::Var(to);
         }
     });
 }

@@ -379,6 +379,13 @@ impl Regions {
     }
 }
 
+impl Loop {
+    /// Whether it is nothing but a loop over its range.
+    pub fn is_plain(&self) -> bool {
+        self.parallel.is_none() && self.setup.is_empty() && self.skip.is_none()
+    }
+}
+
 impl SearchId {
     pub fn index(self) -> usize {
         self.0 as usize

@@ -117,7 +117,7 @@ impl<'a, T: Copy> Appender<'a, T> {
     #[inline(always)]
     fn push(&mut self, element: T) {
         if self.len == self.capacity {
-            (self.data, self.capacity) = more(self.array, self.len);
+            (self.data, self.capacity) = more(self.array, self.len, 1);
         }
         // SAFETY: there is room behind the elements.
         unsafe { self.data.add(self.len).write(element) };
@@ -133,6 +133,24 @@ impl<'a, T: Copy> Appender<'a, T> {
         self.len = len + usize::from(kept);
     }
 
+    /// All elements of a range, for which room is made once.
+    #[allow(dead_code)]
+    #[inline(always)]
+    fn extend<F: FnMut(usize) -> T>(
+        &mut self,
+        elements: std::iter::Map<std::ops::Range<usize>, F>,
+    ) {
+        let count = elements.len();
+        if self.capacity - self.len < count {
+            (self.data, self.capacity) = more(self.array, self.len, count);
+        }
+        for (k, element) in elements.enumerate() {
+            // SAFETY: there is room for all of them behind the others.
+            unsafe { self.data.add(self.len + k).write(element) };
+        }
+        self.len += count;
+    }
+
     /// So many elements; new ones are copies of `element`.
     #[allow(dead_code)]
     fn resize(&mut self, len: usize, element: T) {
@@ -143,13 +161,13 @@ impl<'a, T: Copy> Appender<'a, T> {
     }
 }
 
-/// Makes room behind the first `len` elements: where they are, and the room for all.
+/// Makes room for so many elements behind the first `len`: where they are, and the room for all.
 #[cold]
 #[inline(never)]
-fn more<T>(array: &mut Grown<T>, len: usize) -> (*mut T, usize) {
+fn more<T>(array: &mut Grown<T>, len: usize, count: usize) -> (*mut T, usize) {
     array.len = len;
     // SAFETY: the array is one that `reserve` was given with, and so many elements were written.
-    unsafe { (array.reserve)(array, 1) };
+    unsafe { (array.reserve)(array, count) };
     (array.data, array.capacity)
 }
 

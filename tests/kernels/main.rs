@@ -22,4 +22,5 @@ mod sequences;
 mod stages;
 mod strict_fp;
 mod tiles;
+mod windows;
 mod workspaces;

@@ -33,6 +33,7 @@ mod temporaries;
 mod together;
 mod update;
 mod values;
+mod windows;
 
 pub use sizes::size;
 
@@ -54,6 +55,7 @@ use crate::layout::checks::admits_negative;
 use crate::loops::{Assembled, Loops, Place, SearchId};
 use crate::operators::{Operator, Value};
 use crate::prover::Prover;
+use crate::scan::Range;
 
 /// The arguments of a kernel's core and their declarations; no statements yet. An assembled result has
 /// arrays that grow.
@@ -171,6 +173,8 @@ pub fn realise(
         allocated: Vec::new(),
         within_loops: 0,
         granted: Vec::new(),
+        windows: Vec::new(),
+        walks_whole: false,
     };
     realiser.body.in_order = loops.strict_fp;
     let mut block = Vec::new();
@@ -198,6 +202,14 @@ struct Found {
     value: Option<VarId>,
     /// Whether anything was found.
     is_there: Expr,
+}
+
+/// What holds of every number of a range, beside its ends: it was sought.
+#[derive(Clone, Debug)]
+struct Window {
+    range: Range,
+    /// Over the variable of the loop.
+    facts: Vec<Constraint>,
 }
 
 pub(super) struct Realiser<'a, 'p> {
@@ -235,6 +247,10 @@ pub(super) struct Realiser<'a, 'p> {
     within_loops: usize,
     /// Tests that are known to hold.
     granted: Vec<Vec<Constraint>>,
+    /// Parts of segments that were sought.
+    windows: Vec<Window>,
+    /// The loop at hand is over a segment in which nothing is sought.
+    walks_whole: bool,
 }
 
 impl Realiser<'_, '_> {

@@ -142,14 +142,17 @@ impl Realiser<'_, '_> {
         (self.limit(&lower, BinaryOp::Max, signed), self.limit(&upper, BinaryOp::Min, signed))
     }
 
-    /// `lo <= v < hi`
+    /// `lo <= v < hi`, and what else is known of the numbers of a range, if `v` is the variable of its loop.
     pub(super) fn range_facts(&self, range: &Range, v: VarId) -> Vec<Constraint> {
         let v = Affine::var(self.body.var(v).name.clone());
         let here = Range {
             lower: range.lower.iter().map(|a| self.here(a)).collect(),
             upper: range.upper.iter().map(|a| self.here(a)).collect(),
         };
-        here.of(&v)
+        let mut facts = here.of(&v);
+        let sought = self.windows.iter().filter(|window| window.range == *range);
+        facts.extend(sought.flat_map(|window| self.here_all(&window.facts)));
+        facts
     }
 
     /// Positions and coordinates are natural numbers unless their bounds say otherwise.
@@ -253,6 +256,9 @@ impl Realiser<'_, '_> {
         }
         if let (None, Some(joined)) = (chunk, self.joined_segments(l)) {
             return self.for_loop(&joined, None);
+        }
+        if let (None, Some(code)) = (chunk, self.window(l)?) {
+            return Ok(code);
         }
         let inside = updates(&l.body);
         let hoisted = self.hoisted.len();

@@ -23,11 +23,11 @@ use crate::tensor::ValueType;
 impl Realiser<'_, '_> {
     /// The loop over all elements of the segments that `outer` goes through, if that is all it does.
     pub(super) fn joined_segments(&mut self, outer: &Loop) -> Option<Loop> {
-        if self.loops.short_circuit || !is_plain(outer) {
+        if self.loops.short_circuit || !outer.is_plain() {
             return None;
         }
         let (Node::For(segment), lets) = outer.body.split_last()? else { return None };
-        if !is_plain(segment) {
+        if !segment.is_plain() {
             return None;
         }
         // What is bound for a segment.
@@ -92,11 +92,6 @@ impl Realiser<'_, '_> {
     }
 }
 
-/// Whether a loop is nothing but that.
-fn is_plain(l: &Loop) -> bool {
-    l.parallel.is_none() && l.setup.is_empty() && l.skip.is_none()
-}
-
 fn only_end(ends: &[Affine]) -> Option<&Affine> {
     match ends {
         [end] => Some(end),
@@ -111,7 +106,7 @@ fn is_free(node: &Node, names: &[Name]) -> bool {
     match node {
         Node::Let { value, .. } => free(value),
         Node::For(l) => {
-            is_plain(l) && l.range.lower.iter().chain(&l.range.upper).all(free) && all(&l.body)
+            l.is_plain() && l.range.lower.iter().chain(&l.range.upper).all(free) && all(&l.body)
         }
         Node::If { tests, restrictions, body } => {
             tests.iter().all(|test| free(&test.affine)) && restrictions.is_empty() && all(body)
