@@ -46,6 +46,23 @@ fn what_is_not_in_the_grammar() {
     ] {
         refused(text, Code::Program, message, at);
     }
+    for (text, instead) in [
+        ("if x[1] = 1\n y[1] = 1\nend", "whether two are equal is asked by `==`"),
+        ("if x[1] > 1 and x[2] > 1\n y[1] = 1\nend", "`and` is written `&&`"),
+        ("if x[1] > 1 or x[2] > 1\n y[1] = 1\nend", "`or` is written `||`"),
+        ("if not x[1] > 1\n y[1] = 1\nend", "`not` is written `!`"),
+        (
+            "if x[1] > 1\n y[1] = 1\nelif x[1] > 0\n y[1] = 2\nend",
+            "another condition is asked by `elseif`",
+        ),
+        (
+            "if x[1] > 1 then y[1] = 1\nend",
+            "nothing stands between a condition and what it decides",
+        ),
+        ("y[1] = x[1]**2", "a power is written `x^2`"),
+    ] {
+        assert_eq!(inputs().lower(text).unwrap_err().notes, [instead], "{text}");
+    }
     let deep = format!("y[1] = {}1{}", "(".repeat(500), ")".repeat(500));
     assert_eq!(inputs().lower(&deep).unwrap_err().message, "the program is nested too deeply");
     let deep = "for i = 1:2\n".repeat(500);

@@ -18,6 +18,9 @@ const MAX_DEPTH: usize = 64;
 /// recursion over it, too.
 const MAX_PARTS: usize = 4000;
 
+/// So many tokens before what is wrong may have caused it.
+const NEAR: usize = 12;
+
 const STATEMENT_HELP: &str = "statements are `for`, `if`, `let`, `begin`, `T .= 0`, `A[i] += x`, `@freeze(T)`, \
                               `@thaw(T)` and `return T`";
 
@@ -113,8 +116,35 @@ impl Parser<'_> {
             Token::Separator => "the end of the statement".to_string(),
             _ => format!("`{}`", &self.text[self.span()]),
         };
-        Diagnostic::new(Code::Program, format!("expected {wanted}, found {found}"))
-            .at(self.span(), format!("expected {wanted}"))
+        let refused = Diagnostic::new(Code::Program, format!("expected {wanted}, found {found}"))
+            .at(self.span(), format!("expected {wanted}"));
+        match self.written_elsewhere() {
+            Some(instead) => refused.note(instead),
+            None => refused,
+        }
+    }
+
+    /// How that is written of which other languages have what stands here, or before it in the line.
+    fn written_elsewhere(&self) -> Option<&'static str> {
+        let before = |k: usize| self.at.checked_sub(k).and_then(|at| self.tokens.get(at));
+        let tokens = (0..NEAR).map_while(before).map(|placed| &placed.token);
+        let tokens = tokens.take_while(|token| **token != Token::Separator);
+        let star = |placed: &Placed| placed.token == Token::Sym("*");
+        tokens.enumerate().find_map(|(k, token)| match token {
+            Token::Name(word) => match word.as_str() {
+                "and" => Some("`and` is written `&&`"),
+                "or" => Some("`or` is written `||`"),
+                "not" => Some("`not` is written `!`"),
+                "elif" | "elsif" => Some("another condition is asked by `elseif`"),
+                "then" | "do" => Some("nothing stands between a condition and what it decides"),
+                _ => None,
+            },
+            Token::Sym("=") if k == 0 => Some("whether two are equal is asked by `==`"),
+            Token::Sym("*") if k == 0 && before(1).is_some_and(star) => {
+                Some("a power is written `x^2`")
+            }
+            _ => None,
+        })
     }
 
     pub fn expect(&mut self, sym: &str, help: &str) -> Result<()> {
