@@ -5,7 +5,7 @@
 //! that decide them are known, to be located there.
 
 use super::order::{Wanted, found_later, wanted};
-use super::ties::{connected, is_decided, is_dense_like, prerequisites};
+use super::ties::{connected, is_decided, is_dense_like, is_strided, prerequisites};
 use super::tree::{Access, Assign, How, Protocol, Read, Schedule};
 use crate::diagnostic::Result;
 use crate::formula::Name;
@@ -184,7 +184,10 @@ impl<'a> Placement<'a> {
             if !is_dense_like(self.space, next) {
                 return Some(next.clone());
             }
-            dense_like = dense_like.or_else(|| Some(next.clone()));
+            // Most of its numbers would be of no index.
+            if !is_strided(self.space, next, i) {
+                dense_like = dense_like.or_else(|| Some(next.clone()));
+            }
         }
         dense_like.or_else(|| self.first_on_the_way(i, explicit))
     }

@@ -42,6 +42,17 @@ pub(super) fn is_dense_like(space: &Space, p: &Name) -> bool {
         .any(|c| !c.affine.has_calls() && c.affine.coefficient_of_var(p) != 0)
 }
 
+/// True if `p` is every so many numbers for an index, whose numbers each give one of it: `p = 3*i + 1`.
+pub(super) fn is_strided(space: &Space, p: &Name, i: &Name) -> bool {
+    let dims = space.dimensions();
+    space.constraints.iter().filter(|c| c.relop == Relop::Eq && !c.affine.has_calls()).any(|c| {
+        let mut others = false;
+        c.affine.visit_vars(&mut |n| others |= n != p && n != i && dims.contains(n));
+        let factor = |n: &Name| c.affine.coefficient_of_var(n).abs();
+        !others && factor(p) == 1 && factor(i) > 1
+    })
+}
+
 /// Positions whose index-array calls bound `p`: they must be visited first.
 pub(super) fn prerequisites(space: &Space, p: &Name) -> Vec<Name> {
     let mut out: Vec<Name> = Vec::new();

@@ -40,6 +40,19 @@ fn windows_of_segments_in_order_are_sought() {
 }
 
 #[test]
+fn only_rows_that_an_index_comes_to_are_visited() {
+    for (expression, layout, row) in [
+        ("y[i] = A[3*i,j] * x[j]", "csr", "let pA0 = 3 * i;"),
+        ("y[i] = A[2*i+1,j] * x[j]", "csr", "let pA0 = 2 * i + 1;"),
+        ("y[j] = A[i,5*j] * x[i]", "csc", "let pA0 = 5 * j;"),
+    ] {
+        assert!(text(expression, layout).contains(row), "{expression} in {layout}");
+    }
+    let blocks = text("y[i] = A[3*i,j] * x[j]", "bcsr(2,2)");
+    assert!(!blocks.contains("let pA0 = 3 * i;"), "rows of blocks are no rows");
+}
+
+#[test]
 fn rows_are_appended_as_a_whole() {
     let loops = |expression: &str| {
         let kernel = Kernel::new(expression).layout("A", "csr").layout("C", "csr");
