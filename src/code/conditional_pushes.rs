@@ -71,12 +71,14 @@ impl Body {
     }
 
     /// Whether an expression has a value under any condition, if the elements that it reads are there:
-    /// differences of natural numbers need not.
+    /// differences need not, nor what may be negative.
     fn has_a_meaning(&self, e: &Expr) -> bool {
         let mut meaning = true;
         e.visit(&mut |e| {
             meaning &= match e {
                 Expr::Binary { .. } => false,
+                // Of what may be negative.
+                Expr::Convert { signed: false, value } => self.type_of(value) != Ok(Type::Signed),
                 Expr::Load(load) => self.arr(load.array).origin == Origin::Input,
                 _ => true,
             }

@@ -69,6 +69,9 @@ fn rows_are_appended_as_a_whole() {
         "every second entry is pushed under a condition"
     );
     assert_eq!(loops("C[i,j] = A[i,j] * A[i,j]"), (2, 0));
+    let kernel = Kernel::new("C[i,j] = A[i,(1:90:3)(j)]").layout("A", "csr").layout("C", "csr");
+    let text = kernel.plan().unwrap().render().unwrap().text().to_string();
+    assert_eq!(text.matches("_C.push_if(kept, ").count(), 2, "in the window, columns are natural");
 }
 
 /// Rows without entries, with few, and with many that follow each other or not.

@@ -129,11 +129,11 @@ impl Realiser<'_, '_> {
         let mut found = Tests::default();
         for (test, said) in said {
             match coordinate(&said, &l.var) {
-                Some((call, factor)) => {
+                Some((call, sign)) => {
                     if !found.coordinates.contains(&call) {
                         found.coordinates.push(call);
                     }
-                    let side = if factor > 0 { &mut found.from } else { &mut found.upto };
+                    let side = if sign > 0 { &mut found.from } else { &mut found.upto };
                     side.push(said);
                 }
                 None => found.others.push(test.clone()),
@@ -281,22 +281,30 @@ fn has_loops(block: &loops::Block) -> bool {
     })
 }
 
-/// The element of an index array at `p` on whose size alone a test depends, and its factor.
+/// The element of an index array at `p` on whose size alone a test depends, and the sign with which it does.
 fn coordinate(test: &Constraint, p: &Name) -> Option<(Call, i64)> {
-    if test.relop != Relop::Ge {
+    match test.relop {
+        Relop::Ge => rises_with(&test.affine, p),
+        Relop::Eq | Relop::Ne => None,
+    }
+}
+
+/// The element of an index array at `p` with which alone a number rises (1), or falls (-1).
+fn rises_with(number: &Affine, p: &Name) -> Option<(Call, i64)> {
+    let mut depending =
+        number.terms().iter().filter(|(atom, _)| Affine::atom(atom.clone()).mentions(p));
+    let (atom, factor) = depending.next()?;
+    if depending.next().is_some() {
         return None;
     }
-    let mut found = None;
-    for (atom, factor) in test.affine.terms() {
-        if !Affine::atom(atom.clone()).mentions(p) {
-            continue;
+    match atom {
+        Atom::Call(call) if call.args == [Affine::var(p.clone())] => {
+            Some((call.clone(), factor.signum()))
         }
-        match atom {
-            Atom::Call(call) if call.args == [Affine::var(p.clone())] && found.is_none() => {
-                found = Some((call.clone(), *factor));
-            }
-            _ => return None,
+        Atom::Floor(inner, _) => {
+            let (call, sign) = rises_with(inner, p)?;
+            Some((call, sign * factor.signum()))
         }
+        _ => None,
     }
-    found
 }
