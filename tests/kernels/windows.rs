@@ -40,6 +40,16 @@ fn windows_of_segments_in_order_are_sought() {
 }
 
 #[test]
+fn a_part_of_a_window_is_one_of_it() {
+    // What is asked of `j` and of `k`, one in the other, is asked of one array.
+    let statement = "s[] += M[w,j+1] * C[w,j,k] * M[w,w] if k = j";
+    for (m, c) in [("dcsc", "csf"), ("csc", "csf"), ("dcsc", "coo"), ("csr", "csf")] {
+        let kernel = Kernel::new(statement).layout("M", m).layout("C", c);
+        kernel.plan().unwrap().render().unwrap_or_else(|e| panic!("{m}, {c}: {}", e.message));
+    }
+}
+
+#[test]
 fn only_rows_that_an_index_comes_to_are_visited() {
     for (expression, layout, row) in [
         ("y[i] = A[3*i,j] * x[j]", "csr", "let pA0 = 3 * i;"),

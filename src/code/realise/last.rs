@@ -138,6 +138,7 @@ fn tests_of(block: &Block, bound: &mut Vec<(Name, Affine)>, out: &mut Tests) -> 
     plain
 }
 
-fn value_of(bound: &[(Name, Affine)], name: &Name) -> Option<Affine> {
+/// What a name was bound to.
+pub(super) fn value_of(bound: &[(Name, Affine)], name: &Name) -> Option<Affine> {
     bound.iter().rev().find(|(n, _)| n == name).map(|(_, value)| value.clone())
 }

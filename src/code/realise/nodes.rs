@@ -150,8 +150,8 @@ impl Realiser<'_, '_> {
             upper: range.upper.iter().map(|a| self.here(a)).collect(),
         };
         let mut facts = here.of(&v);
-        let sought = self.windows.iter().filter(|window| window.range == *range);
-        facts.extend(sought.flat_map(|window| self.here_all(&window.facts)));
+        let sought: Vec<Constraint> = self.facts_of(range).cloned().collect();
+        facts.extend(self.here_all(&sought));
         facts
     }
 
@@ -291,7 +291,8 @@ impl Realiser<'_, '_> {
             Some((start, end)) => (Expr::Var(start), Expr::Var(end)),
             None => self.range(&l.range, signed),
         };
-        let apart = match chunk.is_none() && !signed {
+        let is_sought = self.facts_of(&l.range).next().is_some();
+        let apart = match chunk.is_none() && !signed && !is_sought {
             true => self.last_apart(l, lo.clone(), hi.clone())?,
             false => None,
         };
