@@ -16,7 +16,7 @@
 //! as fast (Zen 4). Only neighbours in memory are taken so; numbers that are gathered come one by one anyway.
 
 use super::copies::Renamed;
-use super::ir::{Assign, BinaryOp, Block, Body, Chains, Expr, Stmt, Sum, Type, VarId};
+use super::ir::{Assign, BinaryOp, Block, Body, Expr, Stmt, Sum, Type, VarId};
 use crate::tensor::ValueType;
 
 /// An update of a variable by the greater or the lesser of it and something else.
@@ -64,7 +64,7 @@ impl Body {
                     Expr::Binary { op: op @ (BinaryOp::Max | BinaryOp::Min), left, right },
                 ) if **left == Expr::Var(*var) => {
                     let Type::Value(ty) = self.var(*var).ty else { return None };
-                    if !ty.is_float() || !self.is_of_results(ty) {
+                    if !ty.is_float() || !self.is_of_result(ty) {
                         return None;
                     }
                     extremes.push(Extreme {
@@ -113,16 +113,12 @@ impl Body {
             let each = |body| Stmt::For { var, lo: lo.clone(), hi: hi.clone(), body };
             let mut again = each(vec![update(value.clone())]);
             self.copied(&mut again, &mut Renamed::default());
-            let chains = Chains::Four;
-            let own = self.anew(var, &mut Renamed::default());
-            let mut term = value;
-            term.visit_mut(&mut |e| {
-                if *e == Expr::Var(var) {
-                    *e = Expr::Var(own);
-                }
-            });
-            let (lo, hi, lets) = (lo.clone(), hi.clone(), Vec::new());
-            let value = Expr::Sum(Box::new(Sum { op, var: own, lo, hi, lets, term, ty, chains }));
+            let (mut renamed, mut term) = (Renamed::default(), value);
+            let own = self.anew(var, &mut renamed);
+            self.rename(&mut term, &mut renamed);
+            let ends = (lo.clone(), hi.clone());
+            let value =
+                Expr::Sum(Box::new(Sum { op, ..Sum::new(own, ends, Vec::new(), term, ty) }));
             let extreme = self.variable(name, Type::Value(ty));
             out.push(Stmt::Let { var: extreme, mutable: false, value });
             let start = Expr::Number(Sum::beginning(op, ty));

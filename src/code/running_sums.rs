@@ -38,8 +38,7 @@ use rustc_hash::FxHashMap;
 
 use super::copies::Renamed;
 use super::ir::{
-    ArrayId, Assign, BinaryOp, Block, Body, Chains, Element, Expr, Load, Origin, Stmt, Sum, Type,
-    VarId,
+    ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Origin, Stmt, Sum, Type, VarId,
 };
 use super::visit::{Part, visit};
 use crate::tensor::ValueType;
@@ -202,9 +201,7 @@ impl Body {
         match self.free_sum(&combined, &inner) {
             Some((lets, term)) => {
                 let Combined { kept, ty, .. } = combined[0];
-                let sum =
-                    Sum { op: BinaryOp::Add, var: q, lo, hi, lets, term, ty, chains: Chains::Four };
-                let value = Expr::Sum(Box::new(sum));
+                let value = Expr::Sum(Box::new(Sum::new(q, (lo, hi), lets, term, ty)));
                 of_row.push(Stmt::Assign { var: kept, op: Assign::Add, value });
             }
             None => of_row.push(Stmt::For { var: q, lo, hi, body: inner }),
@@ -220,7 +217,7 @@ impl Body {
     /// What is bound for each term and the term, of a sum of floats in any order.
     fn free_sum(&self, combined: &[Combined], inner: &Block) -> Option<(Vec<(VarId, Expr)>, Expr)> {
         let [Combined { op: Assign::Add, ty, .. }] = combined else { return None };
-        if self.in_order || !ty.is_float() || !self.is_of_results(*ty) {
+        if self.in_order || !ty.is_float() || !self.is_of_result(*ty) {
             return None;
         }
         let (last, before) = inner.split_last()?;

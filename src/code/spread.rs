@@ -29,8 +29,8 @@
 //! Gustavson 1978, §2 (the switch array).
 
 use super::ir::{
-    Array, ArrayId, Assign, BinaryOp, Block, Body, Chains, Element, Expr, LabelId, Load, Origin,
-    Spreads, Stmt, Sum, Type, VarId,
+    Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, LabelId, Load, Origin, Spreads,
+    Stmt, Sum, Type, VarId,
 };
 use super::visit::{Part, visit};
 use crate::formula::{Atom, Constraint, Name};
@@ -295,16 +295,7 @@ impl Body {
         let (var, lo, hi) = (*var, lo.clone(), hi.clone());
         let sum_of = |term: &Expr| {
             let (lo, hi, lets, term) = (lo.clone(), hi.clone(), lets.clone(), term.clone());
-            Expr::Sum(Box::new(Sum {
-                op: BinaryOp::Add,
-                var,
-                lo,
-                hi,
-                lets,
-                term,
-                ty,
-                chains: Chains::Four,
-            }))
+            Expr::Sum(Box::new(Sum::new(var, (lo, hi), lets, term, ty)))
         };
         let add = |value: Expr| Stmt::Assign { var: *sum, op: Assign::Add, value };
         if !spread.expands || !spread.is_factor(then, &lets) {

@@ -19,18 +19,17 @@
 //!
 //! Compilers do not take the row out of the subscripts: SpMV of ELL by rows of 11 takes 0.76 of the time so.
 
-use super::ir::{Access, BinaryOp, Body, Chains, Element, Expr, Load, Stmt, Sum, VarId};
+use super::ir::{Access, Array, BinaryOp, Body, Chains, Element, Expr, Load, Stmt, Sum, VarId};
 use crate::operators::Value;
 use crate::tensor::ValueType;
 
 impl Body {
-    /// Whether all results have that type: modules reduce terms of one type.
-    pub(super) fn is_of_results(&self, ty: ValueType) -> bool {
-        let results = self.arrays.iter().filter(|array| array.origin.is_written());
-        results.map(|array| array.element).all(|element| match element {
-            Element::Value(own) => own == ty,
-            _ => true,
-        })
+    /// Whether the elements of the result have a type, the one of which modules reduce terms; of several results, those
+    /// of the last, which is declared first.
+    pub(super) fn is_of_result(&self, ty: ValueType) -> bool {
+        let values = |a: &Array| matches!(a.element, Element::Value(_));
+        let mut written = self.arrays.iter().filter(|a| a.origin.is_written() && values(a));
+        written.next().is_some_and(|a| a.element == Element::Value(ty))
     }
 
     /// Sums in two chains.
@@ -52,6 +51,17 @@ impl Body {
 }
 
 impl Sum {
+    /// A sum in four chains.
+    pub(super) fn new(
+        var: VarId,
+        (lo, hi): (Expr, Expr),
+        lets: Vec<(VarId, Expr)>,
+        term: Expr,
+        ty: ValueType,
+    ) -> Sum {
+        Sum { op: BinaryOp::Add, var, lo, hi, lets, term, ty, chains: Chains::Four }
+    }
+
     /// The function of a module that reduces so.
     pub fn function(&self) -> &'static str {
         match self.op {

@@ -43,7 +43,8 @@ impl Realiser<'_, '_> {
         let var = self.bind(&l.var, Type::Unsigned);
         let facts = self.range_facts(&l.range, var);
         self.enter(&facts);
-        let (holds, granted) = (self.hold_before_last(&l.range, var, &tests), self.granted.len());
+        let claims: Vec<Constraint> = tests.iter().flat_map(|(_, all)| all.clone()).collect();
+        let (holds, granted) = (self.hold_before_last(&l.range, var, &claims), self.granted.len());
         let mut first = Vec::new();
         if holds {
             self.granted.extend(tests.into_iter().map(|(own, _)| own));
@@ -82,15 +83,19 @@ impl Realiser<'_, '_> {
     }
 
     /// Whether tests hold in an iteration that another follows.
-    fn hold_before_last(&mut self, range: &Range, var: VarId, tests: &Tests) -> bool {
+    pub(super) fn hold_before_last(
+        &mut self,
+        range: &Range,
+        var: VarId,
+        tests: &[Constraint],
+    ) -> bool {
         let name = self.body.var(var).name.clone();
         let next = Affine::var(name.clone()) + Affine::constant(1);
         let here = Range {
             lower: range.lower.iter().map(|a| self.here(a)).collect(),
             upper: range.upper.iter().map(|a| self.here(a)).collect(),
         };
-        let claims: Vec<Constraint> =
-            tests.iter().flat_map(|(_, all)| self.here_all(all)).collect();
+        let claims = self.here_all(tests);
         // What the tests ask of an iteration is there in the next one, too.
         let mut facts = here.of(&next);
         let is_it = |n: &Name| (*n == name).then(|| next.clone());

@@ -1,7 +1,7 @@
 //! The nodes of the tree, from the outside in.
 
 use super::super::ir::{
-    Assign, BinaryOp, Block, Chains, Expr, Load, Parallel, Stmt, Sum, Type, VarId, Writes,
+    Assign, BinaryOp, Block, Expr, Load, Parallel, Stmt, Sum, Type, VarId, Writes,
 };
 use super::super::meaning::Meaning;
 use super::{Realiser, guarded};
@@ -494,7 +494,7 @@ impl Realiser<'_, '_> {
         }
         let Some((lets, update)) = self.plain(&l.body) else { return Ok(None) };
         // Sums of one type are unrolled: that of the result.
-        if !self.is_of_result(self.element_type(target)) {
+        if !self.body.is_of_result(self.element_type(target)) {
             return Ok(None);
         }
         if l.skip.is_some() || self.may_be_negative(&l.range) {
@@ -518,16 +518,7 @@ impl Realiser<'_, '_> {
         self.loaded.truncate(loaded);
         self.env = env;
         let ty = self.element_type(target);
-        let sum = Expr::Sum(Box::new(Sum {
-            op: BinaryOp::Add,
-            var,
-            lo,
-            hi,
-            lets,
-            term,
-            ty,
-            chains: Chains::Four,
-        }));
+        let sum = Expr::Sum(Box::new(Sum::new(var, (lo, hi), lets, term, ty)));
         let total = self.body.variable("sum", Type::Value(ty));
         let mut out = vec![Stmt::Let { var: total, mutable: false, value: sum }];
         match (self.assembles(target), self.single(target)) {

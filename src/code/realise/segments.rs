@@ -69,8 +69,7 @@ impl Realiser<'_, '_> {
         }
         let number = Affine::var("the number of a segment");
         let of_any = |a: &Affine| a.substitute(&|n| (*n == outer.var).then(|| number.clone()));
-        let range = Range { lower: outer.range.lower.clone(), upper: outer.range.upper.clone() };
-        let facts = range.of(&number);
+        let facts = outer.range.of(&number);
         let facts = self.here_all(&facts);
         let [begin, end] = [begin, end].map(|e| self.here(&of_any(e)));
         self.enter(&facts);

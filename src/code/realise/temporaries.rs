@@ -5,7 +5,6 @@ use super::super::ir::{
 };
 use super::{Realiser, size};
 use crate::loops::{Begin, Place};
-use crate::tensor::ValueType;
 
 impl Realiser<'_, '_> {
     /// Sets all elements. An array is allocated once, before all loops.
@@ -45,13 +44,6 @@ impl Realiser<'_, '_> {
             body = vec![Stmt::For { var, lo: Expr::int(0), hi, body }];
         }
         out.extend(body);
-    }
-
-    /// Whether the elements of the result have a type; of several, those of the last, which is declared first.
-    pub(super) fn is_of_result(&self, ty: ValueType) -> bool {
-        let values = |a: &Array| matches!(a.element, Element::Value(_));
-        let mut written = self.body.arrays().filter(|(_, a)| a.origin.is_written() && values(a));
-        written.next().is_some_and(|(_, a)| a.element == Element::Value(ty))
     }
 
     /// Whether an element is one of a result that is assembled.

@@ -17,7 +17,7 @@
 //! position on, one that asks for less up to some position. Both are sought from where the segment begins
 //! (`code/prefix.rs`). This is the seek of Looplets (paper, §4).
 
-use super::super::ir::{BinaryOp, Block, Expr, Stmt, VarId};
+use super::super::ir::{BinaryOp, Block, Expr, Stmt, Type, VarId};
 use super::last::value_of;
 use super::{Realiser, Window};
 use crate::diagnostic::Result;
@@ -152,28 +152,23 @@ impl Realiser<'_, '_> {
         if found.coordinates.is_empty() || !self.path.proves(&ends) {
             return None;
         }
-        let here = Affine::var("a number of the segment");
-        let next = here.clone() + Affine::constant(1);
-        let at = |a: &Affine, p: &Affine| a.substitute(&|n| (*n == l.var).then(|| p.clone()));
-        let facts: Vec<Constraint> =
-            [&here, &next].into_iter().flat_map(|p| l.range.of(p)).collect();
-        let facts = self.here_all(&facts);
+        let next = Affine::var(l.var.clone()) + Affine::constant(1);
         let rises = found.coordinates.iter().map(|call| {
             let coordinate = Affine::atom(Atom::Call(call.clone()));
-            let [before, after] = [&here, &next].map(|p| self.here(&at(&coordinate, p)));
-            Formula::le(before, after)
+            let after = coordinate.substitute(&|n| (*n == l.var).then(|| next.clone()));
+            Constraint::le(coordinate, after)
         });
-        let rises = Formula::and(rises.collect::<Vec<_>>());
+        let rises: Vec<Constraint> = rises.collect();
+        let tests: Vec<Constraint> = found.from.iter().chain(&found.upto).cloned().collect();
+        let (env, depth) = (self.env.clone(), self.path.depth());
+        let var = self.bind(&l.var, Type::Unsigned);
+        let facts = self.range_facts(&l.range, var);
         self.enter(&facts);
-        let in_order = self.path.proves(&rises);
+        let in_order = self.hold_before_last(&l.range, var, &rises);
         // Where the tests hold of all but the last, that is apart.
-        let hold = in_order && {
-            let tests = found.from.iter().chain(&found.upto);
-            let all = tests.map(|test| Formula::Constraint(test.map(|a| self.here(&at(a, &here)))));
-            let all = Formula::and(all.collect::<Vec<_>>());
-            self.path.proves(&all)
-        };
-        self.path.leave();
+        let hold = in_order && self.hold_before_last(&l.range, var, &tests);
+        self.path.leave_to(depth);
+        self.env = env;
         (in_order && !hold).then_some(found)
     }
 
