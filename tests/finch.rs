@@ -38,6 +38,8 @@ mod missing;
 mod random;
 #[path = "finch/random_nests.rs"]
 mod random_nests;
+#[path = "finch/reductions.rs"]
+mod reductions;
 #[path = "finch/refusals.rs"]
 mod refusals;
 #[path = "finch/stored.rs"]

@@ -10,8 +10,8 @@
 use std::ops::Range;
 
 use super::choosing::verify_by;
-use super::equation::{Claim, Others, Side, variable};
-use super::operator::{Case, Gives, Operator, Property};
+use super::equation::{Claim, Side, variable};
+use super::operator::{Case, Gives, Morphism, Operator, Property};
 use super::proofs::prove;
 use super::value::Value;
 use crate::diagnostic::{Diagnostic, Result};
@@ -47,21 +47,24 @@ pub fn verify<'a>(
         None => None,
         Some((name, place)) => Some(inverse(op, name, place, find)?),
     };
-    let others = Others { inverse, sum };
+    let mut claims = claims(op, inverse, sum);
+    for morphism in &op.morphisms {
+        claims.push(of_morphism(op, morphism, find)?);
+    }
     let mut out = Vec::new();
-    for claim in claims(op, inverse) {
-        let samples = test(op, others, &claim)?;
+    for claim in claims {
+        let samples = test(op, &claim)?;
         let mut evidence =
             Evidence { claim: claim.text.clone(), samples, proved: vec![], unproved: vec![] };
         for sort in [Sort::Real, Sort::Integer, Sort::Truth] {
-            match prove(op, others, &claim, sort)? {
+            match prove(op, &claim, sort)? {
                 None => {}
                 Some(Verdict::Proved) => evidence.proved.push(sort),
                 Some(Verdict::Unknown(why)) => evidence.unproved.push((sort, why)),
                 Some(Verdict::Refuted { values, left, right }) => {
                     let values: Vec<(String, String)> =
                         values.into_iter().map(|(n, v)| (n.to_string(), v)).collect();
-                    return Err(refuted(op, others, &claim, &values, &left, &right)
+                    return Err(refuted(op, &claim, &values, &left, &right)
                         .note(format!("over the {}, by `definition`", said(sort))));
                 }
             }
@@ -108,11 +111,15 @@ fn inverse<'a>(
     }
 }
 
-fn claims(op: &Operator, inverse: Option<&Operator>) -> Vec<Claim> {
+fn claims<'a>(
+    op: &Operator,
+    inverse: Option<&'a Operator>,
+    sum: &'a Operator,
+) -> Vec<Claim<'a>> {
     let v = Side::Variable;
     let fixed = op.parameters();
     // Of two operands; parameters are the variables from `first` on.
-    let call = |a: Side, b: Side, first: usize| {
+    let call = |a: Side<'a>, b: Side<'a>, first: usize| {
         let parameters = (0..fixed).map(|k| v(first + k));
         Side::Call([a, b].into_iter().chain(parameters).collect())
     };
@@ -129,14 +136,8 @@ fn claims(op: &Operator, inverse: Option<&Operator>) -> Vec<Claim> {
                 (1 + fixed, Side::Call(all), v(0))
             }
             Property::Additive(k) => {
-                let used = |at: Side| {
-                    let own = |m: usize| if m == *k { at.clone() } else { v(m) };
-                    Side::Call((0..op.arity()).map(own).collect())
-                };
-                let more = v(op.arity());
-                let both = Side::Sum(Box::new([v(*k), more.clone()]));
-                let apart = Side::Sum(Box::new([used(v(*k)), used(more)]));
-                (op.arity() + 1, used(both), apart)
+                let (left, right) = through(op, *k, sum, sum);
+                (op.arity() + 1, left, right)
             }
         };
         let exact = matches!(property, Property::Associative | Property::Additive(_));
@@ -158,7 +159,7 @@ fn claims(op: &Operator, inverse: Option<&Operator>) -> Vec<Claim> {
             text: format!("inverse {}", other.name()),
             place: place.clone(),
             variables: op.arity(),
-            left: Side::Inverse(outer),
+            left: Side::Other(other, outer),
             right: v(0),
             exact: true,
             ieee: false,
@@ -167,7 +168,54 @@ fn claims(op: &Operator, inverse: Option<&Operator>) -> Vec<Claim> {
     out
 }
 
-fn of_case(op: &Operator, case: &Case) -> Claim {
+/// `f(g(a, c), b) = h(f(a, b), f(c, b))`, for argument number `k`.
+fn through<'a>(
+    op: &Operator,
+    k: usize,
+    of: &'a Operator,
+    to: &'a Operator,
+) -> (Side<'a>, Side<'a>) {
+    let used = |at: Side<'a>| {
+        let own = |m: usize| if m == k { at.clone() } else { Side::Variable(m) };
+        Side::Call((0..op.arity()).map(own).collect())
+    };
+    let (one, more) = (Side::Variable(k), Side::Variable(op.arity()));
+    let both = Side::Other(of, vec![one.clone(), more.clone()]);
+    (used(both), Side::Other(to, vec![used(one), used(more)]))
+}
+
+fn of_morphism<'a>(
+    op: &Operator,
+    morphism: &Morphism,
+    find: &dyn Fn(&str) -> Option<&'a Operator>,
+) -> Result<Claim<'a>> {
+    let named = |(name, place): &(String, Range<usize>)| {
+        let found = find(name).filter(|other| other.is_reduction());
+        found.ok_or_else(|| {
+            let message = match find(name) {
+                None => format!("there is no operator `{name}`"),
+                Some(_) => format!("`{name}` does not combine two values in any order"),
+            };
+            op.source.error(message, place.clone()).help(
+                "name commutative and associative operators that are shipped or in the same folder",
+            )
+        })
+    };
+    let (of, to) = (named(&morphism.of)?, named(&morphism.to)?);
+    let (left, right) = through(op, morphism.argument, of, to);
+    let argument = &op.arguments[morphism.argument].name;
+    Ok(Claim {
+        text: format!("morphism of {} to {} in {argument}", of.name(), to.name()),
+        place: morphism.place.clone(),
+        variables: op.arity() + 1,
+        left,
+        right,
+        exact: false,
+        ieee: true,
+    })
+}
+
+fn of_case(op: &Operator, case: &Case) -> Claim<'static> {
     use super::operator::CaseKind;
     let constant = Side::Value(case.value.clone(), Some(case.argument));
     let mut parts: Vec<Side> = (0..op.arity()).map(Side::Variable).collect();
@@ -282,13 +330,12 @@ fn listed(op: &Operator, values: &[Value]) -> String {
 
 fn evaluated(
     op: &Operator,
-    others: Others<'_>,
-    side: &Side,
+    side: &Side<'_>,
     generic: ValueType,
     values: &[Value],
 ) -> Option<Value> {
-    let all = |parts: &[Side]| -> Option<Vec<Value>> {
-        parts.iter().map(|p| evaluated(op, others, p, generic, values)).collect()
+    let all = |parts: &[Side<'_>]| -> Option<Vec<Value>> {
+        parts.iter().map(|p| evaluated(op, p, generic, values)).collect()
     };
     match side {
         Side::Variable(k) => values.get(*k).copied(),
@@ -302,13 +349,12 @@ fn evaluated(
             number.value(op.signature(&types).ok()?.result)
         }
         Side::Call(parts) => op.eval(&all(parts)?),
-        Side::Inverse(parts) => others.inverse?.eval(&all(parts)?),
-        Side::Sum(parts) => others.sum.eval(&all(&**parts)?),
+        Side::Other(other, parts) => other.eval(&all(parts)?),
     }
 }
 
 /// Tests a claim on samples of every type; how many there were.
-fn test(op: &Operator, others: Others<'_>, claim: &Claim) -> Result<usize> {
+fn test(op: &Operator, claim: &Claim<'_>) -> Result<usize> {
     let mut count = 0;
     for generic in op.types() {
         let argument = |k: usize| {
@@ -320,8 +366,8 @@ fn test(op: &Operator, others: Others<'_>, claim: &Claim) -> Result<usize> {
             .collect();
         each_choice(&lists, &mut |values| {
             let finite = values.iter().all(|v| v.is_finite());
-            let left = evaluated(op, others, &claim.left, generic, values);
-            let right = evaluated(op, others, &claim.right, generic, values);
+            let left = evaluated(op, &claim.left, generic, values);
+            let right = evaluated(op, &claim.right, generic, values);
             let (Some(left), Some(right)) = (left, right) else { return Ok(()) };
             let is_endless = !left.is_finite() && (claim.exact || right.is_finite());
             if !claim.ieee && (!finite || is_endless) {
@@ -335,7 +381,7 @@ fn test(op: &Operator, others: Others<'_>, claim: &Claim) -> Result<usize> {
             let values: Vec<(String, String)> =
                 (0..claim.variables).map(|k| (variable(op, k), values[k].to_string())).collect();
             let (left, right) = (left.to_string(), right.to_string());
-            let error = refuted(op, others, claim, &values, &left, &right)
+            let error = refuted(op, claim, &values, &left, &right)
                 .note(format!("by its Rust expression for {generic}"));
             Err(match claim.ieee && !finite && generic.is_float() {
                 true => error.help("add `ieee = false` if it holds for finite numbers only"),
@@ -346,15 +392,16 @@ fn test(op: &Operator, others: Others<'_>, claim: &Claim) -> Result<usize> {
     Ok(count)
 }
 
-fn shown(op: &Operator, others: Others<'_>, side: &Side) -> String {
-    let inside = |parts: &[Side]| -> Vec<String> {
-        let part = |p: &Side| {
-            let text = shown(op, others, p);
-            if matches!(p, Side::Call(_) | Side::Sum(_)) && text.contains(' ') {
-                format!("({text})")
-            } else {
-                text
-            }
+fn shown(op: &Operator, side: &Side<'_>) -> String {
+    let inside = |parts: &[Side<'_>]| -> Vec<String> {
+        let part = |p: &Side<'_>| {
+            let text = shown(op, p);
+            let is_infix = match p {
+                Side::Call(_) => op.symbol().is_some(),
+                Side::Other(other, _) => other.symbol().is_some(),
+                Side::Variable(_) | Side::Value(..) => false,
+            };
+            if is_infix && text.contains(' ') { format!("({text})") } else { text }
         };
         parts.iter().map(part).collect()
     };
@@ -368,15 +415,13 @@ fn shown(op: &Operator, others: Others<'_>, side: &Side) -> String {
             types.map_or("…".to_string(), |v| v.to_string())
         }
         Side::Call(parts) => op.applied(&inside(parts)),
-        Side::Inverse(parts) => others.inverse.map_or(String::new(), |i| i.applied(&inside(parts))),
-        Side::Sum(parts) => inside(&**parts).join(" + "),
+        Side::Other(other, parts) => other.applied(&inside(parts)),
     }
 }
 
 fn refuted(
     op: &Operator,
-    others: Others<'_>,
-    claim: &Claim,
+    claim: &Claim<'_>,
     values: &[(String, String)],
     left: &str,
     right: &str,
@@ -386,7 +431,7 @@ fn refuted(
         .filter(|(n, _)| n != "greatest" && n != "least")
         .map(|(n, v)| format!("{n} = {v}"))
         .collect();
-    let (l, r) = (shown(op, others, &claim.left), shown(op, others, &claim.right));
+    let (l, r) = (shown(op, &claim.left), shown(op, &claim.right));
     op.source
         .error(
             format!(

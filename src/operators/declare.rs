@@ -12,8 +12,8 @@ use super::absent::Absent;
 use super::choosing::{absent, fits};
 use super::definition;
 use super::operator::{
-    Argument, Body, Case, CaseKind, Definition, Gives, Iteration, Operator, Points, Property,
-    ResultRule,
+    Argument, Body, Case, CaseKind, Definition, Gives, Iteration, Morphism, Operator, Points,
+    Property, ResultRule,
 };
 use super::read::read;
 use super::schema::{
@@ -71,12 +71,23 @@ pub(super) fn operator(name: &str, text: &str) -> Result<Operator> {
         nothing: absent(&source, declaration.nothing.as_ref(), Absent::Refused)?,
         by: declaration.by.as_ref().map(|t| (t.get_ref().clone(), t.span())),
         cases: Vec::new(),
+        morphisms: Vec::new(),
         iteration,
         definitions,
         source: source.clone(),
     };
     for text in declaration.additive.iter().flatten() {
         out.properties.push((Property::Additive(reader.argument(&out, text)?), text.span()));
+    }
+    for morphism in &declaration.morphism {
+        let through = morphism.get_ref();
+        let named = |text: &Text| (text.get_ref().clone(), text.span());
+        out.morphisms.push(Morphism {
+            argument: reader.argument(&out, &through.argument)?,
+            of: named(&through.of),
+            to: named(&through.to),
+            place: morphism.span(),
+        });
     }
     fits(&out, &declaration)?;
     reader.shape(&out, &declaration)?;

@@ -5,35 +5,27 @@ use std::ops::Range;
 use super::operator::Operator;
 use super::schema::Number;
 
-/// One side of an equation.
+/// One side of an equation about an operator.
 #[derive(Clone, Debug)]
-pub(super) enum Side {
+pub(super) enum Side<'a> {
     Variable(usize),
     /// A value that argument `k` has, or the result (`None`).
     Value(Number, Option<usize>),
-    Call(Vec<Side>),
-    Inverse(Vec<Side>),
-    Sum(Box<[Side; 2]>),
+    Call(Vec<Side<'a>>),
+    /// A use of another operator.
+    Other(&'a Operator, Vec<Side<'a>>),
 }
 
-pub(super) struct Claim {
+pub(super) struct Claim<'a> {
     pub text: String,
     pub place: Range<usize>,
     pub variables: usize,
-    pub left: Side,
-    pub right: Side,
+    pub left: Side<'a>,
+    pub right: Side<'a>,
     /// Floats are sampled with small whole numbers, which no operation rounds.
     pub exact: bool,
     /// NaN and infinities are sampled, too.
     pub ieee: bool,
-}
-
-/// The other operators that a claim speaks of.
-#[derive(Clone, Copy)]
-pub(super) struct Others<'a> {
-    pub inverse: Option<&'a Operator>,
-    /// What is written `+`.
-    pub sum: &'a Operator,
 }
 
 /// The name of a variable of a claim.

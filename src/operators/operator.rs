@@ -30,6 +30,7 @@ pub struct Operator {
     pub(super) nothing: Absent,
     pub(super) by: Option<(String, std::ops::Range<usize>)>,
     pub(super) cases: Vec<Case>,
+    pub(super) morphisms: Vec<Morphism>,
     pub(super) iteration: Option<Iteration>,
     pub(super) definitions: Vec<Definition>,
     pub(super) source: Arc<Source>,
@@ -92,6 +93,17 @@ impl Property {
             Property::Additive(_) => "additive",
         }
     }
+}
+
+/// What an operator makes of what is combined: `f(g(a, c), b) = h(f(a, b), f(c, b))`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Morphism {
+    pub argument: usize,
+    /// The name of `g`.
+    pub of: (String, std::ops::Range<usize>),
+    /// The name of `h`.
+    pub to: (String, std::ops::Range<usize>),
+    pub place: std::ops::Range<usize>,
 }
 
 /// Why a special case is known.
@@ -411,6 +423,13 @@ impl Operator {
     /// `f(f(a, b), c) = f(a, f(b, c))`, but for the rounding of floats.
     pub fn is_associative(&self) -> bool {
         self.has(Property::Associative)
+    }
+
+    /// Whether `f(g(a, c), b) = h(f(a, b), f(c, b))`, for an argument: of values that are combined by `g`, the operator
+    /// may be taken before, if its results are combined by `h`, or behind.
+    pub fn is_morphism_in(&self, argument: usize, of: &Operator, to: &Operator) -> bool {
+        let is = |m: &Morphism| m.argument == argument && m.of.0 == of.name && m.to.0 == to.name;
+        self.morphisms.iter().any(is)
     }
 
     /// `f(a, a) = a`.

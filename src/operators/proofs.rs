@@ -1,7 +1,7 @@
 //! Claims proved: over all integers, reals or truth values, by an operator's definition.
 
 use super::declare::sort_of;
-use super::equation::{Claim, Others, Side, variable};
+use super::equation::{Claim, Side, variable};
 use super::operator::Operator;
 use super::value::Value;
 use crate::diagnostic::Result;
@@ -11,11 +11,10 @@ use crate::tensor::ValueType;
 /// The claim over all numbers of a sort; `None` if the operator is not defined there.
 pub(super) fn prove(
     op: &Operator,
-    others: Others<'_>,
-    claim: &Claim,
+    claim: &Claim<'_>,
     sort: Sort,
 ) -> Result<Option<Verdict>> {
-    let mut prover = Terms { op, others, sort, extremes: Vec::new(), used: Vec::new() };
+    let mut prover = Terms { op, sort, extremes: Vec::new(), used: Vec::new() };
     let (Some(left), Some(right)) = (prover.term(&claim.left), prover.term(&claim.right)) else {
         return Ok(None);
     };
@@ -38,14 +37,13 @@ pub(super) fn prove(
 
 struct Terms<'a> {
     op: &'a Operator,
-    others: Others<'a>,
     sort: Sort,
     extremes: Vec<Term>,
     used: Vec<Term>,
 }
 
 impl Terms<'_> {
-    fn term(&mut self, side: &Side) -> Option<Term> {
+    fn term(&mut self, side: &Side<'_>) -> Option<Term> {
         match side {
             Side::Variable(k) => {
                 let exact = self.op.arguments.get(*k).and_then(|a| a.exact);
@@ -74,17 +72,14 @@ impl Terms<'_> {
             }
             Side::Call(parts) => {
                 let definition = self.op.definitions.iter().find(|d| d.sort == self.sort)?;
-                self.applied(&definition.term, self.op, parts)
+                let parts: Vec<Term> = parts.iter().map(|p| self.term(p)).collect::<Option<_>>()?;
+                Some(applied(&definition.term, self.op, &parts))
             }
-            Side::Inverse(parts) => {
-                let inverse = self.others.inverse?;
-                let definition = inverse.definitions.iter().find(|d| d.sort == self.sort)?;
-                self.applied(&definition.term, inverse, parts)
-            }
-            Side::Sum(parts) => {
-                let sum = self.others.sum;
-                let definition = sum.definitions.iter().find(|d| d.sort == self.sort)?;
-                self.applied(&definition.term, sum, &**parts)
+            Side::Other(other, parts) => {
+                let parts: Vec<Term> = parts.iter().map(|p| self.term(p)).collect::<Option<_>>()?;
+                let sort = if parts.iter().all(is_truth) { Sort::Truth } else { self.sort };
+                let definition = other.definitions.iter().find(|d| d.sort == sort)?;
+                Some(applied(&definition.term, other, &parts))
             }
         }
     }
@@ -107,13 +102,28 @@ impl Terms<'_> {
         }
         Some(term)
     }
+}
 
-    fn applied(&mut self, definition: &Term, op: &Operator, parts: &[Side]) -> Option<Term> {
-        let parts: Vec<Term> = parts.iter().map(|p| self.term(p)).collect::<Option<_>>()?;
-        Some(substituted(definition, &|name| {
-            let k = op.arguments.iter().position(|a| a.name == name)?;
-            parts.get(k).cloned()
-        }))
+fn applied(definition: &Term, op: &Operator, parts: &[Term]) -> Term {
+    substituted(definition, &|name| {
+        let k = op.arguments.iter().position(|a| a.name == name)?;
+        parts.get(k).cloned()
+    })
+}
+
+/// Whether the value is true or false.
+fn is_truth(term: &Term) -> bool {
+    match term {
+        Term::Variable(_, sort) => *sort == Sort::Truth,
+        Term::If(_, then, _) => is_truth(then),
+        Term::Truth(_)
+        | Term::Eq(..)
+        | Term::Lt(..)
+        | Term::Le(..)
+        | Term::And(..)
+        | Term::Or(..)
+        | Term::Not(_) => true,
+        _ => false,
     }
 }
 

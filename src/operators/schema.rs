@@ -12,6 +12,7 @@
 //! [[identity]]      value  arguments
 //! [[annihilator]]   value  arguments  ieee
 //! [[fill]]          argument  value  result
+//! [[morphism]]      argument  of  to
 //! [iteration]       region  fill
 //! ```
 //! TYPES is a type, or a group: `float`, `integer`, `signed`, `all`. The narrowest that has a type is
@@ -58,6 +59,8 @@ pub(super) struct Declaration {
     pub annihilator: Vec<Spanned<Element>>,
     #[serde(default)]
     pub fill: Vec<Spanned<Fill>>,
+    #[serde(default)]
+    pub morphism: Vec<Spanned<Through>>,
     pub iteration: Option<Spanned<Iteration>>,
 }
 
@@ -84,6 +87,15 @@ pub(super) struct Fill {
     pub value: Spanned<toml::Value>,
     pub result: Spanned<toml::Value>,
     pub ieee: Option<bool>,
+}
+
+/// A morphism, of one operator to another.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Through {
+    pub argument: Text,
+    pub of: Text,
+    pub to: Text,
 }
 
 #[derive(Debug, Deserialize)]

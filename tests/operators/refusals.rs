@@ -215,6 +215,14 @@ fn wrong_claims_are_refused_with_values() {
     after("[[identity]]\nvalue = \"big\"\narguments = [\"b\"]", "no value of an operator");
     after("[[identity]]\nvalue = 1e30\narguments = [\"b\"]", "does not exist in i64");
     after("[[identity]]\nvalue = 1e400\narguments = [\"b\"]", "overflowed");
+    let morphism = |argument: &str, of: &str, to: &str| {
+        format!("[[morphism]]\nargument = \"{argument}\"\nof = \"{of}\"\nto = \"{to}\"")
+    };
+    after(&morphism("a", "max", "min"), "(morphism of max to min in a)");
+    after(&morphism("b", "max", "max"), "a ~ max(b, c) = ");
+    after(&morphism("z", "max", "max"), "no argument `z`");
+    after(&morphism("a", "maxx", "max"), "no operator `maxx`");
+    after(&morphism("a", "max", "sub"), "`sub` does not combine two values in any order");
     after("[iteration]\nregion = \"a\"\nfill = 0", "leaves out a point that matters");
     after("[iteration]\nregion = \"a < b\"\nfill = 0", "number");
     after("[iteration]\nregion = \"a or b\"\nfill = [0]", "these are 1 fills");
@@ -229,6 +237,11 @@ fn a_claim_that_the_definition_refutes_is_refused_though_no_sample_does() {
     assert_eq!(e.notes, ["over the reals, by `definition`"]);
     // NaN and infinity are samples, too.
     let zero = "[rust]\nfloat = \"a * b\"\n[[annihilator]]\nvalue = 0";
+    // Of NaN and a number, `min` is the number.
+    let (_, said) = refused(
+        "result = \"bool\"\n[rust]\nall = \"a < b\"\n[[morphism]]\nargument = \"a\"\nof = \"max\"\nto = \"and\"",
+    );
+    assert!(said.contains("(morphism of max to and in a)") && said.contains("NaN"), "{said}");
     let e = with(zero).unwrap_err();
     assert_eq!(e.help.as_deref(), Some("add `ieee = false` if it holds for finite numbers only"));
     assert!(with(&format!("{zero}\nieee = false")).is_ok());

@@ -51,6 +51,7 @@ mod parse_expr;
 mod precedence;
 mod print;
 mod refusal;
+mod reduced_once;
 mod run;
 mod scope;
 mod statements;

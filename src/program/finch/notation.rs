@@ -68,6 +68,7 @@ impl Tree {
     fn made(&self) -> Result<Statements> {
         let mut maker = Maker::new(self);
         maker.made()?;
+        maker.reduce_once()?;
         let mut returned = Vec::new();
         for own in &self.returned {
             let mut parts = Vec::new();

@@ -65,6 +65,18 @@ pub(super) fn guarded(conditions: &[Expr], value: Expr, otherwise: Expr) -> Resu
     }
 }
 
+/// What a value is guarded by, and the value: the inverse of [`guarded`].
+pub(super) fn unguarded<'e>(value: &'e Expr, otherwise: &Expr) -> (Option<&'e Expr>, &'e Expr) {
+    if let Expr::Apply(Apply { op, args, .. }) = value
+        && let [condition, inner, other] = args.as_slice()
+        && op.is_selection()
+        && other == otherwise
+    {
+        return (Some(condition), inner);
+    }
+    (None, value)
+}
+
 /// That all of them hold, if there are any.
 pub(super) fn all(conditions: &[Expr]) -> Result<Option<Expr>> {
     let Some((first, rest)) = conditions.split_first() else { return Ok(None) };
@@ -105,6 +117,20 @@ pub(super) fn form(affine: &Affine, value: &impl Fn(&Name) -> Expr) -> Result<Ex
 
 pub(super) fn index(name: &Name) -> Expr {
     Expr::Index(name.clone(), Span::default())
+}
+
+/// All indices that decide a value.
+pub(super) fn indices(e: &Expr) -> Vec<Name> {
+    let mut out = Vec::new();
+    e.visit(&mut |e| {
+        if let Expr::Index(name, _) = e {
+            out.push(name.clone());
+        }
+    });
+    for access in e.accesses() {
+        access.visit_indices(&mut |index| out.push(index.clone()));
+    }
+    out
 }
 
 /// An element at indices.

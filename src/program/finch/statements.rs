@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use super::locate::Locate;
 use super::lower::Tree;
 use super::nest::{Event, Turns, Update, events};
-use super::operations::{constant, element, guarded, zero};
+use super::operations::{constant, element, guarded, indices, zero};
 use super::outside::Reach;
 use super::refusal::not_compiled;
 use crate::diagnostic::{Diagnostic, Result};
@@ -476,13 +476,6 @@ impl<'a> Maker<'a> {
 /// The loops that decide a value and formulas, in their order.
 pub(super) fn mentioned(value: &Expr, formulas: &[Formula], loops: &[Name]) -> Vec<Name> {
     let mut found: Vec<Name> = formulas.iter().flat_map(Formula::free_vars).collect();
-    value.visit(&mut |e| {
-        if let Expr::Index(name, _) = e {
-            found.push(name.clone());
-        }
-    });
-    for access in value.accesses() {
-        access.visit_indices(&mut |i| found.push(i.clone()));
-    }
+    found.extend(indices(value));
     loops.iter().filter(|l| found.contains(l)).cloned().collect()
 }
