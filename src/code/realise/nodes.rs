@@ -537,17 +537,42 @@ impl Realiser<'_, '_> {
         Ok(Some(out))
     }
 
-    /// Whether a loop is part of a sum, and adds neighbours of which index arrays say where they begin and end: a
-    /// run or a block. What is looked up for each is not in order, and rows of that are short.
+    /// Whether a loop is part of a sum, and adds neighbours: a run or a block, of which index arrays say where they begin
+    /// and end, or a whole row, of which a size does. What is looked up for each is not in order, and rows of that are
+    /// short; so are rows of which a number says how long they are.
     fn sums_neighbours(&self, l: &Loop, update: &Update) -> bool {
-        let ends = l.range.lower.iter().chain(&l.range.upper).any(Affine::has_calls);
-        let mut looked_up = false;
-        for place in update.elements() {
-            place.index.iter().for_each(|a| a.visit_calls(&mut |_| looked_up = true));
+        let is_short = l.range.upper.iter().any(|end| end.as_constant().is_some());
+        let stands = || self.sums.iter().any(|(place, _)| *place == update.target);
+        !is_short && stands() && self.is_in_order(l, update)
+    }
+
+    /// Whether no element is read at a place that the variable of a loop looks up.
+    fn is_in_order(&self, l: &Loop, update: &Update) -> bool {
+        let Some((lets, _)) = self.plain(&l.body) else { return false };
+        let (mut decided, mut found) = (vec![l.var.clone()], Vec::new());
+        let any = |names: &[Name], a: &Affine| names.iter().any(|n| a.mentions(n));
+        let looks_up = |a: &Affine, decided: &[Name], found: &[Name]| {
+            let mut some = any(found, a);
+            a.visit_calls(&mut |call| some |= call.args.iter().any(|arg| any(decided, arg)));
+            some
+        };
+        for (name, value) in lets {
+            if looks_up(&value, &decided, &found) {
+                found.push(name.clone());
+            }
+            if any(&decided, &value) {
+                decided.push(name);
+            }
         }
-        let known = |lets: &[(Name, Affine)]| lets.iter().all(|(_, value)| !value.has_calls());
-        let in_order = self.plain(&l.body).is_some_and(|(lets, _)| known(&lets));
-        ends && in_order && !looked_up && self.sums.iter().any(|(place, _)| *place == update.target)
+        let is_found = |a: &Arith| match a.to_affine() {
+            Ok(a) => looks_up(&a, &decided, &found),
+            Err(_) => {
+                let mut calls = false;
+                a.visit_calls(&mut |_| calls = true);
+                calls
+            }
+        };
+        !update.elements().any(|place| place.index.iter().any(is_found))
     }
 
     /// The values and the update of a block that has nothing else.

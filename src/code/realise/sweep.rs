@@ -225,7 +225,9 @@ impl Realiser<'_, '_> {
             out.push(skip);
         }
         let mut then = Vec::new();
+        let (_, around) = self.held_by(&w.within);
         let here = self.apart(|this| {
+            this.enter(&around);
             let mut here = this.region_at(w, at, &mut then);
             here.ends.extend(w.tests.iter().map(|t| t.map(|e| this.here(e))));
             Ok(here)
