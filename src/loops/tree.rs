@@ -370,6 +370,12 @@ impl Step {
 }
 
 impl Regions {
+    /// What each position has to pass, and what has to hold for there to be any: the tests that are the same for all.
+    pub fn tests_of_each(&self) -> (Vec<&Constraint>, Vec<&Constraint>) {
+        let names = || std::iter::once(&self.var).chain(&self.end);
+        self.tests.iter().partition(|test| names().any(|name| test.affine.mentions(name)))
+    }
+
     /// The only index of each region, if they are points.
     pub fn point(&self) -> Option<&Affine> {
         match (self.region.lower.as_slice(), self.region.upper.as_slice()) {

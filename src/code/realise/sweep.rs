@@ -62,11 +62,11 @@ impl Realiser<'_, '_> {
         self.enter(&upper);
         let mut ats = Vec::new();
         for walk in &s.walks {
-            let at = match walk.within.as_slice() {
-                [] => self.begin_regions(walk, start, out)?,
-                within => self.begin_regions_within(walk, within, out)?,
-            };
-            ats.push(at);
+            let (_, of_all) = walk.tests_of_each();
+            ats.push(match walk.within.is_empty() && of_all.is_empty() {
+                true => self.begin_regions(walk, start, out)?,
+                false => self.begin_regions_within(walk, out)?,
+            });
         }
         let goes_on = holds(&s.counts, &|walk| ats[s.number(walk)].goes_on());
         let is_before = Expr::binary(BinaryOp::Lt, Expr::Var(from), Expr::Var(until));
@@ -82,20 +82,18 @@ impl Realiser<'_, '_> {
         Affine::var(self.body.var(var).name.clone())
     }
 
-    /// Variables for positions that there are where other walks hold their indices.
-    fn begin_regions_within(
-        &mut self,
-        w: &Regions,
-        within: &[Name],
-        out: &mut Block,
-    ) -> Result<At> {
+    /// Variables for positions that there are where other walks hold their indices, and what has to hold for all holds.
+    fn begin_regions_within(&mut self, w: &Regions, out: &mut Block) -> Result<At> {
         let begin = self.body.variable(&format!("{}_begin", w.var), Type::Unsigned);
         let end = self.body.variable(&format!("{}_stop", w.var), Type::Unsigned);
         for var in [begin, end] {
             out.push(Stmt::Let { var, mutable: true, value: Expr::int(0) });
         }
         let set = |var, value| Stmt::Assign { var, op: Assign::Set, value };
-        let (conditions, facts) = self.held_by(within);
+        let (mut conditions, facts) = self.around(w);
+        let (_, of_all) = w.tests_of_each();
+        let tests: Vec<Constraint> = of_all.iter().map(|t| t.map(|e| self.here(e))).collect();
+        conditions.extend(self.tests(&tests));
         let then = self.apart(|this| {
             this.enter(&facts);
             let (lo, hi) = this.range(&w.range, false);
@@ -105,6 +103,14 @@ impl Realiser<'_, '_> {
         let position = self.body.variable(&w.var, Type::Unsigned);
         out.push(Stmt::Let { var: position, mutable: true, value: Expr::Var(begin) });
         Ok(At { lo: Expr::Var(begin), position, end, before: Vec::new() })
+    }
+
+    /// The conditions under which a walk has positions, but for its tests, and what follows from its having some.
+    fn around(&self, w: &Regions) -> (Vec<Expr>, Vec<Constraint>) {
+        let (conditions, mut facts) = self.held_by(&w.within);
+        let (_, of_all) = w.tests_of_each();
+        facts.extend(of_all.iter().map(|t| t.map(|e| self.here(e))));
+        (conditions, facts)
     }
 
     fn held_by(&self, walks: &[Name]) -> (Vec<Expr>, Vec<Constraint>) {
@@ -207,16 +213,17 @@ impl Realiser<'_, '_> {
 
     /// The code that reads the region at the position of a walk.
     fn read(&mut self, w: &Regions, at: &At, needed: bool, out: &mut Block) -> Result<Read> {
-        if needed && w.tests.is_empty() {
+        let (of_each, _) = w.tests_of_each();
+        if needed && of_each.is_empty() {
             return Ok(Read { here: self.region_at(w, at, out), then: None });
         }
         self.env.insert(w.var.clone(), at.position);
-        if !w.tests.is_empty() {
+        if !of_each.is_empty() {
             let skip = self.apart(|this| {
                 let facts = this.range_facts(&w.range, at.position);
                 this.enter(&facts);
                 let tests: Vec<Constraint> =
-                    w.tests.iter().map(|t| t.map(|e| this.here(e))).collect();
+                    of_each.iter().map(|t| t.map(|e| this.here(e))).collect();
                 let passes = Expr::and(this.tests(&tests));
                 let condition = Expr::and([at.goes_on(), passes.negated()]);
                 let (invariants, body) = (vec![at.invariant()], vec![at.advance(Expr::int(1))]);
@@ -225,7 +232,7 @@ impl Realiser<'_, '_> {
             out.push(skip);
         }
         let mut then = Vec::new();
-        let (_, around) = self.held_by(&w.within);
+        let (_, around) = self.around(w);
         let here = self.apart(|this| {
             this.enter(&around);
             let mut here = this.region_at(w, at, &mut then);
