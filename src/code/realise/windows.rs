@@ -206,7 +206,8 @@ impl Realiser<'_, '_> {
         let prefix = self.body.prefix(&format!("{}_{called}", l.var));
         let (of_ahead, of_middle) = (holds(self, prefix.ahead), holds(self, prefix.middle));
         out.extend(prefix.search(&lo, hi, of_ahead, of_middle));
-        let name = Name::from(format!("{}_{called}", l.var));
+        // A window of a window is of the same loop.
+        let name = Name::from(format!("sought: {}", self.body.var(prefix.end).name));
         self.env.insert(name.clone(), prefix.end);
         let end = Affine::var(name);
         let mut facts: Vec<Constraint> =
