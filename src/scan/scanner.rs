@@ -338,6 +338,16 @@ impl<'a> Scanner<'a> {
         (reach, context)
     }
 
+    /// [`reach`](Self::reach) without what floors of dimensions say: more is visited, of which guards leave what counts.
+    /// A block that has an even row has no bounds that isl knows; a block that has a row does.
+    fn without_floors(&self, d: usize, known: &[Constraint]) -> (Set, Set) {
+        let divides = |c: &Constraint| self.dims.iter().any(|var| only_inside_floor(&c.affine, var));
+        let all = self.all.iter().filter(|c| !divides(c)).cloned();
+        let whole = framed(&self.frames[self.dims.len()], &all.collect::<Vec<_>>());
+        let (_, context) = self.reach(d, known, true);
+        (whole.keep_first_dims(self.bare[d].dims.len()), context)
+    }
+
     /// How dimension `d` gets its values.
     fn bind(&self, d: usize, known: &[Constraint]) -> Result<Bind> {
         let var = &self.dims[d];
@@ -354,7 +364,8 @@ impl<'a> Scanner<'a> {
         {
             return Ok(bind);
         }
-        self.project(d, self.reach(d, known, true)).ok_or_else(|| {
+        let exact = self.project(d, self.reach(d, known, true));
+        exact.or_else(|| self.project(d, self.without_floors(d, known))).ok_or_else(|| {
             Diagnostic::new(
                 Code::LoopOrder,
                 format!("no bounds for `{var}` when it is visited as dimension {}", d + 1),
