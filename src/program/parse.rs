@@ -11,6 +11,7 @@ use indexmap::IndexMap;
 
 use super::SOURCE_NAME;
 use super::ir::{Access, Apply, AssignOp, Expr, Literal, Program, Span, Stmt};
+use super::scalar::SUFFIX;
 use super::sequence::sequence;
 use super::sugar::Statement;
 use super::token::{Form, Token, WORDS, form, is_reserved, tokenize};
@@ -393,7 +394,8 @@ impl<'a> Parser<'a> {
 
     pub(super) fn literal(&mut self, text: String) -> Result<Literal> {
         let span = self.span();
-        let fits = text.parse().is_ok_and(|v: f64| v.is_finite());
+        let digits = text.strip_suffix(SUFFIX).unwrap_or(&text);
+        let fits = digits.parse().is_ok_and(|v: f64| v.is_finite());
         if !fits && !WORDS.contains(&text.as_str()) {
             let message = format!("number `{text}` does not fit 64 bits");
             return Err(Diagnostic::new(Code::Program, message)

@@ -21,6 +21,16 @@ macro_rules! scalar {
 }
 scalar!(f64 => F64, f32 => F32, i64 => I64, i32 => I32, u8 => U8, bool => Bool);
 
+/// What is written behind a number that has 64 bits beside integers of fewer: `1_i64`.
+pub const SUFFIX: &str = "_i64";
+
+impl Literal {
+    /// The spelling without what says the type.
+    pub fn digits(&self) -> &str {
+        self.text.strip_suffix(SUFFIX).unwrap_or(&self.text)
+    }
+}
+
 /// The value of a literal; `None` if the type does not have it. Floats round once, from the text, and do
 /// not overflow; other types must have the value exactly, so `2.0` and `1e3` are integers, `0.5` and (as
 /// `i32`) `3000000000` are not. `bool` has 0 and 1, floats have `inf` and `nan`.
@@ -28,7 +38,7 @@ scalar!(f64 => F64, f32 => F32, i64 => I64, i32 => I32, u8 => U8, bool => Bool);
 /// A literal has no sign: `-2` is the negation of `2`. The least value of an integer type is therefore no
 /// negated literal, but `-9223372036854775807 - 1`.
 pub fn number(literal: &Literal, ty: ValueType) -> Option<Value> {
-    let text = literal.text.as_str();
+    let text = literal.digits();
     let endless = matches!(text, "inf" | "nan");
     if let "true" | "false" = text {
         return (ty == ValueType::Bool).then_some(Value::Bool(text == "true"));
@@ -65,9 +75,9 @@ impl Fill {
 
 /// The exact value of a literal, if it is whole and fits: `12`, `2.0`, `1.5e3`.
 fn whole(literal: &Literal) -> Option<u128> {
-    let (mantissa, exponent) = match literal.text.split_once(['e', 'E']) {
+    let (mantissa, exponent) = match literal.digits().split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent),
-        None => (literal.text.as_str(), "0"),
+        None => (literal.digits(), "0"),
     };
     let (units, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let fraction = fraction.trim_end_matches('0');

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::scalar::SUFFIX;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -115,11 +116,14 @@ pub fn continues_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Length of the number that `text` starts with: `12`, `2.5`, `.5`, `3.`, `1e-9`.
+/// Length of the number that `text` starts with: `12`, `2.5`, `.5`, `3.`, `1e-9`, `12_i64`.
 fn number_len(text: &str) -> Option<usize> {
     let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
     let whole = digits(0);
     let mut len = whole;
+    if whole > 0 && text[whole..].starts_with(SUFFIX) {
+        return Some(whole + SUFFIX.len());
+    }
     if text[len..].starts_with('.') {
         let fraction = digits(len + 1);
         if whole + fraction == 0 {

@@ -6,7 +6,7 @@
 //! - Operators say in which type their arguments meet and what they give (`siskin operators`).
 //! - A number takes the type of what it stands beside (NumPy's *weak* scalars): `2` is an `i32` beside
 //!   one. Beside integers a number with a fraction or an exponent is an `f64`, and so are `inf` and `nan`;
-//!   beside `bool`, a whole number is an `i64`.
+//!   beside `bool`, a whole number is an `i64`. What is written `2_i64` is one anyway.
 //! - The value of an index is an `i64`.
 //! - What is assigned is converted to the element's type: to a wider one, or within floats and within
 //!   integers also to a narrower one. A float is not stored as an integer, and only `bool` as `bool`.
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::ir::{Expr, Literal};
-use super::scalar::number;
+use super::scalar::{SUFFIX, number};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::formula::Name;
 use crate::operators::{Operator, Operators, ResultRule, Tree, promote};
@@ -145,6 +145,9 @@ fn infer<L>(
             return Ok(match literal.text.as_str() {
                 "true" | "false" => {
                     Inferred::Strong(value(literal, ValueType::Bool)?, ValueType::Bool)
+                }
+                text if text.ends_with(SUFFIX) => {
+                    Inferred::Strong(value(literal, ValueType::I64)?, ValueType::I64)
                 }
                 text => Inferred::Weak { float: text.contains(['.', 'e', 'E', 'n']) },
             });

@@ -170,8 +170,8 @@ impl Program {
 }
 
 fn verify_literal(literal: &Literal) -> Result<()> {
-    let plain = literal.text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
-    let finite = literal.text.parse().is_ok_and(|v: f64| v.is_finite());
+    let plain = literal.digits().starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    let finite = literal.digits().parse().is_ok_and(|v: f64| v.is_finite());
     if (plain && finite) || WORDS.contains(&literal.text.as_str()) {
         return Ok(());
     }

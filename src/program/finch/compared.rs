@@ -137,7 +137,7 @@ impl Maker<'_> {
     fn interval(&self, e: &Expr) -> Result<Option<Interval>> {
         let found = match e {
             Expr::Literal(literal) => {
-                return Ok(literal.text.parse::<i64>().ok().map(|n| (n.into(), n.into())));
+                return Ok(literal.digits().parse::<i64>().ok().map(|n| (n.into(), n.into())));
             }
             Expr::Index(name, _) => {
                 let extent = self.indices.get(name).copied().unwrap_or(0);

@@ -50,8 +50,8 @@ mod parse;
 mod parse_expr;
 mod precedence;
 mod print;
-mod refusal;
 mod reduced_once;
+mod refusal;
 mod run;
 mod scope;
 mod statements;
@@ -62,6 +62,7 @@ mod types;
 mod united;
 mod update;
 mod value;
+mod widened;
 
 pub use host::{Given, Host};
 pub use locate::Locate;

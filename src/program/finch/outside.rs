@@ -23,6 +23,9 @@ use crate::tensor::ValueType;
 /// More are not worth their code.
 const MAX_REGIONS: usize = 64;
 
+/// So many are worth a loop for each end.
+const FEW_REGIONS: usize = 8;
+
 /// How far indices and tensors reach.
 pub(super) struct Reach<'a> {
     pub indices: &'a IndexMap<Name, usize>,
@@ -74,11 +77,31 @@ impl Reach<'_> {
 
     /// An expression without such questions, in each of its regions.
     pub fn regions(&self, e: &Expr, around: &[Formula]) -> Result<Vec<Piece<Expr>>> {
-        let mut found = self.pieces(e, around)?;
+        let mut found = self.apart(self.pieces(e, around)?, around);
         for (_, formulas) in &mut found {
             formulas.splice(0..0, around.iter().cloned());
         }
         Ok(found)
+    }
+
+    /// Regions beyond either end of a dimension as one for each, while they are few: the ends are bounds of loops then, and
+    /// no tests.
+    fn apart(&self, found: Vec<Piece<Expr>>, around: &[Formula]) -> Vec<Piece<Expr>> {
+        let mut split = Vec::new();
+        for (value, formulas) in &found {
+            let mut own: Vec<Vec<Formula>> = vec![Vec::new()];
+            for formula in formulas {
+                let ends = ends(formula);
+                let each = |before: Vec<Formula>| {
+                    let with = |end: &Vec<Formula>| before.iter().chain(end).cloned().collect();
+                    ends.iter().map(with).collect::<Vec<_>>()
+                };
+                own = own.into_iter().flat_map(each).collect();
+            }
+            let has_points = |own: &Vec<Formula>| self.has_points(&[around, own].concat());
+            split.extend(own.into_iter().filter(has_points).map(|own| (value.clone(), own)));
+        }
+        if split.len() <= FEW_REGIONS { split } else { found }
     }
 
     fn pieces(&self, e: &Expr, around: &[Formula]) -> Result<Vec<Piece<Expr>>> {
@@ -184,6 +207,17 @@ impl Reach<'_> {
             bounds.values().all(|(low, high)| low <= high)
         })
     }
+}
+
+/// `not (a and b)` as `not a`, and `a and not b`, which do not overlap.
+fn ends(formula: &Formula) -> Vec<Vec<Formula>> {
+    if let Formula::Not(inner) = formula
+        && let Formula::And(parts) = &**inner
+    {
+        let end = |k: usize| [&parts[..k], &[parts[k].clone().not()]].concat();
+        return (0..parts.len()).map(end).collect();
+    }
+    vec![vec![formula.clone()]]
 }
 
 /// The argument that an operator takes, where a literal says which: the others, which may lie outside of their tensors

@@ -1,7 +1,7 @@
 //! The types of tensors that a program declares: from what they begin with, and what is assigned.
 //!
-//! Numbers without fraction are integers, and take the type of floats that are assigned. Types grow until
-//! they hold everything. As in Julia, `true + true` is 2, and `-true` is -1:
+//! Numbers without fraction are integers, and take the type of floats that are assigned; those with one are floats of
+//! 64 bits. Types grow until they hold everything. Beside integers of few bits, numbers have 64 (`widened.rs`). As in Julia, `true + true` is 2, and `-true` is -1:
 //!
 //! ```text
 //! y[i] = (x[i] > 1) + (x[i] > 2)   ⟼   y[i] = (0 + (x[i] > 1)) + (x[i] > 2)
@@ -10,10 +10,12 @@
 use indexmap::IndexMap;
 
 use super::operations::literal;
+use super::widened::{widened, widened_choice};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::Name;
 use crate::operators::{Operators, promote};
 use crate::program::ir::{Apply, Block, Expr, Fill, If, Program, Stmt, When};
+use crate::program::scalar::SUFFIX;
 use crate::program::typing::{Types, typed_freely};
 use crate::tensor::ValueType;
 
@@ -60,12 +62,12 @@ fn narrowest(fill: &Fill, values: &[ValueType]) -> ValueType {
     let all = values.iter().copied().reduce(promote);
     match (text, all) {
         ("true" | "false", all) => all.unwrap_or(ValueType::Bool),
-        (text, Some(ty)) if ty.is_float() || !text.contains(['.', 'e', 'E', 'n']) => match ty {
-            ty if ty.is_float() => ty,
-            ty => promote(ty, ValueType::I64),
-        },
-        (text, _) if text.contains(['.', 'e', 'E', 'n']) => ValueType::F64,
-        _ => ValueType::I64,
+        // A number with a fraction has 64 bits; an infinity is one of any type.
+        (text, _) if text.contains('.') || text.contains(['e', 'E']) => ValueType::F64,
+        (_, Some(ty)) if ty.is_float() => ty,
+        ("inf" | "nan", _) => ValueType::F64,
+        (_, Some(ty)) => promote(ty, ValueType::I64),
+        (_, None) => ValueType::I64,
     }
 }
 
@@ -134,6 +136,9 @@ fn arithmetic(
                 args.push(arg);
                 own.push(ty);
             }
+            let strong: Result<Vec<Option<ValueType>>> =
+                args.iter().map(|arg| strong(arg, types, lets)).collect();
+            widened(&apply.op, &mut args, &strong?);
             let are_truths = own.iter().all(|ty| *ty == ValueType::Bool);
             if are_truths
                 && (apply.op.is_sum() || apply.op.signature(&own).is_err())
@@ -153,10 +158,36 @@ fn arithmetic(
             let (inside, a) = arithmetic(&within.inside, types, lets)?;
             let (outside, b) = arithmetic(&within.outside, types, lets)?;
             (within.inside, within.outside) = (inside, outside);
+            let of = [
+                strong(&within.inside, types, lets)?,
+                strong(&within.outside, types, lets)?,
+            ];
+            widened_choice([&mut within.inside, &mut within.outside], of);
             (Expr::Within(within), promote(a, b))
         }
         leaf => (leaf.clone(), type_of(leaf, types, lets)?),
     })
+}
+
+/// The type of a value that is no number.
+fn strong(
+    e: &Expr,
+    types: &Types,
+    lets: &IndexMap<Name, ValueType>,
+) -> Result<Option<ValueType>> {
+    let mut only_numbers = true;
+    e.visit(&mut |e| only_numbers &= matches!(e, Expr::Apply(_)) || is_number(e));
+    // A comparison of numbers is no number.
+    let ty = || type_of(e, types, lets);
+    match only_numbers {
+        true => Ok(Some(ty()?).filter(|ty| *ty == ValueType::Bool)),
+        false => ty().map(Some),
+    }
+}
+
+fn is_number(e: &Expr) -> bool {
+    let Expr::Literal(literal) = e else { return false };
+    !matches!(literal.text.as_str(), "true" | "false") && !literal.text.ends_with(SUFFIX)
 }
 
 fn type_of(e: &Expr, types: &Types, lets: &IndexMap<Name, ValueType>) -> Result<ValueType> {
