@@ -18,7 +18,7 @@ use super::packer::Packer;
 use super::part::{Count, Order, Part, Role};
 use super::refusal::refused;
 use crate::diagnostic::Result;
-use crate::formula::{Affine, Arith};
+use crate::formula::{Affine, Arith, Name};
 use crate::layout::Layout;
 use crate::layout::checks::{Check, checks};
 
@@ -35,13 +35,7 @@ impl Part {
             });
             let this = &self.levels[level];
             let [key] = this.keys.as_slice() else { continue };
-            let last = match key.args.split_last() {
-                Some((last, groups)) => {
-                    last.as_var() == Some(&this.position)
-                        && !groups.iter().any(|arg| arg.mentions(&this.position))
-                }
-                None => false,
-            };
+            let numbers = numbering_argument(&key.args, &this.position).is_some();
             let unfilled = layout.arrays.get(&key.array).is_some_and(|a| a.fill.is_none());
             let complete = this.size.is_some()
                 && this.restarts
@@ -49,7 +43,7 @@ impl Part {
                 && this.first == 0
                 && this.probed.is_none()
                 && key.args.len() > 1;
-            self.levels[level].complete = complete && last && unfilled && !counted;
+            self.levels[level].complete = complete && numbers && unfilled && !counted;
         }
     }
 }
@@ -65,7 +59,15 @@ impl<'a> Packer<'a> {
         let this = &self.plan.levels[level];
         let array = &this.keys[0].array;
         let (target, shape) = self.target(array)?;
-        let (Some(&size), Some((lower, upper))) = (shape.last(), self.key_range(level)?) else {
+        let Some((_, Role::Key { args, .. })) = self
+            .plan
+            .roles()
+            .find(|(name, role)| *name == array && matches!(role, Role::Key { .. }))
+        else {
+            return Ok(());
+        };
+        let Some(at) = numbering_argument(args, &this.position) else { return Ok(()) };
+        let (Some(&size), Some((lower, upper))) = (shape.get(at), self.key_range(level)?) else {
             return Err(refused(self.layout, format!("nothing bounds `{array}`"))
                 .help(format!("give its `range` in [index.{array}]")));
         };
@@ -80,18 +82,15 @@ impl<'a> Packer<'a> {
             )
             .help(format!("widen the range of `{array}`, or shorten its groups")));
         }
-        let Some((_, Role::Key { args, .. })) = self
-            .plan
-            .roles()
-            .find(|(name, role)| *name == array && matches!(role, Role::Key { .. }))
-        else {
-            return Ok(());
-        };
-        let groups = slots(columns, &args[..args.len() - 1], &shape[..shape.len() - 1])?;
+        let groups = slots(columns, &without(args, at), &without(&shape, at))?;
         let group_count = target.len / width;
         let mut used: Vec<Vec<i64>> = vec![Vec::new(); group_count];
         let values = &keys[&(level, 0)];
         let group_of = |k: usize| super::store::element(&target, groups.get(k));
+        // Groups are numbered by the other subscripts; those behind the position's vary while it stands.
+        let behind: i64 = shape[at + 1..].iter().product();
+        let behind = usize::try_from(behind).unwrap_or(0).max(1);
+        let place = |group: usize, k: usize| (group / behind * width + k) * behind + group % behind;
         for k in (0..columns.len).filter(|&k| numbering.opens(k)) {
             used[group_of(k)?].push(values.get(k));
         }
@@ -99,8 +98,8 @@ impl<'a> Packer<'a> {
             return Err(beyond_row("an index array", size, group.len() as i64 - 1));
         }
         let decreasing = this.order == Order::Decreasing;
-        let mut all = Vec::with_capacity(target.len);
-        for group in &mut used {
+        let mut all = vec![0; target.len];
+        for (number, group) in used.iter_mut().enumerate() {
             let missing = width.saturating_sub(group.len());
             let unused: Vec<i64> =
                 (lower..=upper).filter(|x| !group.contains(x)).take(missing).collect();
@@ -109,7 +108,7 @@ impl<'a> Packer<'a> {
             if decreasing {
                 group.reverse();
             }
-            all.extend_from_slice(group);
+            group.iter().enumerate().for_each(|(k, key)| all[place(number, k)] = *key);
         }
         let rank = |k: usize| -> Result<i64> {
             let group = &used[group_of(k)?];
@@ -135,4 +134,14 @@ impl<'a> Packer<'a> {
         let value = |e: &Affine| scope.value(&Arith::from_affine(e));
         Ok(range.and_then(|(lower, upper)| Some((value(&lower)?, value(&upper)?))))
     }
+}
+
+/// Which argument of an array is the position that numbers the entries of a group, if all others are those of the group.
+fn numbering_argument(args: &[Affine], position: &Name) -> Option<usize> {
+    let at = args.iter().position(|arg| arg.as_var() == Some(position))?;
+    without(args, at).iter().all(|arg| !arg.mentions(position)).then_some(at)
+}
+
+fn without<T: Clone>(list: &[T], at: usize) -> Vec<T> {
+    [&list[..at], &list[at + 1..]].concat()
 }
