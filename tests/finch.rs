@@ -34,6 +34,8 @@ mod language;
 mod levels;
 #[path = "finch/missing.rs"]
 mod missing;
+#[path = "finch/promotion.rs"]
+mod promotion;
 #[path = "finch/random.rs"]
 mod random;
 #[path = "finch/random_nests.rs"]
@@ -50,6 +52,8 @@ mod strategies;
 mod tally;
 #[path = "finch/together.rs"]
 mod together;
+#[path = "finch/walks.rs"]
+mod walks;
 
 use indexmap::IndexMap;
 use siskin::diagnostic::Result;

@@ -111,11 +111,7 @@ fn inverse<'a>(
     }
 }
 
-fn claims<'a>(
-    op: &Operator,
-    inverse: Option<&'a Operator>,
-    sum: &'a Operator,
-) -> Vec<Claim<'a>> {
+fn claims<'a>(op: &Operator, inverse: Option<&'a Operator>, sum: &'a Operator) -> Vec<Claim<'a>> {
     let v = Side::Variable;
     let fixed = op.parameters();
     // Of two operands; parameters are the variables from `first` on.

@@ -9,11 +9,7 @@ use crate::prover::arithmetic::{Sort, Term, Verdict, equal};
 use crate::tensor::ValueType;
 
 /// The claim over all numbers of a sort; `None` if the operator is not defined there.
-pub(super) fn prove(
-    op: &Operator,
-    claim: &Claim<'_>,
-    sort: Sort,
-) -> Result<Option<Verdict>> {
+pub(super) fn prove(op: &Operator, claim: &Claim<'_>, sort: Sort) -> Result<Option<Verdict>> {
     let mut prover = Terms { op, sort, extremes: Vec::new(), used: Vec::new() };
     let (Some(left), Some(right)) = (prover.term(&claim.left), prover.term(&claim.right)) else {
         return Ok(None);

@@ -341,7 +341,8 @@ impl<'a> Scanner<'a> {
     /// [`reach`](Self::reach) without what floors of dimensions say: more is visited, of which guards leave what counts.
     /// A block that has an even row has no bounds that isl knows; a block that has a row does.
     fn without_floors(&self, d: usize, known: &[Constraint]) -> (Set, Set) {
-        let divides = |c: &Constraint| self.dims.iter().any(|var| only_inside_floor(&c.affine, var));
+        let divides =
+            |c: &Constraint| self.dims.iter().any(|var| only_inside_floor(&c.affine, var));
         let all = self.all.iter().filter(|c| !divides(c)).cloned();
         let whole = framed(&self.frames[self.dims.len()], &all.collect::<Vec<_>>());
         let (_, context) = self.reach(d, known, true);

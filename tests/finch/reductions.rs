@@ -17,9 +17,8 @@ const EDGES: [&str; 4] =
 /// numbers if `whole`.
 fn graph(random: &mut Random, whole: bool) -> (usize, Inputs) {
     let n = 1 + random.below(6);
-    let mut draw = |n: usize, of: usize| -> Vec<i64> {
-        (0..n).map(|_| random.below(of) as i64 - 2).collect()
-    };
+    let mut draw =
+        |n: usize, of: usize| -> Vec<i64> { (0..n).map(|_| random.below(of) as i64 - 2).collect() };
     let (lengths, far, near, asked) = (draw(n * n, 9), draw(n, 8), draw(n, 8), draw(n, 5));
     let frontier: Vec<bool> = asked.iter().map(|k| *k > 0).collect();
     let out = Inputs::default().bools("_F", &[n], &frontier);
@@ -27,10 +26,11 @@ fn graph(random: &mut Random, whole: bool) -> (usize, Inputs) {
         all.iter().map(|x| if *x == 3 { f64::INFINITY } else { *x as f64 }).collect()
     };
     let out = match whole {
-        true => out
-            .integers("A", &[n, n], &lengths)
-            .integers("_D", &[n], &far)
-            .integers("D", &[n], &near),
+        true => out.integers("A", &[n, n], &lengths).integers("_D", &[n], &far).integers(
+            "D",
+            &[n],
+            &near,
+        ),
         false => out
             .floats("A", &[n, n], &float(&lengths))
             .floats("_D", &[n], &float(&far))

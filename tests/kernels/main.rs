@@ -18,6 +18,7 @@ mod not_numbers;
 mod parallel;
 mod reductions;
 mod registers;
+mod remainders;
 mod sequences;
 mod stages;
 mod strict_fp;

@@ -1,7 +1,11 @@
 //! Tensors and their layouts: declared, read, packed, validated, converted and written.
 
+#[path = "../study/mod.rs"]
+mod study;
+
 mod conversion;
 mod declarations;
+mod groups;
 mod levels;
 mod nested_formats;
 mod packing;

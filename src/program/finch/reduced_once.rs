@@ -142,6 +142,7 @@ impl Maker<'_> {
         if let Step::Statement(s) = &mut self.steps[all] {
             (s.value, s.formulas) = (Expr::Access(found.clone()), Vec::new());
         }
-        self.steps.insert(at, Step::Statement(Statement { output: found, is_first: true, ..first }));
+        self.steps
+            .insert(at, Step::Statement(Statement { output: found, is_first: true, ..first }));
     }
 }

@@ -158,10 +158,7 @@ fn arithmetic(
             let (inside, a) = arithmetic(&within.inside, types, lets)?;
             let (outside, b) = arithmetic(&within.outside, types, lets)?;
             (within.inside, within.outside) = (inside, outside);
-            let of = [
-                strong(&within.inside, types, lets)?,
-                strong(&within.outside, types, lets)?,
-            ];
+            let of = [strong(&within.inside, types, lets)?, strong(&within.outside, types, lets)?];
             widened_choice([&mut within.inside, &mut within.outside], of);
             (Expr::Within(within), promote(a, b))
         }
@@ -170,11 +167,7 @@ fn arithmetic(
 }
 
 /// The type of a value that is no number.
-fn strong(
-    e: &Expr,
-    types: &Types,
-    lets: &IndexMap<Name, ValueType>,
-) -> Result<Option<ValueType>> {
+fn strong(e: &Expr, types: &Types, lets: &IndexMap<Name, ValueType>) -> Result<Option<ValueType>> {
     let mut only_numbers = true;
     e.visit(&mut |e| only_numbers &= matches!(e, Expr::Apply(_)) || is_number(e));
     // A comparison of numbers is no number.

@@ -112,7 +112,8 @@ fn samples(ty: ValueType, all: bool) -> Vec<i64> {
         _ => (i64::from(i32::MIN), i64::from(i32::MAX)),
     };
     let around = |x: i64| (x - NEAR..=x + NEAR).filter(move |x| (least..=greatest).contains(x));
-    let mut out: Vec<i64> = [least, 0, greatest / 2, greatest].into_iter().flat_map(around).collect();
+    let mut out: Vec<i64> =
+        [least, 0, greatest / 2, greatest].into_iter().flat_map(around).collect();
     out.sort_unstable();
     out.dedup();
     out
