@@ -362,7 +362,7 @@ impl Group {
 
 /// The layout of a workspace that has `rank` dimensions: the loops around it are levels around the format that is
 /// stated. `None` if it has none of its own: nothing is left out of scalars, nor is assembled what several statements
-/// write.
+/// write. What begins anew in loops and has room for every element is no more than one of these in the kernel.
 fn workspace_layout(
     tree: &Tree,
     name: &Name,
@@ -379,7 +379,7 @@ fn workspace_layout(
         return Ok(None);
     }
     let own = Layout::named_for_rank(layout, dims.len())?;
-    if writes > 1 && !is_written_in_place(&own) {
+    if writes > 1 && !is_written_in_place(&own) || around > 0 && has_room_for_all(&own) {
         return Ok(None);
     }
     let levels = format!("{}{layout}{}", "Dense(".repeat(around), ")".repeat(around));
@@ -393,6 +393,13 @@ fn workspace_layout(
         .within("-f", layout)
         .help("write it as levels, as in `SparseList(Element(0.0))`, or leave it out")),
     }
+}
+
+/// Whether there are as many values as elements, at least.
+fn has_room_for_all(layout: &Layout) -> bool {
+    let mut sizes = Vec::new();
+    layout.value.len.visit_vars(&mut |name| sizes.push(name.clone()));
+    layout.extents().iter().all(|extent| sizes.contains(extent))
 }
 
 /// Refuses a format whose fill is not what the program lets the result begin with.

@@ -23,17 +23,20 @@ pub fn is_written_in_place(layout: &Layout) -> bool {
 }
 
 /// The layout in which the kernel assembles a result for `wanted`: itself if entries can be appended to
-/// it, else that of files of entries, which is packed when the kernel has run.
+/// it, else that of files of entries, in the order in which the loops meet them, which is packed when the kernel has run.
 ///
 /// # Errors
 /// [`Code::NotPackable`] if nothing can be packed in the layout that is wanted.
-pub(super) fn appended_layout(wanted: &Arc<Layout>) -> Result<(Arc<Layout>, Appending)> {
+fn appended_layout(
+    wanted: &Arc<Layout>,
+    statements: &[Statement],
+) -> Result<(Arc<Layout>, Appending)> {
     if let Some(appending) = Appending::of(wanted) {
         return Ok((wanted.clone(), appending));
     }
     Plan::of(wanted)?;
     let name = DefaultFor::Entries.layout()?;
-    let entries = Arc::new(Layout::named_for_rank(&name, wanted.rank())?);
+    let entries = Arc::new(Layout::named_along(&name, &order_of_all(statements))?);
     match Appending::of(&entries) {
         Some(appending) => Ok((entries, appending)),
         None => Err(Diagnostic::new(
@@ -53,7 +56,7 @@ pub(super) fn assembled(
     wanted: &Arc<Layout>,
     prover: &mut dyn Prover,
 ) -> Result<Assembled> {
-    let (layout, appending) = appended_layout(wanted)?;
+    let (layout, appending) = appended_layout(wanted, statements)?;
     let space = &statements[0].space;
     let output = space.output();
     let forced = forced_workspace(request)?;
@@ -125,11 +128,16 @@ pub(super) fn sparse_result(
         return Ok(None);
     }
     let name = DefaultFor::Entries.layout()?;
+    Layout::named_along(&name, &order_of_all(statements)).map(|layout| Some(Arc::new(layout)))
+}
+
+/// The coordinates in the order in which the loops of all statements decide them; as they are numbered if these differ.
+fn order_of_all(statements: &[Statement]) -> Vec<usize> {
     let mut order = order_of_loops(&statements[0]);
     if statements.iter().any(|s| order_of_loops(s) != order) {
         order.sort();
     }
-    Layout::named_along(&name, &order).map(|layout| Some(Arc::new(layout)))
+    order
 }
 
 /// The coordinates of what is written, in the order in which loops decide them.

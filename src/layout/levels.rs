@@ -14,6 +14,7 @@
 //! A level is named by its number: names of level `k` end in `k`. A level whose relation is a union
 //! multiplies the pieces. The values are addressed by the tuple that the last level hands on.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -151,10 +152,13 @@ fn is_whole(relation: &Relation) -> bool {
 
 /// A leaf ends nested names, and nothing else.
 fn refuse_leaf(list: &LevelUses<'_>, used: &Used) -> Result<()> {
+    let name = used.declaration.name.get_ref();
+    if !used.declaration.is_leaf() {
+        return Err(no_level(list.source, name, used.level_use.level_span.clone()));
+    }
     if list.leaf.is_some() {
         return Ok(());
     }
-    let name = used.declaration.name.get_ref();
     Err(list
         .source
         .error(
@@ -164,6 +168,18 @@ fn refuse_leaf(list: &LevelUses<'_>, used: &Used) -> Result<()> {
             "a leaf",
         )
         .help(format!("leave it out, or write a nested name: `LEVEL({name}(…))`")))
+}
+
+/// A layout of a whole tensor where a level is meant, or its parameters are no numbers.
+pub(super) fn no_level(source: &Source, name: &str, place: Range<usize>) -> Box<Diagnostic> {
+    source
+        .error(
+            Code::LayoutSchema,
+            format!("`{name}` is the layout of a whole tensor, not a level"),
+            place,
+            "a whole tensor",
+        )
+        .help(format!("parameters of layouts are integers; lists and nested names are of levels"))
 }
 
 fn times(a: &[Vec<Constraint>], b: &[Vec<Constraint>]) -> Option<Vec<Vec<Constraint>>> {

@@ -14,7 +14,7 @@ use super::declaration::Arguments;
 use super::defaults;
 use super::leaf::Leaf;
 use super::level_use::{DimRef, LevelList, LevelUse, Setting, parse_list};
-use super::levels::{LevelUses, compose};
+use super::levels::{LevelUses, compose, no_level};
 use super::literal::Literal;
 use super::nested::{self, NestedLevel};
 use super::nested_form::NestedForm;
@@ -450,6 +450,9 @@ fn level_source(level: &str, span: &Range<usize>, within: &Source) -> Result<Sou
     }
     if let Some((path, text)) = shipped_level_file(level) {
         return Ok(Source { name: path.into(), text: text.into(), folder: None });
+    }
+    if embedded::text(&format!("layouts/{level}.toml")).is_some() {
+        return Err(no_level(within, level, span.clone()));
     }
     let known = level_names();
     let error = within.error(

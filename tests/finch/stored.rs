@@ -26,6 +26,32 @@ fn stored(text: &str, sparse: &[bool]) -> (Value, Value, bool) {
 }
 
 #[test]
+fn a_workspace_with_room_for_every_element_is_kept_in_the_kernel() {
+    let inputs = Inputs::default()
+        .floats("A", &[3, 3], &[0.0, 2.0, 0.0, 1.0, 0.0, 3.0, 0.0, 0.0, 4.0])
+        .floats("B", &[3, 3], &[5.0, 0.0, 0.0, 0.0, 0.0, 6.0, 7.0, 0.0, 8.0]);
+    let text = "y .= 0\nfor j = _\n w .= 0\n for k = _, i = _\n  w[i] += A[i,k] * B[k,j]\n end\n for i = _\n  y[j] += w[i]^2\n end\nend\nreturn y";
+    let sparse = |_, _| Some("Dense(SparseList(Element(0.0)))".to_string());
+    for (format, kernels) in [
+        ("SparseByteMap(Element(0.0))", 1),
+        ("Dense(Element(0.0))", 1),
+        ("SparseList(Element(0.0))", 2),
+        ("SparseDict(Element(0.0))", 2),
+    ] {
+        let mut given = Given::new(&inputs, text, &sparse);
+        given.result("w", format);
+        let said = given.said().unwrap();
+        assert_eq!(
+            said["outputs"][0]["values"],
+            serde_json::json!([1460.0, 0.0, 1744.0]),
+            "{format}"
+        );
+        let ran = said["statements"].as_array().map_or(1, Vec::len);
+        assert_eq!(ran, kernels, "{format}");
+    }
+}
+
+#[test]
 fn kernels_and_the_interpreter_store_the_same() {
     let values = [
         "x[i] * z[i]",

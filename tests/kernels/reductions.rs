@@ -51,6 +51,30 @@ fn segments_that_follow_each_other_are_walked_as_one() {
 }
 
 #[test]
+fn rows_within_a_sum_are_added_in_several_chains() {
+    let chains = |kernel: Kernel| text(kernel).matches(" = sum_of(").count();
+    let of = |expression: &str, layout: &str| Kernel::new(expression).layout("A", layout);
+    for (expression, layout) in [
+        ("s += A[i,j]", "dense"),
+        ("s += A[i,j] * x[j]", "dense"),
+        ("s += A[i,j] * x[i] * x[j]", "dense"),
+        ("y[i] += A[i,j,k] * x[k]", "dense"),
+        ("s += A[i,j]", "ell"),
+        ("s += A[i,j] * x[j]", "dia"),
+        ("s += A[i,j]", "lower-triangular"),
+    ] {
+        assert_eq!(chains(of(expression, layout)), 1, "{expression} in {layout}");
+        assert_eq!(chains(of(expression, layout).strict_fp()), 0, "{expression} in {layout}");
+    }
+    for (expression, layout, why) in [
+        ("s += A[i,j] * x[i] * x[j]", "csr", "what is looked up comes in short rows"),
+        ("s += A[i,j]", "bcsr(2,2)", "rows of blocks are short"),
+    ] {
+        assert_eq!(chains(of(expression, layout)), 0, "{expression} in {layout}: {why}");
+    }
+}
+
+#[test]
 fn segments_of_which_one_may_end_before_it_begins_are_walked_one_by_one() {
     let declared = |rises: &str| {
         let text = format!(
