@@ -9,13 +9,19 @@ pub enum Chains {
     /// For ranges that are short.
     Two,
     Four,
+    /// For ranges that may be long, of elements in order: [`MANY`] of them, else in four.
+    Eight,
 }
+
+/// So many terms are added in eight chains.
+pub const MANY: usize = 64;
 
 impl Chains {
     pub fn count(self) -> usize {
         match self {
             Chains::Two => 2,
             Chains::Four => 4,
+            Chains::Eight => 8,
         }
     }
 
@@ -24,6 +30,7 @@ impl Chains {
         match self {
             Chains::Two => "sum_of_few",
             Chains::Four => "sum_of",
+            Chains::Eight => "sum_of_many",
         }
     }
 }

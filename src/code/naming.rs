@@ -66,12 +66,13 @@ const TAKEN: [&str; 49] = [
 ];
 
 /// The values and functions that a module defines itself.
-const ITEMS: [&str; 42] = [
+const ITEMS: [&str; 43] = [
     "at",
     "element",
     "at_mut",
     "sum_of",
     "sum_of_few",
+    "sum_of_many",
     "greatest_of",
     "least_of",
     "prefetch",

@@ -308,6 +308,9 @@ impl Parser<'_> {
             (["sum_of_few"], [lo, hi, syn::Expr::Closure(closure)]) => {
                 self.sum((lo, hi), closure, (BinaryOp::Add, Chains::Two))?
             }
+            (["sum_of_many"], [lo, hi, syn::Expr::Closure(closure)]) => {
+                self.sum((lo, hi), closure, (BinaryOp::Add, Chains::Eight))?
+            }
             (["greatest_of"], [lo, hi, syn::Expr::Closure(closure)]) => {
                 self.sum((lo, hi), closure, (BinaryOp::Max, Chains::Four))?
             }

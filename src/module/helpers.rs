@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::core::Core;
+use super::reductions::{add, extreme, long_sum, sum, zero};
 use super::{grown, parts, probing, validate};
 use crate::code::{
-    Access, Assign, BinaryOp, Block, Body, COMPARED, Chains, Element, Expr, Load, Part, Stmt, Sum,
-    Workspace, Writes, template, visit,
+    Access, Assign, BinaryOp, Block, Body, Chains, Element, Expr, Load, Part, Stmt, Workspace,
+    Writes, template, visit,
 };
 use crate::diagnostic::Result;
-use crate::operators::{rust, rust_literal};
+use crate::operators::rust;
 use crate::synth::workspace_named;
 use crate::tensor::ValueType;
 
@@ -112,9 +113,15 @@ pub(super) fn items(cores: &[Core], validation: validate::Used) -> Result<String
     if calls.inside_or_end {
         out.push_str(INSIDE_OR_END);
     }
+    // The long ones call the others.
+    let whole = (BinaryOp::Add, Chains::Four);
+    if calls.sums.contains(&(BinaryOp::Add, Chains::Eight)) && !calls.sums.contains(&whole) {
+        calls.sums.push(whole);
+    }
     for (op, chains) in calls.sums {
         let ty = spec.output().value_type;
         out.push_str(&match op {
+            BinaryOp::Add if chains == Chains::Eight => long_sum(ty),
             BinaryOp::Add => sum(ty, chains),
             op => extreme(ty, op),
         });
@@ -124,34 +131,34 @@ pub(super) fn items(cores: &[Core], validation: validate::Used) -> Result<String
     }
     // One of each.
     let mut items: Vec<String> = Vec::new();
-    let mut add = |item: String| {
+    let mut once = |item: String| {
         if !items.contains(&item) {
             items.push(item);
         }
     };
     for workspace in bodies().filter_map(used_workspace) {
-        add(workspace_items(&workspace.template)?);
+        once(workspace_items(&workspace.template)?);
     }
     if calls.shared || calls.private || calls.parts {
-        add(CHUNKS.to_string());
-        add(STARTED.to_string());
+        once(CHUNKS.to_string());
+        once(STARTED.to_string());
         if bodies().any(|body| body.tiled.is_some()) {
-            add(USUAL.to_string());
+            once(USUAL.to_string());
         }
     }
     if calls.shared {
-        add(SHARED.to_string());
+        once(SHARED.to_string());
     }
     if calls.private {
-        add(summing(spec.output().value_type));
+        once(summing(spec.output().value_type));
     }
     for part in bodies().filter_map(Body::part_struct) {
-        add(parts::items(&part));
+        once(parts::items(&part));
     }
     if validation.element {
-        add(ELEMENT.to_string());
+        once(ELEMENT.to_string());
     }
-    add(operator_items(bodies()));
+    once(operator_items(bodies()));
     for Core { way, body, .. } in cores {
         for plan in way.spec.statements.iter().flat_map(|s| &s.chosen) {
             if plan.template.table.as_ref().is_some_and(|table| !body.has_table(table)) {
@@ -159,7 +166,7 @@ pub(super) fn items(cores: &[Core], validation: validate::Used) -> Result<String
             }
             let own = template::items(&plan.template, spec.index_width.unsigned())?;
             if !own.trim().is_empty() {
-                add(format!("\n{}\n", own.trim()));
+                once(format!("\n{}\n", own.trim()));
             }
         }
     }
@@ -245,107 +252,6 @@ fn broken(text: &str, depth: usize) -> String {
     }
     end(&mut line, depth);
     out
-}
-
-/// `target += value;` in the arithmetic of the type.
-fn add(t: ValueType, target: &str, value: &str) -> String {
-    match t {
-        ValueType::F64 | ValueType::F32 => format!("{target} += {value};"),
-        ValueType::I64 | ValueType::I32 | ValueType::U8 => {
-            format!("{target} = {}.wrapping_add({value});", target.trim_start_matches('*'))
-        }
-        ValueType::Bool => format!("{target} |= {value};"),
-    }
-}
-
-fn zero(t: ValueType) -> &'static str {
-    match t {
-        ValueType::F64 | ValueType::F32 => "0.0",
-        ValueType::I64 | ValueType::I32 | ValueType::U8 => "0",
-        ValueType::Bool => "false",
-    }
-}
-
-/// The greatest or least term of a range, in chains that fill a vector. What begins with a number never becomes NaN.
-fn extreme(t: ValueType, op: BinaryOp) -> String {
-    let (ty, start) = (t.rust_name(), rust_literal(Sum::beginning(op, t)));
-    let (function, what, compared) = match op {
-        BinaryOp::Max => ("greatest_of", "greatest", ">"),
-        _ => ("least_of", "least", "<"),
-    };
-    format!(
-        "
-/// The {what} `term` of a range that is no NaN, in {COMPARED} independent chains.
-#[inline(always)]
-fn {function}(lo: usize, hi: usize, term: impl Fn(usize) -> {ty}) -> {ty} {{
-    let either = |a: {ty}, b: {ty}| if b {compared} a {{ b }} else {{ a }};
-    let mut found: [{ty}; {COMPARED}] = [{start}; {COMPARED}];
-    let mut p = lo;
-    while p + {COMPARED} <= hi {{
-        for (k, found) in found.iter_mut().enumerate() {{
-            *found = either(*found, term(p + k));
-        }}
-        p += {COMPARED};
-    }}
-    while p < hi {{
-        found[0] = either(found[0], term(p));
-        p += 1;
-    }}
-    found.into_iter().fold({start}, either)
-}}
-"
-    )
-}
-
-fn sum(t: ValueType, chains: Chains) -> String {
-    let (ty, function, count) = (t.rust_name(), chains.function(), chains.count());
-    let names: Vec<String> = (0..count).map(|k| format!("mut s{k}")).collect();
-    let terms = |n: usize| -> String {
-        let next = |k: usize| match k {
-            0 => "term(p)".to_string(),
-            k => format!("term(p + {k})"),
-        };
-        (0..n).map(|k| format!("        {}\n", add(t, &format!("s{k}"), &next(k)))).collect()
-    };
-    let (what, left, last) = match chains {
-        Chains::Two => ("a range, which is short, in two", String::new(), "s0"),
-        // What is left of the fours is no loop: rows are short, and one would be vectorized for long ones.
-        Chains::Four => {
-            let left = format!("    if p + 2 <= hi {{\n{}        p += 2;\n    }}\n", terms(2));
-            ("a range in four", left, "s2")
-        }
-    };
-    let total = match (t, chains) {
-        (ValueType::F64 | ValueType::F32, Chains::Two) => "s0 + s1",
-        (ValueType::F64 | ValueType::F32, Chains::Four) => "(s0 + s1) + (s2 + s3)",
-        (ValueType::I64 | ValueType::I32 | ValueType::U8, Chains::Two) => "s0.wrapping_add(s1)",
-        (ValueType::I64 | ValueType::I32 | ValueType::U8, Chains::Four) => {
-            "s0.wrapping_add(s1).wrapping_add(s2.wrapping_add(s3))"
-        }
-        (ValueType::Bool, Chains::Two) => "s0 | s1",
-        (ValueType::Bool, Chains::Four) => "s0 | s1 | s2 | s3",
-    };
-    format!(
-        "
-/// Sums `term` over {what} independent chains.
-#[inline(always)]
-fn {function}(lo: usize, hi: usize, term: impl Fn(usize) -> {ty}) -> {ty} {{
-    let [{}]: [{ty}; {count}] = [{}; {count}];
-    let mut p = lo;
-    while p + {count} <= hi {{
-{}        p += {count};
-    }}
-{left}    if p < hi {{
-        {}
-    }}
-    {total}
-}}
-",
-        names.join(", "),
-        zero(t),
-        terms(count),
-        add(t, last, "term(p)"),
-    )
 }
 
 fn summing(t: ValueType) -> String {

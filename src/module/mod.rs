@@ -17,6 +17,7 @@ mod header;
 mod helpers;
 mod parts;
 mod probing;
+mod reductions;
 mod render;
 mod scope;
 mod signature;

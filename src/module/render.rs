@@ -153,9 +153,7 @@ fn core(way: &Way, prover: &mut dyn Prover) -> Result<Core> {
     for (result, begin) in spec.begun() {
         body.write_once(&result.value_array, begin, &mut path);
     }
-    if spec.short {
-        body.sum_short_ranges();
-    }
+    body.choose_chains(spec.short);
     Ok(Core { way: way.clone(), body, accesses, flat: loops.are_flat() })
 }
 

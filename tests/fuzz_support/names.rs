@@ -171,6 +171,7 @@ const NASTY: &[&str] = &[
     "sum_2",
     "sum_of",
     "sum_of_few",
+    "sum_of_many",
     "super",
     "t",
     "table",

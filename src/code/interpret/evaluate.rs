@@ -4,7 +4,9 @@ use super::fault::Reason;
 use super::machine::{Machine, ill_formed};
 use super::storage::{self, Table, fits_key};
 use super::value::{Number, Value, arithmetic};
-use crate::code::ir::{Access, ArrayId, BinaryOp, Chains, Element, Expr, Load, Sum, Type, VarId};
+use crate::code::ir::{
+    Access, ArrayId, BinaryOp, Chains, Element, Expr, Load, MANY, Sum, Type, VarId,
+};
 use crate::formula::Constraint;
 use crate::layout::probing::home_slot;
 
@@ -241,9 +243,27 @@ impl<'b> Machine<'b, '_> {
             }
             return Ok(Value::Number(extreme));
         }
+        if sum.chains == Chains::Eight && hi.saturating_sub(lo) >= MANY {
+            let rest = hi - (hi - lo) % Chains::Eight.count();
+            let mut chains = [Number::zero(sum.ty); 8];
+            for p in lo..rest {
+                let (term, chain) = (self.term(sum, p)?, &mut chains[(p - lo) % 8]);
+                *chain = added(*chain, term)?;
+            }
+            let [a, b, c, d, e, f, g, h] = chains;
+            let first = added(added(a, e)?, added(b, f)?)?;
+            let both = added(first, added(added(c, g)?, added(d, h)?)?)?;
+            return Ok(Value::Number(added(both, self.in_few(sum, (rest, hi))?)?));
+        }
+        self.in_few(sum, (lo, hi)).map(Value::Number)
+    }
+
+    /// In two chains or in four.
+    fn in_few(&mut self, sum: &'b Sum, (lo, hi): (usize, usize)) -> Result<Number> {
+        let few = sum.chains == Chains::Two;
         let mut chains = [Number::zero(sum.ty); 4];
         let mut p = lo;
-        let together = sum.chains.count();
+        let together = if few { 2 } else { 4 };
         let fits = |p: usize| p.checked_add(together).is_some_and(|end| end <= hi);
         while fits(p) {
             for (k, chain) in chains.iter_mut().take(together).enumerate() {
@@ -253,10 +273,10 @@ impl<'b> Machine<'b, '_> {
             p += together;
         }
         // Two of what is left, then one.
-        let rest: &[usize] = match (hi.saturating_sub(p), sum.chains) {
+        let rest: &[usize] = match (hi.saturating_sub(p), few) {
             (0, _) => &[],
-            (1, Chains::Two) => &[0],
-            (1, Chains::Four) => &[2],
+            (1, true) => &[0],
+            (1, false) => &[2],
             (2, _) => &[0, 1],
             _ => &[0, 1, 2],
         };
@@ -266,10 +286,7 @@ impl<'b> Machine<'b, '_> {
         }
         let [a, b, c, d] = chains;
         let first = added(a, b)?;
-        Ok(Value::Number(match sum.chains {
-            Chains::Two => first,
-            Chains::Four => added(first, added(c, d)?)?,
-        }))
+        if few { Ok(first) } else { added(first, added(c, d)?) }
     }
 
     fn term(&mut self, sum: &'b Sum, p: usize) -> Result<Number> {

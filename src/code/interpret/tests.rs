@@ -168,6 +168,32 @@ fn invariants_and_facts_are_tested() {
 }
 
 #[test]
+fn a_long_sum_adds_in_eight_chains_and_the_rest_in_four() {
+    let x: Vec<f64> =
+        (0..75).map(|k| if k % 3 == 0 { 1e17 } else { f64::from(k) - 40.0 }).collect();
+    let chain = |k: usize| x[..72].iter().skip(k).step_by(8).sum::<f64>();
+    let ends = ((chain(0) + chain(4)) + (chain(1) + chain(5)))
+        + ((chain(2) + chain(6)) + (chain(3) + chain(7)));
+    let expected = ends + (((0.0 + x[72]) + (0.0 + x[73])) + ((0.0 + x[74]) + 0.0));
+    let mut s = sample(ValueType::F64, false);
+    let sum = Sum {
+        op: BinaryOp::Add,
+        var: s.p,
+        lo: Expr::int(0),
+        hi: Expr::Var(s.n),
+        lets: Vec::new(),
+        term: Expr::load(s.x, vec![Expr::Var(s.p)]),
+        ty: ValueType::F64,
+        chains: Chains::Eight,
+    };
+    s.body.block = vec![s.add(Expr::Sum(Box::new(sum)))];
+    s.body.verify().unwrap();
+    let got = s.run(75, vec![0_u32; 75].into(), x.clone().into()).unwrap();
+    assert_eq!(got, vec![0.0 + expected].into());
+    assert_ne!(expected, x.iter().sum::<f64>());
+}
+
+#[test]
 fn a_sum_adds_in_two_chains_or_four() {
     let x: Vec<f64> = vec![1e17, 1.0, -1e17, 1.0, 3.0, 1.0, 5.0];
     // `(s0 + s1) + (s2 + s3)`, two of the rest on s0 and s1, the last on s2.
