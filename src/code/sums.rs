@@ -27,7 +27,9 @@
 //!
 //! Compilers do not take the row out of the subscripts: SpMV of ELL by rows of 11 takes 0.76 of the time so.
 
-use super::ir::{Access, Array, BinaryOp, Body, Chains, Element, Expr, Load, Stmt, Sum, VarId};
+use super::ir::{
+    Access, Array, BinaryOp, Body, Chains, Element, Expr, Load, MANY, Stmt, Sum, VarId,
+};
 use crate::operators::Value;
 use crate::tensor::ValueType;
 
@@ -89,7 +91,8 @@ impl Sum {
             });
             any
         };
-        let mut in_order = self.ty.is_float() && !self.lets.iter().any(|(_, e)| reads(e));
+        let mut in_order = self.ty.is_float() && !is_below_many(&self.hi);
+        in_order &= !self.lets.iter().any(|(_, e)| reads(e));
         self.term.visit(&mut |e| match e {
             Expr::Load(load) => in_order &= !load.subscripts.iter().any(reads),
             // What takes long to compute waits for nothing.
@@ -167,6 +170,17 @@ impl Body {
         let proved = !matches!(load.access, Access::Checked);
         (proved && !outer.is_empty()).then_some(())?;
         Some(self.place(load.array, &[outer, &[Expr::int(0)]].concat()))
+    }
+}
+
+/// Whether an end is a number that is too small, or no more than one.
+fn is_below_many(hi: &Expr) -> bool {
+    match hi {
+        Expr::Int { value, .. } => *value < MANY as i64,
+        Expr::Binary { op: BinaryOp::Min, left, right } => {
+            is_below_many(left) || is_below_many(right)
+        }
+        _ => false,
     }
 }
 

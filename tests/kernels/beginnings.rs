@@ -48,7 +48,8 @@ fn what_is_written_once_is_set() {
         ("B[i,j] = x[i]", &[("B", "Dense(Dense(Element(0.0)))")], "never", &["="]),
         // Rows meet at a column.
         ("y[j] = A[i,j]", &[("A", "csr")], "always", &["+="]),
-        ("y[j] = A[i,j]", &[("A", "dense")], "always", &["+="]),
+        // In blocks of the result, or by whole rows if there are many.
+        ("y[j] = A[i,j]", &[("A", "dense")], "always", &["+=", "+="]),
         // What is not stored is not visited. Index arrays say where the rest is, each place once.
         ("B[i,j] = A[i,j]", &[("A", "csr")], "always", &["="]),
         ("B[i,j] = A[i,j]", &[("A", "dcsr")], "always", &["="]),

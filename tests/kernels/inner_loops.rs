@@ -169,7 +169,7 @@ fn rows_of_one_width_are_summed_by_place() {
     assert!(ell.contains("sum_of(pA0 * W_A, pA0 * W_A + at(len_A, pA0) as usize, |pA1|"), "{ell}");
     assert!(ell.contains("at(val_A, pA1) * at(val_x, j)"), "{ell}");
     let dense = text(SPMV, "dense");
-    assert!(dense.contains("sum_of(0, J, |j|"), "x is not in a row of A: {dense}");
+    assert!(dense.contains("sum_of_many(0, J, |j|"), "x is not in a row of A: {dense}");
 }
 
 /// Rows that are known to have few entries are summed in two chains, of which the second may be one term shorter: of all

@@ -52,7 +52,7 @@ fn segments_that_follow_each_other_are_walked_as_one() {
 
 #[test]
 fn rows_within_a_sum_are_added_in_several_chains() {
-    let chains = |kernel: Kernel| text(kernel).matches(" = sum_of(").count();
+    let chains = |kernel: Kernel| text(kernel).matches(" = sum_of_many(").count();
     let of = |expression: &str, layout: &str| Kernel::new(expression).layout("A", layout);
     for (expression, layout) in [
         ("s += A[i,j]", "dense"),
