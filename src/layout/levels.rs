@@ -179,7 +179,7 @@ pub(super) fn no_level(source: &Source, name: &str, place: Range<usize>) -> Box<
             place,
             "a whole tensor",
         )
-        .help(format!("parameters of layouts are integers; lists and nested names are of levels"))
+        .help("parameters of layouts are integers; lists and nested names are of levels")
 }
 
 fn times(a: &[Vec<Constraint>], b: &[Vec<Constraint>]) -> Option<Vec<Vec<Constraint>>> {
