@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::core::Core;
-use super::reductions::{add, extreme, long_sum, sum, zero};
+use super::reductions::{add, extreme, sum, zero};
 use super::{grown, parts, probing, validate};
 use crate::code::{
     Access, Assign, BinaryOp, Block, Body, Chains, Element, Expr, Load, Part, Stmt, Workspace,
@@ -121,7 +121,6 @@ pub(super) fn items(cores: &[Core], validation: validate::Used) -> Result<String
     for (op, chains) in calls.sums {
         let ty = spec.output().value_type;
         out.push_str(&match op {
-            BinaryOp::Add if chains == Chains::Eight => long_sum(ty),
             BinaryOp::Add => sum(ty, chains),
             op => extreme(ty, op),
         });

@@ -55,7 +55,7 @@ fn {function}(lo: usize, hi: usize, term: impl Fn(usize) -> {ty}) -> {ty} {{
 }
 
 /// A sum of floats in eight chains, of what is long.
-pub(super) fn long_sum(t: ValueType) -> String {
+fn long_sum(t: ValueType) -> String {
     let (ty, function, count) = (t.rust_name(), Chains::Eight.function(), Chains::Eight.count());
     let (short, names) =
         (Chains::Four.function(), (0..count).map(|k| format!("s{k}")).collect::<Vec<_>>());
@@ -83,7 +83,11 @@ fn {function}(lo: usize, hi: usize, term: impl Fn(usize) -> {ty}) -> {ty} {{
     )
 }
 
+/// The sum of a range. What is summed in eight chains if it is long calls what sums in four.
 pub(super) fn sum(t: ValueType, chains: Chains) -> String {
+    if chains == Chains::Eight {
+        return long_sum(t);
+    }
     let (ty, function, count) = (t.rust_name(), chains.function(), chains.count());
     let names: Vec<String> = (0..count).map(|k| format!("mut s{k}")).collect();
     let terms = |n: usize| -> String {

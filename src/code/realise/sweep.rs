@@ -82,7 +82,7 @@ impl Realiser<'_, '_> {
         Affine::var(self.body.var(var).name.clone())
     }
 
-    /// Variables for positions that there are where other walks hold their indices, and what has to hold for all holds.
+    /// Variables for positions that there are where other walks hold their indices, and the tests of all of them pass.
     fn begin_regions_within(&mut self, w: &Regions, out: &mut Block) -> Result<At> {
         let begin = self.body.variable(&format!("{}_begin", w.var), Type::Unsigned);
         let end = self.body.variable(&format!("{}_stop", w.var), Type::Unsigned);
@@ -90,10 +90,7 @@ impl Realiser<'_, '_> {
             out.push(Stmt::Let { var, mutable: true, value: Expr::int(0) });
         }
         let set = |var, value| Stmt::Assign { var, op: Assign::Set, value };
-        let (mut conditions, facts) = self.around(w);
-        let (_, of_all) = w.tests_of_each();
-        let tests: Vec<Constraint> = of_all.iter().map(|t| t.map(|e| self.here(e))).collect();
-        conditions.extend(self.tests(&tests));
+        let (conditions, facts) = self.around(w);
         let then = self.apart(|this| {
             this.enter(&facts);
             let (lo, hi) = this.range(&w.range, false);
@@ -105,11 +102,13 @@ impl Realiser<'_, '_> {
         Ok(At { lo: Expr::Var(begin), position, end, before: Vec::new() })
     }
 
-    /// The conditions under which a walk has positions, but for its tests, and what follows from its having some.
-    fn around(&self, w: &Regions) -> (Vec<Expr>, Vec<Constraint>) {
-        let (conditions, mut facts) = self.held_by(&w.within);
+    /// The conditions under which a walk has positions, and what follows from its having some.
+    fn around(&mut self, w: &Regions) -> (Vec<Expr>, Vec<Constraint>) {
+        let (mut conditions, mut facts) = self.held_by(&w.within);
         let (_, of_all) = w.tests_of_each();
-        facts.extend(of_all.iter().map(|t| t.map(|e| self.here(e))));
+        let tests: Vec<Constraint> = of_all.iter().map(|t| t.map(|e| self.here(e))).collect();
+        conditions.extend(self.tests(&tests));
+        facts.extend(tests);
         (conditions, facts)
     }
 
