@@ -10,12 +10,13 @@ fn inputs() -> Inputs {
     Inputs::default()
         .tensor("a", &[4], Values::U8(vec![200, 100, 255, 0]))
         .tensor("n", &[4], Values::I32(vec![i32::MAX, -5, 0, i32::MIN]))
+        .bools("b", &[4], &[true, true, false, true])
         .tensor("f", &[4], Values::F32(vec![16_777_216.0, 1.0, 1.0, 1.0]))
 }
 
 #[track_caller]
 fn is(value: &str, expected: Value) {
-    let text = format!("y .= 0\nfor i = _\n y[i] = {value}\nend\nreturn y");
+    let text = format!("y .= 0\nfor i = 1:4\n y[i] = {value}\nend\nreturn y");
     for sparse in [false, true] {
         let layout = |_, _| sparse.then(|| "sparse".to_string());
         let said = Given::new(&inputs(), &text, &layout).said();
@@ -59,6 +60,15 @@ fn numbers_have_64_bits_beside_integers_of_32() {
         json!([3_000_000_000_i64, 3_000_000_000_i64, 3_000_000_000_i64, 3_000_000_000_i64]),
     );
     is("n[i] + n[i]", json!([-2, -10, 0, 0]));
+}
+
+#[test]
+fn truth_values_are_counted_where_what_may_lie_outside_is_a_number() {
+    is("b[i] + coalesce(b[~(i + 1)], 0.0)", json!([2.0, 1.0, 1.0, 1.0]));
+    is("b[i] + coalesce(b[~(i - 1)], 5)", json!([6, 2, 1, 1]));
+    is("coalesce(b[~(i + 1)], 0) + coalesce(b[~(i - 1)], 0) + b[i]", json!([2, 2, 2, 1]));
+    is("coalesce(a[~(i + 1)], true) + b[i]", json!([101, 0, 0, 2]));
+    is("coalesce(b[~(i + 1)], false) + b[i]", json!([2, 1, 1, 1]));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use siskin::looplets::{Looplet, derive};
 use siskin::packing::{PackOptions, pack};
 use siskin::program::Program;
 use siskin::prover::Z3Prover;
-use siskin::tensor::{Entries, Tensor};
+use siskin::tensor::{Entries, Tensor, ValueType};
 
 const INDICES: [&str; 3] = ["i", "j", "k"];
 
@@ -294,5 +294,25 @@ fn steps_inside_of_steps_are_loops() {
         let kernel = Kernel::new("y[i] += A[i,j] * x[j]").layout("A", layout);
         let planned = kernel.coiterate(Coiterate::Looplets).plan().unwrap();
         assert!(planned.statements()[0].finds().is_empty(), "{layout}");
+    }
+}
+
+#[test]
+fn regions_of_levels_below_others_are_read_whatever_the_type_of_their_coordinates() {
+    for layout in
+        ["aos", "coo", "dcsr", "csr", "csc", "dcsc", "SparseList(SparseBlockList(Element(0.0)))"]
+    {
+        for (statement, ty) in [
+            ("C[a] += max(K[i,a], K[a,i])", ValueType::Bool),
+            ("C[i,j] = K[i,j] + L[i,j]", ValueType::F64),
+            ("s[] += max(K[i,j], L[j,i])", ValueType::F64),
+        ] {
+            let kernel = Kernel::new(statement).layout("K", layout).layout("L", layout);
+            let kernel = kernel.values(ty).coiterate(Coiterate::Looplets);
+            match kernel.plan().and_then(|planned| planned.render()) {
+                Ok(_) => {}
+                Err(e) => assert_ne!(e.code, Code::Internal, "{statement} in {layout}: {e}"),
+            }
+        }
     }
 }

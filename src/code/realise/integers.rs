@@ -38,8 +38,12 @@ impl Realiser<'_, '_> {
 
     fn can_be_unsigned(&mut self, a: &Affine) -> bool {
         let unsigned = a.terms().iter().all(|(atom, _)| !self.atom_is_signed(atom));
-        let subtracts = a.offset() < 0 || a.terms().iter().any(|(_, c)| *c < 0);
-        unsigned && (!subtracts || self.is_natural(a))
+        unsigned && (!subtracts(a) || self.is_natural(a))
+    }
+
+    /// Whether a form is unsigned whatever is known: a sum of numbers of such types.
+    pub(super) fn is_unsigned(&mut self, a: &Affine) -> bool {
+        !subtracts(a) && a.terms().iter().all(|(atom, _)| !self.atom_is_signed(atom))
     }
 
     /// `usize` if the form is proved not to be negative without a conversion, else `isize`.
@@ -332,4 +336,8 @@ fn scaled(factor: i64, base: Expr, signed: bool) -> Expr {
         1 => base,
         k => Expr::binary(BinaryOp::Mul, Expr::integer(k, signed), base),
     }
+}
+
+fn subtracts(a: &Affine) -> bool {
+    a.offset() < 0 || a.terms().iter().any(|(_, c)| *c < 0)
 }

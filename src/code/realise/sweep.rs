@@ -112,6 +112,17 @@ impl Realiser<'_, '_> {
         (conditions, facts)
     }
 
+    /// What may be said of a region because its walk has positions: that is no condition of the code around, so it must
+    /// not be needed to read it.
+    fn around_of_region(&mut self, w: &Regions) -> Vec<Constraint> {
+        let ends = w.region.lower.iter().chain(&w.region.upper);
+        let ends: Vec<Affine> = ends.map(|e| self.here(e)).collect();
+        match ends.iter().all(|e| self.is_unsigned(e)) {
+            true => self.around(w).1,
+            false => Vec::new(),
+        }
+    }
+
     fn held_by(&self, walks: &[Name]) -> (Vec<Expr>, Vec<Constraint>) {
         let all = walks.iter().map(|walk| &self.held[walk]);
         let conditions = all.clone().map(|held| held.condition.clone()).collect();
@@ -231,7 +242,7 @@ impl Realiser<'_, '_> {
             out.push(skip);
         }
         let mut then = Vec::new();
-        let (_, around) = self.around(w);
+        let around = self.around_of_region(w);
         let here = self.apart(|this| {
             this.enter(&around);
             let mut here = this.region_at(w, at, &mut then);

@@ -14,7 +14,7 @@ use super::widened::{widened, widened_choice};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::Name;
 use crate::operators::{Operators, promote};
-use crate::program::ir::{Apply, Block, Expr, Fill, If, Program, Stmt, When};
+use crate::program::ir::{Apply, Block, Expr, Fill, If, Program, Span, Stmt, When};
 use crate::program::scalar::SUFFIX;
 use crate::program::typing::{Types, typed_freely};
 use crate::tensor::ValueType;
@@ -144,9 +144,7 @@ fn arithmetic(
                 && (apply.op.is_sum() || apply.op.signature(&own).is_err())
                 && let Some(first) = args.first_mut()
             {
-                let counted = vec![literal("0"), first.clone()];
-                let (op, span) = (Operators::sum()?, apply.span.clone());
-                *first = Expr::Apply(Apply { op, args: counted, span });
+                *first = counted(first, &apply.span)?;
                 own[0] = ValueType::I64;
             }
             // Types that do not fit are refused where the whole has its type.
@@ -158,12 +156,26 @@ fn arithmetic(
             let (inside, a) = arithmetic(&within.inside, types, lets)?;
             let (outside, b) = arithmetic(&within.outside, types, lets)?;
             (within.inside, within.outside) = (inside, outside);
+            // Where one of the two is taken, the other does not say that truth values are numbers.
+            let span = within.span.clone();
+            match (a, b) {
+                (ValueType::Bool, ValueType::Bool) => {}
+                (ValueType::Bool, _) => within.inside = counted(&within.inside, &span)?,
+                (_, ValueType::Bool) => within.outside = counted(&within.outside, &span)?,
+                _ => {}
+            }
             let of = [strong(&within.inside, types, lets)?, strong(&within.outside, types, lets)?];
             widened_choice([&mut within.inside, &mut within.outside], of);
             (Expr::Within(within), promote(a, b))
         }
         leaf => (leaf.clone(), type_of(leaf, types, lets)?),
     })
+}
+
+/// A truth value as a number.
+fn counted(e: &Expr, span: &Span) -> Result<Expr> {
+    let args = vec![literal("0"), e.clone()];
+    Ok(Expr::Apply(Apply { op: Operators::sum()?, args, span: span.clone() }))
 }
 
 /// The type of a value that is no number.
