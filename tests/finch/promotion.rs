@@ -63,11 +63,21 @@ fn numbers_have_64_bits_beside_integers_of_32() {
 }
 
 #[test]
+fn what_may_lie_outside_has_the_type_of_both() {
+    is("coalesce(a[~(i + 1)], -1) + a[i]", json!([300, 355, 255, -1]));
+    is("coalesce(a[~(i + 1)], 300) * a[i]", json!([20000, 25500, 0, 0]));
+    is("coalesce(a[~(i + 1)], i) + a[i]", json!([300, 355, 255, 4]));
+    is("coalesce(a[~(i + 1)], 0.5) + a[i]", json!([300.0, 355.0, 255.0, 0.5]));
+    is("coalesce(a[~(i + 1)], 5) + a[i]", json!([44, 99, 255, 5]));
+    is("coalesce(n[~(i - 3)], -9) + a[i] * 2", json!([391, 191, 501, 2_147_483_647_i64]));
+}
+
+#[test]
 fn truth_values_are_counted_where_what_may_lie_outside_is_a_number() {
     is("b[i] + coalesce(b[~(i + 1)], 0.0)", json!([2.0, 1.0, 1.0, 1.0]));
     is("b[i] + coalesce(b[~(i - 1)], 5)", json!([6, 2, 1, 1]));
     is("coalesce(b[~(i + 1)], 0) + coalesce(b[~(i - 1)], 0) + b[i]", json!([2, 2, 2, 1]));
-    is("coalesce(a[~(i + 1)], true) + b[i]", json!([101, 0, 0, 2]));
+    is("coalesce(a[~(i + 1)], true) + b[i]", json!([101, 256, 0, 2]));
     is("coalesce(b[~(i + 1)], false) + b[i]", json!([2, 1, 1, 1]));
 }
 

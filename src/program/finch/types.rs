@@ -10,7 +10,7 @@
 use indexmap::IndexMap;
 
 use super::operations::literal;
-use super::widened::{widened, widened_choice};
+use super::widened::{is_narrow, widened, widened_choice};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::formula::Name;
 use crate::operators::{Operators, promote};
@@ -156,7 +156,6 @@ fn arithmetic(
             let (inside, a) = arithmetic(&within.inside, types, lets)?;
             let (outside, b) = arithmetic(&within.outside, types, lets)?;
             (within.inside, within.outside) = (inside, outside);
-            // Where one of the two is taken, the other does not say that truth values are numbers.
             let span = within.span.clone();
             match (a, b) {
                 (ValueType::Bool, ValueType::Bool) => {}
@@ -166,6 +165,15 @@ fn arithmetic(
             }
             let of = [strong(&within.inside, types, lets)?, strong(&within.outside, types, lets)?];
             widened_choice([&mut within.inside, &mut within.outside], of);
+            // In a region there is one of the two, and the other does not say the type of the whole.
+            let whole = type_of(&Expr::Within(within.clone()), types, lets)?;
+            let narrow = types.own.values().any(|ty| is_narrow(*ty));
+            for side in [&mut within.inside, &mut within.outside] {
+                let own = strong(side, types, lets)?;
+                if narrow && own != Some(whole) {
+                    *side = of_type(side, own, whole)?;
+                }
+            }
             (Expr::Within(within), promote(a, b))
         }
         leaf => (leaf.clone(), type_of(leaf, types, lets)?),
@@ -176,6 +184,20 @@ fn arithmetic(
 fn counted(e: &Expr, span: &Span) -> Result<Expr> {
     let args = vec![literal("0"), e.clone()];
     Ok(Expr::Apply(Apply { op: Operators::sum()?, args, span: span.clone() }))
+}
+
+/// A number, or an integer of type `own`, as one of 64 bits, where there is a number of that type.
+fn of_type(e: &Expr, own: Option<ValueType>, whole: ValueType) -> Result<Expr> {
+    let nothing = match whole {
+        ValueType::I64 => format!("0{SUFFIX}"),
+        ValueType::F64 => "0.0".to_string(),
+        _ => return Ok(e.clone()),
+    };
+    if own.is_some_and(ValueType::is_float) {
+        return Ok(e.clone());
+    }
+    let args = vec![literal(nothing), e.clone()];
+    Ok(Expr::Apply(Apply { op: Operators::sum()?, args, span: Span::default() }))
 }
 
 /// The type of a value that is no number.

@@ -63,7 +63,7 @@ pub(super) fn widened_choice(sides: [&mut Expr; 2], types: [Option<ValueType>; 2
     }
 }
 
-fn is_narrow(ty: ValueType) -> bool {
+pub(super) fn is_narrow(ty: ValueType) -> bool {
     matches!(ty, ValueType::U8 | ValueType::I32)
 }
 
