@@ -11,7 +11,6 @@ use indexmap::IndexMap;
 
 use super::SOURCE_NAME;
 use super::ir::{Access, Apply, AssignOp, Expr, Literal, Program, Span, Stmt};
-use super::scalar::SUFFIX;
 use super::sequence::sequence;
 use super::sugar::Statement;
 use super::token::{Form, Token, WORDS, form, is_reserved, tokenize};
@@ -394,16 +393,15 @@ impl<'a> Parser<'a> {
 
     pub(super) fn literal(&mut self, text: String) -> Result<Literal> {
         let span = self.span();
-        let digits = text.strip_suffix(SUFFIX).unwrap_or(&text);
-        let fits = digits.parse().is_ok_and(|v: f64| v.is_finite());
-        if !fits && !WORDS.contains(&text.as_str()) {
-            let message = format!("number `{text}` does not fit 64 bits");
+        let literal = Literal { text, span };
+        if !literal.is_finite() && !WORDS.contains(&literal.text.as_str()) {
+            let message = format!("number `{literal}` does not fit 64 bits");
             return Err(Diagnostic::new(Code::Program, message)
-                .at(span, "too large")
+                .at(literal.span, "too large")
                 .help("write `inf`, or pass it as a scalar tensor"));
         }
         self.at += 1;
-        Ok(Literal { text, span })
+        Ok(literal)
     }
 
     fn no_call(&self, name: &str) -> Box<Diagnostic> {

@@ -29,6 +29,11 @@ impl Literal {
     pub fn digits(&self) -> &str {
         self.text.strip_suffix(SUFFIX).unwrap_or(&self.text)
     }
+
+    /// Whether it is a number that fits 64 bits, also as a float.
+    pub fn is_finite(&self) -> bool {
+        self.digits().parse().is_ok_and(|v: f64| v.is_finite())
+    }
 }
 
 /// The value of a literal; `None` if the type does not have it. Floats round once, from the text, and do

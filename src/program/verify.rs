@@ -171,8 +171,7 @@ impl Program {
 
 fn verify_literal(literal: &Literal) -> Result<()> {
     let plain = literal.digits().starts_with(|c: char| c.is_ascii_digit() || c == '.');
-    let finite = literal.digits().parse().is_ok_and(|v: f64| v.is_finite());
-    if (plain && finite) || WORDS.contains(&literal.text.as_str()) {
+    if (plain && literal.is_finite()) || WORDS.contains(&literal.text.as_str()) {
         return Ok(());
     }
     Err(wrong(format!("literal `{literal}` is no number"), literal.span.clone())

@@ -340,13 +340,12 @@ impl<'a> Scanner<'a> {
 
     /// [`reach`](Self::reach) without what floors of dimensions say: more is visited, of which guards leave what counts.
     /// A block that has an even row has no bounds that isl knows; a block that has a row does.
-    fn without_floors(&self, d: usize, known: &[Constraint]) -> (Set, Set) {
+    fn without_floors(&self, d: usize) -> Set {
         let divides =
             |c: &Constraint| self.dims.iter().any(|var| only_inside_floor(&c.affine, var));
         let all = self.all.iter().filter(|c| !divides(c)).cloned();
         let whole = framed(&self.frames[self.dims.len()], &all.collect::<Vec<_>>());
-        let (_, context) = self.reach(d, known, true);
-        (whole.keep_first_dims(self.bare[d].dims.len()), context)
+        whole.keep_first_dims(self.bare[d].dims.len())
     }
 
     /// How dimension `d` gets its values.
@@ -360,13 +359,15 @@ impl<'a> Scanner<'a> {
         if let Some(value) = self.closed_form(d) {
             return Ok(Bind::Let(value));
         }
-        if self.is_large()
-            && let Some(bind) = self.project(d, self.reach(d, known, false))
-        {
-            return Ok(bind);
+        if self.is_large() {
+            let (reach, context) = self.reach(d, known, false);
+            if let Some(bind) = self.project(d, &reach, &context) {
+                return Ok(bind);
+            }
         }
-        let exact = self.project(d, self.reach(d, known, true));
-        exact.or_else(|| self.project(d, self.without_floors(d, known))).ok_or_else(|| {
+        let (reach, context) = self.reach(d, known, true);
+        let exact = self.project(d, &reach, &context);
+        exact.or_else(|| self.project(d, &self.without_floors(d), &context)).ok_or_else(|| {
             Diagnostic::new(
                 Code::LoopOrder,
                 format!("no bounds for `{var}` when it is visited as dimension {}", d + 1),
@@ -377,9 +378,9 @@ impl<'a> Scanner<'a> {
     }
 
     /// The value or the bounds of dimension `d` by projection, if it has them.
-    fn project(&self, d: usize, (reach, context): (Set, Set)) -> Option<Bind> {
+    fn project(&self, d: usize, reach: &Set, context: &Set) -> Option<Bind> {
         let var = &self.dims[d];
-        let simplified = reach.gist(&context);
+        let simplified = reach.gist(context);
         let mut pieces = simplified.constraints();
         // Projection of a union, or integer holes: fall back to the constraints as written.
         if pieces.len() != 1 {
@@ -398,8 +399,8 @@ impl<'a> Scanner<'a> {
         if let Some(value) = about_var.iter().find_map(|c| solve_unit(c, var)) {
             return Some(Bind::Let(value));
         }
-        let meaningful = self.without_emptiness(d, &about_var, &context);
-        let choices = match self.protects(d, &about_var, &meaningful, &context) {
+        let meaningful = self.without_emptiness(d, &about_var, context);
+        let choices = match self.protects(d, &about_var, &meaningful, context) {
             true => vec![&about_var],
             false => vec![&meaningful, &about_var],
         };

@@ -44,6 +44,11 @@ fn numbers_have_64_bits_beside_bytes() {
     is("ifelse(a[i] > 100, a[i], -1)", json!([200, -1, 255, -1]));
     is("(a[i] & 255) + 1", json!([201, 101, 256, 1]));
     is("div(a[i], 16) * 16 + a[i]", json!([392, 196, 495, 0]));
+    // Not every choice of so many bytes can be tried.
+    is("max(a[i], a[i], a[i], a[i], a[i], a[i], a[i], 1)", json!([200, 100, 255, 1]));
+    is("max(a[i], a[i], a[i], a[i], a[i], a[i], a[i], -1)", json!([200, 100, 255, 0]));
+    // Bytes are added first, and the number last.
+    is("a[i] + a[i] + a[i] + a[i] + a[i] + a[i] + 1", json!([177, 89, 251, 1]));
     // Bytes among themselves are bytes.
     is("a[i] + a[i]", json!([144, 200, 254, 0]));
     is("div(a[i], 16)", json!([12, 6, 15, 0]));

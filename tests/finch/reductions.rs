@@ -1,21 +1,19 @@
 //! Results that are made of one reduction: the values are combined once, and the results are the same.
 
-use std::collections::BTreeMap;
-
 use siskin::formula::Name;
 use siskin::kernel::Coiterate;
 use siskin::program::Program;
 
 use super::Inputs;
 use super::grown::random::Random;
-use super::together::{Batch, Case, Ready, Stopped};
+use super::together::{Batch, Case, Stopped};
 
 const EDGES: [&str; 4] =
     ["Dense(SparseList(Element(Inf)))", "dense", "Dense(SparseByteMap(Element(Inf)))", "csc"];
 
 /// A graph whose edges have lengths, distances, and which vertices are at the frontier; some are infinite, and whole
 /// numbers if `whole`.
-fn graph(random: &mut Random, whole: bool) -> (usize, Inputs) {
+fn graph(random: &mut Random, whole: bool) -> Inputs {
     let n = 1 + random.below(6);
     let mut draw =
         |n: usize, of: usize| -> Vec<i64> { (0..n).map(|_| random.below(of) as i64 - 2).collect() };
@@ -25,7 +23,7 @@ fn graph(random: &mut Random, whole: bool) -> (usize, Inputs) {
     let float = |all: &[i64]| -> Vec<f64> {
         all.iter().map(|x| if *x == 3 { f64::INFINITY } else { *x as f64 }).collect()
     };
-    let out = match whole {
+    match whole {
         true => out.integers("A", &[n, n], &lengths).integers("_D", &[n], &far).integers(
             "D",
             &[n],
@@ -35,21 +33,7 @@ fn graph(random: &mut Random, whole: bool) -> (usize, Inputs) {
             .floats("A", &[n, n], &float(&lengths))
             .floats("_D", &[n], &float(&far))
             .floats("D", &[n], &float(&near)),
-    };
-    (n, out)
-}
-
-fn ran(
-    batch: &mut Batch,
-    text: &str,
-    formats: &[(&str, &str)],
-    inputs: &Inputs,
-) -> Result<(), Stopped> {
-    let formats: BTreeMap<String, String> =
-        formats.iter().map(|(n, f)| (n.to_string(), f.to_string())).collect();
-    let case = Case { text: text.into(), formats, scheme: Coiterate::Auto };
-    let ready: Ready<'_> = batch.ready(&case, inputs)?;
-    batch.agrees(&ready, None)
+    }
 }
 
 /// How many statements read the edges.
@@ -88,9 +72,7 @@ fn what_several_results_are_made_of_is_combined_once() {
     let least = ["D[i] <<min>>= _D[j] + A[i,j]", "F[i] |= _D[j] + A[i,j] < _D[i]"];
     let greatest = ["D[i] <<max>>= A[i,j] - _D[j]", "F[i] <<||>>= A[i,j] - _D[j] > _D[i]"];
     let turned = ["D[i] <<min>>= A[i,j]", "F[i] |= _D[i] > A[i,j]"];
-    let third = [least[0], least[1], "G[i] |= D2[i] > _D[j] + A[i,j]"];
-    let third = third.map(|text| text.replace("D2", "_D"));
-    let third: Vec<&str> = third.iter().map(String::as_str).collect();
+    let third = [least[0], least[1], "G[i] |= _D[i] > _D[j] + A[i,j]"];
     let mut shared = 0;
     for updates in [&least[..], &greatest, &turned, &third] {
         for guard in ["", "_F[j]", "_F[j] && i != j", "i < j"] {
@@ -101,14 +83,15 @@ fn what_several_results_are_made_of_is_combined_once() {
                 }
                 let text = nest(&updates, guard, fresh && updates[0].contains("min"));
                 for whole in [false, true] {
-                    let (_, inputs) = graph(&mut random, whole);
+                    let inputs = graph(&mut random, whole);
                     if fresh && whole {
                         continue;
                     }
                     assert_eq!(readers(&text, &inputs, &[]), 1, "{text}");
                     let edges = EDGES[random.below(EDGES.len())];
                     let edges = if whole { edges.replace("Inf", "0") } else { edges.to_string() };
-                    match ran(&mut batch, &text, &[("A", &edges)], &inputs) {
+                    let case = Case::new(&text, &[("A", &edges)], Coiterate::Auto);
+                    match batch.agrees_interpreted(&case, &inputs) {
                         Ok(()) => shared += 1,
                         Err(Stopped::Refused(e)) => panic!("{text}\n{edges}\n{e}"),
                         Err(Stopped::Failed(e)) => panic!("{e}"),
@@ -124,7 +107,7 @@ fn what_several_results_are_made_of_is_combined_once() {
 fn what_is_not_made_of_one_reduction_is_computed_by_itself() {
     let mut random = Random(5);
     let mut batch = Batch::default();
-    let (_, inputs) = graph(&mut random, false);
+    let inputs = graph(&mut random, false);
     let least = "D[i] <<min>>= _D[j] + A[i,j]";
     let others = [
         // An infinity is not less than an infinity, but at most.
@@ -139,7 +122,8 @@ fn what_is_not_made_of_one_reduction_is_computed_by_itself() {
     for other in others {
         let text = nest(&[least, other], "", false);
         assert_eq!(readers(&text, &inputs, &[]), 2, "{text}");
-        if let Err(Stopped::Failed(e)) = ran(&mut batch, &text, &[("A", EDGES[0])], &inputs) {
+        let case = Case::new(&text, &[("A", EDGES[0])], Coiterate::Auto);
+        if let Err(Stopped::Failed(e)) = batch.agrees_interpreted(&case, &inputs) {
             panic!("{e}");
         }
     }

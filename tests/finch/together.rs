@@ -30,6 +30,13 @@ pub struct Case {
     pub scheme: Coiterate,
 }
 
+impl Case {
+    pub fn new(text: &str, formats: &[(&str, &str)], scheme: Coiterate) -> Case {
+        let own = |(name, format): &(&str, &str)| (name.to_string(), format.to_string());
+        Case { text: text.into(), formats: formats.iter().map(own).collect(), scheme }
+    }
+}
+
 impl std::fmt::Display for Case {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (name, format) in &self.formats {
@@ -256,6 +263,12 @@ impl Batch {
         });
         self.known.insert(label, number.clone());
         number
+    }
+
+    /// [`Batch::ready`] and [`Batch::agrees`], without a library.
+    pub fn agrees_interpreted(&mut self, case: &Case, inputs: &Inputs) -> Result<(), Stopped> {
+        let ready = self.ready(case, inputs)?;
+        self.agrees(&ready, None)
     }
 
     /// That a case computes what the interpreter of programs does, by the interpreter of code and, if there is

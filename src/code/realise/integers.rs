@@ -37,13 +37,16 @@ impl Realiser<'_, '_> {
     }
 
     fn can_be_unsigned(&mut self, a: &Affine) -> bool {
-        let unsigned = a.terms().iter().all(|(atom, _)| !self.atom_is_signed(atom));
-        unsigned && (!subtracts(a) || self.is_natural(a))
+        self.has_unsigned_terms(a) && (!subtracts(a) || self.is_natural(a))
     }
 
     /// Whether a form is unsigned whatever is known: a sum of numbers of such types.
     pub(super) fn is_unsigned(&mut self, a: &Affine) -> bool {
-        !subtracts(a) && a.terms().iter().all(|(atom, _)| !self.atom_is_signed(atom))
+        !subtracts(a) && self.has_unsigned_terms(a)
+    }
+
+    fn has_unsigned_terms(&mut self, a: &Affine) -> bool {
+        a.terms().iter().all(|(atom, _)| !self.atom_is_signed(atom))
     }
 
     /// `usize` if the form is proved not to be negative without a conversion, else `isize`.

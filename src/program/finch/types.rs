@@ -171,7 +171,7 @@ fn arithmetic(
             for side in [&mut within.inside, &mut within.outside] {
                 let own = strong(side, types, lets)?;
                 if narrow && own != Some(whole) {
-                    *side = of_type(side, own, whole)?;
+                    *side = of_type(side, own, whole, &span)?;
                 }
             }
             (Expr::Within(within), promote(a, b))
@@ -182,22 +182,23 @@ fn arithmetic(
 
 /// A truth value as a number.
 fn counted(e: &Expr, span: &Span) -> Result<Expr> {
-    let args = vec![literal("0"), e.clone()];
+    added("0", e, span)
+}
+
+/// What a value is beside a number of another type, which is 0.
+fn added(nothing: &str, e: &Expr, span: &Span) -> Result<Expr> {
+    let args = vec![literal(nothing), e.clone()];
     Ok(Expr::Apply(Apply { op: Operators::sum()?, args, span: span.clone() }))
 }
 
 /// A number, or an integer of type `own`, as one of 64 bits, where there is a number of that type.
-fn of_type(e: &Expr, own: Option<ValueType>, whole: ValueType) -> Result<Expr> {
-    let nothing = match whole {
-        ValueType::I64 => format!("0{SUFFIX}"),
-        ValueType::F64 => "0.0".to_string(),
-        _ => return Ok(e.clone()),
-    };
-    if own.is_some_and(ValueType::is_float) {
-        return Ok(e.clone());
+fn of_type(e: &Expr, own: Option<ValueType>, whole: ValueType, span: &Span) -> Result<Expr> {
+    match whole {
+        _ if own.is_some_and(ValueType::is_float) => Ok(e.clone()),
+        ValueType::I64 => added(&format!("0{SUFFIX}"), e, span),
+        ValueType::F64 => added("0.0", e, span),
+        _ => Ok(e.clone()),
     }
-    let args = vec![literal(nothing), e.clone()];
-    Ok(Expr::Apply(Apply { op: Operators::sum()?, args, span: Span::default() }))
 }
 
 /// The type of a value that is no number.

@@ -7,7 +7,6 @@
 //! ```
 //! Where the result is the same in the narrower type, whatever is read, it is computed in that.
 
-use super::operations::literal;
 use crate::operators::{Operator, Value, promote};
 use crate::program::ir::{Apply, Expr};
 use crate::program::scalar::{SUFFIX, number};
@@ -20,23 +19,24 @@ pub(super) fn widened(op: &Operator, args: &mut [Expr], types: &[Option<ValueTyp
         let all = op.arguments();
         all.get(k).or(all.last()).and_then(|a| a.exact)
     };
-    let meet = |k: &usize| declared(*k).is_none();
-    let all: Vec<usize> = (0..args.len()).collect();
-    let strong = all.iter().copied().filter(meet).filter_map(|k| types[k]).reduce(promote);
+    let meeting = || (0..args.len()).filter(|k| declared(*k).is_none());
+    let strong = meeting().filter_map(|k| types[k]).reduce(promote);
     let Some(narrow) = strong.filter(|ty| is_narrow(*ty)) else { return };
-    let numbers: Vec<usize> =
-        all.iter().copied().filter(meet).filter(|k| types[*k].is_none()).collect();
-    if numbers.is_empty() || numbers.iter().any(|k| integer(&args[*k]).is_none()) {
-        return;
-    }
-    let number = |k: usize| integer(&args[k]).filter(|_| types[k].is_none());
-    let read = all.iter().filter(|k| types[**k].is_some_and(is_narrow)).count();
-    let samples = all.iter().map(|k| match (number(*k), declared(*k), types[*k]) {
-        (Some(number), ..) => vec![number],
-        (None, Some(exact), _) | (None, None, Some(exact)) => samples(exact, read == 1),
-        (None, None, None) => Vec::new(),
-    });
-    let samples: Vec<Vec<i64>> = samples.collect();
+    let numbers: Vec<usize> = meeting().filter(|k| types[*k].is_none()).collect();
+    let values: Option<Vec<i64>> = numbers.iter().map(|k| integer(&args[*k])).collect();
+    let Some(values) = values.filter(|values| !values.is_empty()) else { return };
+    let samples: Vec<Vec<i64>> = match args.len() > op.arity() {
+        // Two are combined after the other: what holds of any two of the type holds of all.
+        true => vec![samples(narrow, false); op.arity()],
+        false => {
+            let read = types.iter().flatten().filter(|ty| is_narrow(**ty)).count();
+            let of = |k: usize| match declared(k).or(types[k]) {
+                Some(ty) if types[k].is_some() => samples(ty, read == 1),
+                _ => integer(&args[k]).into_iter().collect(),
+            };
+            (0..args.len()).map(of).collect()
+        }
+    };
     let typed = |chosen: &[i64], generic: ValueType| -> Option<Value> {
         let values = chosen.iter().enumerate();
         let value = |(k, x): (usize, &i64)| Value::integer(*x, declared(k).unwrap_or(generic));
@@ -46,7 +46,8 @@ pub(super) fn widened(op: &Operator, args: &mut [Expr], types: &[Option<ValueTyp
         (Some(a), Some(b)) => a.cast(ValueType::I64) == b.cast(ValueType::I64),
         _ => false,
     };
-    if !every_choice(&samples, &mut Vec::new(), &alike) {
+    let fits = values.iter().all(|x| Value::integer(*x, narrow).is_some());
+    if !fits || !every_choice(&samples, &mut Vec::new(), &alike) {
         numbers.iter().for_each(|k| widen(&mut args[*k]));
     }
 }
@@ -69,20 +70,18 @@ pub(super) fn is_narrow(ty: ValueType) -> bool {
 
 /// An integer that is written as a number, or as a negated one.
 fn integer(e: &Expr) -> Option<i64> {
-    match e {
+    let value = match e {
         Expr::Literal(literal) if !literal.text.contains(['.', 'e', 'E', 'n', 't']) => {
-            match number(literal, ValueType::I64)? {
-                Value::I64(x) => Some(x),
-                _ => None,
-            }
+            number(literal, ValueType::I64)?
         }
         Expr::Apply(Apply { op, args, .. }) => match args.as_slice() {
-            [inner] => match op.apply(ValueType::I64, &[Value::I64(integer(inner)?)])? {
-                Value::I64(x) => Some(x),
-                _ => None,
-            },
-            _ => None,
+            [inner] => op.apply(ValueType::I64, &[Value::I64(integer(inner)?)])?,
+            _ => return None,
         },
+        _ => return None,
+    };
+    match value {
+        Value::I64(x) => Some(x),
         _ => None,
     }
 }
@@ -90,13 +89,7 @@ fn integer(e: &Expr) -> Option<i64> {
 /// The numbers of an expression get 64 bits.
 fn widen(e: &mut Expr) {
     match e {
-        Expr::Literal(own) if !own.text.ends_with(SUFFIX) => {
-            let span = e.span();
-            *e = literal(format!("{e}{SUFFIX}"));
-            if let Expr::Literal(own) = e {
-                own.span = span;
-            }
-        }
+        Expr::Literal(own) if !own.text.ends_with(SUFFIX) => own.text.push_str(SUFFIX),
         Expr::Apply(apply) => apply.args.iter_mut().for_each(widen),
         _ => {}
     }
