@@ -59,7 +59,7 @@ impl Body {
     /// `own` are the variables of the loop that is looked at, which nobody behind it reads.
     fn needed(&self, stmt: &Stmt, own: &Set) -> Needed {
         match stmt {
-            Stmt::Comment(_) | Stmt::Let { .. } | Stmt::Prefetch { .. } => None,
+            Stmt::Comment(_) | Stmt::Let { .. } | Stmt::Prefetch { .. } | Stmt::InMemory(_) => None,
             Stmt::Assign { var, .. } if own.lets.contains(var) => None,
             Stmt::Assign { var, op, value } => Some(self.asked(&Expr::Var(*var), *op, value)),
             Stmt::Store { place, op, value } => {

@@ -235,6 +235,8 @@ pub enum Stmt {
         array: ArrayId,
         at: Expr,
     },
+    /// `in_memory(a);`: a local array is in memory from here on, not in vectors that suit what reads it.
+    InMemory(ArrayId),
     /// `w.combine([i, j], e, |old, new| …);`
     Combine(Box<Combine>),
     /// `for ([i, j], x) in w.drain(|old, new| …) { … }`: every element that was combined, in the order of

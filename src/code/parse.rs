@@ -236,7 +236,7 @@ impl<'a> Parser<'a> {
                 let (key, position) = (self.expr(&call.args[0])?, self.expr(&call.args[1])?);
                 out.push(Stmt::Insert { table, key, position });
             }
-            syn::Expr::Call(call) if self.whole.is_some() => out.push(self.prefetch(call)?),
+            syn::Expr::Call(call) if self.whole.is_some() => out.push(self.hint(call)?),
             syn::Expr::Macro(m) => out.push(Stmt::Hole(self.hole(&m.mac, &Hole::STATEMENTS)?)),
             syn::Expr::Paren(p) => self.statement(&p.expr, out)?,
             other => return Err(self.wrong(other.span(), "this is no statement of the language")),

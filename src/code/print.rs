@@ -310,6 +310,13 @@ impl<'a> Printer<'a> {
                 let arguments = vec![Doc::text(self.array_name(*array)), self.expr(at)];
                 self.out.statement(&Doc::call("prefetch", arguments));
             }
+            Stmt::InMemory(array) => {
+                let name = self.array_name(*array);
+                self.out.line(&match self.notation {
+                    true => format!("in_memory({name});"),
+                    false => format!("let {name} = std::hint::black_box({name});"),
+                });
+            }
             Stmt::Combine(c) => self.combine(c),
             Stmt::Drain(d) => self.drain(d),
             Stmt::Allocate { array, .. } if self.body.arr(*array).origin == Origin::Grown => {

@@ -57,16 +57,22 @@ impl Parser<'_> {
         })
     }
 
-    /// `prefetch(a, k);`
-    pub(super) fn prefetch(&mut self, call: &syn::ExprCall) -> Result<Stmt> {
+    /// `prefetch(a, k);`, `in_memory(a);`
+    pub(super) fn hint(&mut self, call: &syn::ExprCall) -> Result<Stmt> {
         let args: Vec<&syn::Expr> = call.args.iter().collect();
-        if let (syn::Expr::Path(function), [syn::Expr::Path(array), at]) = (&*call.func, &args[..])
-            && function.path.is_ident("prefetch")
+        if let (syn::Expr::Path(function), [syn::Expr::Path(array), rest @ ..]) =
+            (&*call.func, &args[..])
             && let Some(name) = array.path.get_ident()
             && let Some(array) = self.array_named(&name.to_string())
         {
-            let at = self.expr(at)?;
-            return Ok(Stmt::Prefetch { array, at: self.as_type(at, Type::Unsigned) });
+            match rest {
+                [at] if function.path.is_ident("prefetch") => {
+                    let at = self.expr(at)?;
+                    return Ok(Stmt::Prefetch { array, at: self.as_type(at, Type::Unsigned) });
+                }
+                [] if function.path.is_ident("in_memory") => return Ok(Stmt::InMemory(array)),
+                _ => {}
+            }
         }
         Err(self.wrong(call.span(), "this is no statement"))
     }

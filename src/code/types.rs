@@ -289,6 +289,12 @@ impl Checker<'_> {
                     return Err(format!("`{}` is not fetched ahead", array.name));
                 }
             }
+            Stmt::InMemory(array) => {
+                let array = self.body.arr(*array);
+                if array.origin != Origin::Local {
+                    return Err(format!("`{}` is no local array", array.name));
+                }
+            }
             Stmt::Combine(c) => {
                 let element = self.workspace(c.workspace, c.key.len())?;
                 for part in &c.key {

@@ -71,7 +71,7 @@ impl Used {
             Stmt::Insert { table, .. } | Stmt::Matches { table, .. } => {
                 self.variables.insert(*table);
             }
-            Stmt::Push { array, .. } | Stmt::Prefetch { array, .. } => {
+            Stmt::Push { array, .. } | Stmt::Prefetch { array, .. } | Stmt::InMemory(array) => {
                 self.arrays.insert(*array);
             }
             Stmt::Combine(c) => {

@@ -110,7 +110,7 @@ impl Stmt {
     /// Calls `expr` on the statement's own expressions and `block` on its blocks.
     pub fn parts<'a>(&'a self, expr: &mut dyn FnMut(&'a Expr), block: &mut dyn FnMut(&'a Block)) {
         match self {
-            Stmt::Comment(_) | Stmt::Break(_) => {}
+            Stmt::Comment(_) | Stmt::Break(_) | Stmt::InMemory(_) => {}
             Stmt::Let { value, .. } | Stmt::Assign { value, .. } => expr(value),
             Stmt::Push { when, value, .. } => {
                 when.iter().for_each(&mut *expr);
@@ -177,7 +177,7 @@ impl Stmt {
         block: &mut dyn FnMut(&mut Block),
     ) {
         match self {
-            Stmt::Comment(_) | Stmt::Break(_) => {}
+            Stmt::Comment(_) | Stmt::Break(_) | Stmt::InMemory(_) => {}
             Stmt::Let { value, .. } | Stmt::Assign { value, .. } => expr(value),
             Stmt::Push { when, value, .. } => {
                 when.iter_mut().for_each(&mut *expr);

@@ -23,7 +23,8 @@ fn kept(expression: &str, layouts: &[(&str, &str)]) -> Vec<usize> {
     let text = planned.render().unwrap().text().to_string();
     let lengths = text.lines().filter_map(|line| {
         let (_, array) = line.trim().strip_prefix("let mut sums")?.split_once("= [")?;
-        array.split_once("; ")?.1.trim_end_matches("];").parse().ok()
+        let lengths = array.split_once("; ")?.1.trim_end_matches("];").split(" * ");
+        lengths.map(|length| length.parse::<usize>().ok()).product()
     });
     lengths.collect()
 }
@@ -35,7 +36,10 @@ fn sums_are_kept_where_a_segment_updates_the_same_row() {
         ("C[i,k] += A[i,j] * B[j,k]", &[("A", "dcsr")], &[32, 16, 8, 4]),
         ("C[i,k] += A[i,j] * B[j,k]", &[("A", "dense")], &[32, 16, 8, 4]),
         ("M[i,r] += A[i,k,l] * B[k,r] * C[l,r]", &[("A", "csf")], &[32, 16, 8, 4]),
-        ("y[i] += A[i,j] * x[j]", &[("A", "bcsr(4,4)")], &[4, 4]),
+        ("y[i] += A[i,j] * x[j]", &[("A", "bcsr(4,4)")], &[16, 4]),
+        ("y[i] += A[i,j] * x[j]", &[("A", "bcsr(3,2)")], &[6, 3]),
+        ("y[i] += 2 * A[i,j]", &[("A", "bcsr(4,3)")], &[12, 4]),
+        ("y[i] += A[i,j] * x[j]", &[("A", "bcsr(8,4)")], &[8, 8]),
         ("y[i] += A[i,j] * x[j]", &[("A", "bcsr(3,5)")], &[3, 3]),
     ] {
         assert_eq!(kept(expression, layouts), expected, "{expression}, {layouts:?}");
@@ -92,6 +96,8 @@ fn kept_sums_are_those_of_the_interpreter() {
         ("C[i,k] += A[i,j] * B[j,k]", "bcsr(2,3)"),
         ("M[i,k] += A[i,j,l] * B[j,k] * D[l,k]", "csf"),
         ("y[i] += A[i,j] * x[j]", "bcsr(4,4)"),
+        ("y[i] += A[i,j] * x[j]", "bcsr(3,2)"),
+        ("y[i] += A[i,j] * x[j]", "bcsr(2,3)"),
         ("y[i] += A[i,j] * x[j]", "bcsr(8,3)"),
         ("y[i] += A[i,j] * x[j]", "bcsr(16,2)"),
     ] {

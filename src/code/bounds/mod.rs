@@ -247,10 +247,8 @@ impl Walker<'_, '_> {
                 self.path.leave_to(depth);
                 self.forget_assigned(&d.body);
             }
-            Stmt::Allocate { array, fill } => {
-                self.expr(fill);
-                let _ = array;
-            }
+            Stmt::Allocate { fill, .. } => self.expr(fill),
+            Stmt::InMemory(_) => {}
             Stmt::If { condition, then, otherwise } => {
                 self.expr(condition);
                 let (yes, no) =

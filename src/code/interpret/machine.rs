@@ -177,6 +177,7 @@ impl<'b, 'a> Machine<'b, 'a> {
             Stmt::Prefetch { at, .. } => {
                 self.unsigned(at)?;
             }
+            Stmt::InMemory(_) => {}
             Stmt::Combine(c) => self.combine(c)?,
             Stmt::Drain(d) => return self.drain(d),
             Stmt::If { condition, then, otherwise } => {
@@ -425,6 +426,7 @@ impl<'b, 'a> Machine<'b, 'a> {
             Stmt::Prefetch { array, at } => {
                 format!("prefetch({}, {})", body.arr(*array).name, text(at))
             }
+            Stmt::InMemory(array) => format!("in_memory({})", body.arr(*array).name),
             Stmt::Combine(c) => {
                 format!("{}.combine({})", body.var(c.workspace).name, text(&c.value))
             }

@@ -176,6 +176,7 @@ impl Copy<'_> {
             | Stmt::Store { .. }
             | Stmt::Push { .. }
             | Stmt::Prefetch { .. }
+            | Stmt::InMemory(_)
             | Stmt::Combine(_)
             | Stmt::Drain(_)
             | Stmt::Allocate { .. }

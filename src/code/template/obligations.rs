@@ -320,6 +320,7 @@ impl Walk<'_> {
             | Stmt::Store { .. }
             | Stmt::Push { .. }
             | Stmt::Prefetch { .. }
+            | Stmt::InMemory(_)
             | Stmt::Combine(_)
             | Stmt::Drain(_)
             | Stmt::Allocate { .. }
