@@ -77,7 +77,7 @@ impl Check {
         let rank = spec.rank().or(self.rank).unwrap_or(loaded.dims().len());
         let layout = Arc::new(layouts::layout(&self.layout, Some(rank))?);
         let found = loaded.dims().len();
-        let loaded = given::with_rank(loaded, rank).map_err(|_| {
+        let loaded = loaded.into_rank(rank).map_err(|_| {
             Diagnostic::new(
                 Code::Shape,
                 format!("layout `{}` has rank {rank}, the data have rank {found}", self.layout),

@@ -145,8 +145,12 @@ fn dims(way: &Planned) -> String {
     way.statements().iter().map(of).collect::<Vec<_>>().join("; ")
 }
 
-/// The workspaces that might gather the result.
+/// The workspaces that might gather the result, or what is done without one.
 fn workspace(planned: &Planned, used: &mut Used) -> Result<String> {
+    if planned.counts_entries() {
+        let output = planned.output();
+        return Ok(format!("the loops run twice: they count the entries of {output} first\n"));
+    }
     let Some((taken, gathered)) = planned.gathered() else { return Ok(String::new()) };
     let grounds = planned.grounds();
     let (machine, most) = (&grounds.sizes.machine, grounds.sizes.most_memory());

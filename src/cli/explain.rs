@@ -305,6 +305,7 @@ fn assembled(a: &Assembled) -> String {
         Gather::Nothing => "entry by entry".to_string(),
         Gather::Element => "in one element".to_string(),
         Gather::Merge => "by merging".to_string(),
+        Gather::Counts => "each behind those of its group, which are counted first".to_string(),
         Gather::Workspace { template, .. } => format!("in a workspace ({template})"),
     };
     let made = &a.layout.name;

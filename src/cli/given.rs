@@ -87,12 +87,13 @@ impl Given {
         }
     }
 
-    /// With `rank` dimensions; see [`with_rank`].
+    /// With `rank` dimensions; see [`Loaded::into_rank`].
     pub fn with_rank(self, rank: usize) -> std::result::Result<Given, Box<Given>> {
         match self {
-            Given::Loaded(data) => with_rank(data, rank)
+            Given::Loaded(data) => data
+                .into_rank(rank)
                 .map(Given::Loaded)
-                .map_err(|data| Box::new(Given::Loaded(*data))),
+                .map_err(|data| Box::new(Given::Loaded(data))),
             Given::Stored(tensor) if tensor.dims().len() == rank => Ok(Given::Stored(tensor)),
             Given::Stored(tensor) => Err(Box::new(Given::Stored(tensor))),
         }
@@ -243,15 +244,6 @@ pub fn packed_width(width: Option<IndexWidth>) -> packing::IndexWidth {
         Some(IndexWidth::U32) => packing::IndexWidth::U32,
         Some(IndexWidth::U64) => packing::IndexWidth::U64,
     }
-}
-
-/// The data with `rank` dimensions: a matrix of one row or column may be a vector.
-pub fn with_rank(data: Loaded, rank: usize) -> std::result::Result<Loaded, Box<Loaded>> {
-    let data = match rank {
-        1 => data.into_vector().unwrap_or_else(|other| other),
-        _ => data,
-    };
-    if data.dims().len() == rank { Ok(data) } else { Err(Box::new(data)) }
 }
 
 /// Reads a file, with a progress bar if that takes long and somebody watches.

@@ -182,6 +182,13 @@ impl KernelOptions {
                     "leave this out; numbers are named in the ends of windows: `A[(lo:hi)(i)]`",
                 ));
             }
+            // What is wrong with the expression itself is said of it.
+            let is_index = |program: Program| program.indices().iter().any(|i| **i == *name);
+            if Program::parse(expression).is_ok_and(is_index) {
+                let message = format!("`{name}` is an index of the expression, not a number");
+                return Err(wrong("--parameter", text, 0, message)
+                    .help("give how far it runs, `--dims NAME=N`, or restrict it: `… if i = 3`"));
+            }
         }
         Ok(())
     }

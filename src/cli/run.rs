@@ -69,7 +69,11 @@ impl Run {
                 return Ok(match (self.options.json, said.len()) {
                     (true, 2..) => together(read_again(&said)?).to_string(),
                     (_, 1) => said.remove(0),
-                    _ => said.join("\n"),
+                    // Nothing is left of what went elsewhere, beside a file on standard output.
+                    _ => {
+                        said.retain(|one| !one.is_empty());
+                        said.join("\n")
+                    }
                 });
             }
         };

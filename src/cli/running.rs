@@ -250,9 +250,15 @@ impl Begun {
         let mut times = Times { generate, prepare, kernel: seconds, repeats, ..Times::default() };
         let mut kept = IndexMap::new();
         let mut about = Vec::new();
-        for (name, result) in results {
+        for (name, mut result) in results {
             let fill = compiled.planned().fill_of_result(&name);
             let fill = (!fill.same(Number::zero(fill.value_type()))).then_some(fill);
+            if let Some(layout) = step.converted.as_ref().filter(|_| name == *output) {
+                let start = Instant::now();
+                let options = PackOptions { fill, ..PackOptions::default() };
+                result = packing::convert(&result, layout, &options)?;
+                times.converted += start.elapsed();
+            }
             if asked.kept.contains(&name) || step.temporary && name == *output {
                 kept.insert(name.clone(), Computed { tensor: result.clone(), fill });
             }

@@ -7,15 +7,18 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
 use siskin::kernel::Planned;
+use siskin::layout::Layout;
 use siskin::operators::Value;
 use siskin::program::Program;
 
 use super::options::KernelOptions;
+use super::result::of_result;
 use super::tensors::TensorOptions;
 
 /// What is asked of a statement: with options that are about its tensors.
@@ -55,6 +58,8 @@ pub struct Step {
     pub united: bool,
     /// The layout in which later statements read it.
     pub layout: Option<String>,
+    /// The layout that the result of several updates gets in the end: kernels that update write element by element.
+    pub converted: Option<Arc<Layout>>,
 }
 
 /// The statements of a text; none is empty, but the last may end in `;`.
@@ -98,11 +103,32 @@ pub fn each<T>(
         match one(&whole) {
             Ok(done) => return Ok(vec![done]),
             Err(e) if e.code == Code::Internal => return Err(e),
+            // An element that one kernel has written is where it is for no other.
+            Err(e) if shares_in_turn(all, &steps).is_some() => return Err(e),
             // Each has a kernel of its own, and what is wrong is said of it.
             Err(e) => tracing::info!("one kernel for each statement: {}", e.message),
         }
     }
+    if let Some(output) = shares_in_turn(all, &steps) {
+        let what = format!("`{output}` shares a sparsity, and several kernels would write it");
+        return Err(Diagnostic::new(Code::Space, what)
+            .help("leave wishes about loops out, or give the output a layout of its own"));
+    }
     steps.iter().map(one).collect()
+}
+
+/// An output that several statements write, at the positions of an input.
+fn shares_in_turn<'s>(all: &Wish, steps: &'s [Step]) -> Option<&'s Name> {
+    let shares = |text: &String, output: &Name| match of_result(text) {
+        Some((name, layout)) => *name == **output && layout.contains("shares("),
+        None => text.contains("shares("),
+    };
+    steps.iter().enumerate().find_map(|(k, step)| {
+        let output = &step.output;
+        let again = steps[..k].iter().any(|earlier| earlier.output == *output);
+        let mut texts = all.output.iter().chain(&all.tensors.formats);
+        (again && texts.any(|text| shares(text, output))).then_some(output)
+    })
 }
 
 /// The steps of what is to be run; one if it is one statement.
@@ -144,27 +170,35 @@ fn steps(all: &Wish) -> Result<Vec<Step>> {
         own.options.gallop.retain(|name| mine(name.trim()) || !others(name.trim()));
         let types = all.options.value_type.iter().flat_map(|text| text.split(','));
         own.options.value_type = only(&types.map(str::to_string).collect::<Vec<_>>());
-        // A file without a name is the last result's.
-        let is_computed =
-            |name: &str| programs.iter().any(|p| p.output().is_ok_and(|o| *o.tensor == *name));
+        // A file without a name is the last result's; what is updated is written when it is complete.
+        let is_complete = !programs[k + 1..].iter().any(|p| is_output_of(p, &output));
+        let is_computed = |name: &str| programs.iter().any(|p| is_output_of(p, name));
         own.output.retain(|text| match text.split_once('=') {
-            Some((name, _)) if is_computed(name.trim()) => *name.trim() == *output,
+            Some((name, _)) if is_computed(name.trim()) => is_complete && *name.trim() == *output,
             _ => is_last,
         });
         let mut layout = None;
         if programs.len() > 1 {
             // What an earlier statement computed is no file.
-            let computed = |name: &str| {
-                programs[..k].iter().any(|p| p.output().is_ok_and(|o| *o.tensor == *name))
-            };
+            let computed = |name: &str| programs[..k].iter().any(|p| is_output_of(p, name));
             own.tensors.tensors.retain(|text| !computed(before_equals(text)));
             own.tensors.formats.retain(|text| {
                 let (name, is_output) = (before_equals(text), before_equals(text) == &*output);
                 if is_output && temporary {
                     layout = text.split_once('=').map(|(_, layout)| layout.trim().to_string());
                 }
-                !(computed(name) || is_output && temporary)
+                if is_output { !temporary } else { !computed(name) }
             });
+        }
+        let mut converted = None;
+        let updates = programs[..k].iter().any(|p| is_output_of(p, &output));
+        if let Some(text) = own.tensors.format(&output)?.filter(|_| updates) {
+            let rank = program.output()?.subscripts.len();
+            converted = Some(Arc::new(Layout::named_for_rank(text, rank)?))
+                .filter(|layout| !layout.arrays.is_empty());
+        }
+        if converted.is_some() {
+            own.tensors.formats.retain(|text| *before_equals(text) != *output);
         }
         if !is_last {
             let options = &mut own.options;
@@ -173,7 +207,7 @@ fn steps(all: &Wish) -> Result<Vec<Step>> {
                 .into_iter()
                 .for_each(Vec::clear);
         }
-        out.push(Step { wish: own, output, temporary, united: false, layout });
+        out.push(Step { wish: own, output, temporary, united: false, layout, converted });
     }
     Ok(out)
 }
@@ -205,6 +239,7 @@ fn whole(all: &Wish, steps: &[Step]) -> Result<Option<Step>> {
         temporary: false,
         united: false,
         layout: None,
+        converted: None,
     }))
 }
 
@@ -218,6 +253,7 @@ fn united(all: &Wish, steps: &[Step]) -> Result<Step> {
             temporary: false,
             united: true,
             layout: None,
+            converted: None,
         }),
         _ => Err(Diagnostic::new(Code::Space, "what is computed is read again")),
     }
@@ -235,6 +271,10 @@ impl Step {
 
 fn before_equals(text: &str) -> &str {
     text.split_once('=').map_or(text, |(name, _)| name).trim()
+}
+
+fn is_output_of(program: &Program, name: &str) -> bool {
+    program.output().is_ok_and(|output| *output.tensor == *name)
 }
 
 /// Whether a name is one of the program's tensors or indices.

@@ -93,7 +93,9 @@ impl Standard {
         };
         match copy() {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(failed("write standard output", &error))
+                let what = format!("cannot write standard output: {error}");
+                Err(Diagnostic::new(Code::Io, what)
+                    .help("see where it goes, or name a file instead: `-o FILE`"))
             }
             _ => Ok(()),
         }

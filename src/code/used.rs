@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::ir::{Access, ArrayId, BinaryOp, Block, Body, Expr, Load, Stmt, VarId};
+use super::ir::{Access, ArrayId, BinaryOp, Block, Body, Expr, Load, Stmt, TableId, VarId};
 use super::visit::{Part, visit};
 
 impl Body {
@@ -21,10 +21,19 @@ impl Body {
 impl Body {
     /// Whether a type of tables is mentioned.
     pub fn has_table(&self, name: &str) -> bool {
+        self.has_table_that(|table| **self.table_name(table) == *name)
+    }
+
+    /// Whether anything is entered in tables.
+    pub fn has_tables(&self) -> bool {
+        self.has_table_that(|_| true)
+    }
+
+    fn has_table_that(&self, test: impl Fn(TableId) -> bool) -> bool {
         let mut found = false;
         visit(&self.block, &mut |part| {
             if let Part::Expr(Expr::NewTable { table, .. } | Expr::Fits { table, .. }) = part {
-                found |= **self.table_name(*table) == *name;
+                found |= test(*table);
             }
         });
         found

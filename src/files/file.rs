@@ -155,9 +155,7 @@ fn finish(
         None => loaded,
     };
     if let Some(dims) = &options.dims {
-        if dims.len() == 1 {
-            loaded = loaded.into_vector().unwrap_or_else(|unchanged| unchanged);
-        }
+        loaded = loaded.into_rank(dims.len()).unwrap_or_else(|unchanged| unchanged);
         if loaded.dims() != dims.as_slice() {
             return Err(Diagnostic::new(
                 Code::Shape,

@@ -29,10 +29,7 @@ impl Loaded {
     /// # Errors
     /// Those of [`pack`].
     pub fn pack(self, layout: &Layout) -> Result<Tensor> {
-        let data = match layout.rank() {
-            1 => self.into_vector().unwrap_or_else(|other| other),
-            _ => self,
-        };
+        let data = self.into_rank(layout.rank()).unwrap_or_else(|other| other);
         data.pack_with(&Arc::new(layout.clone()), &PackOptions::default())
     }
 

@@ -103,10 +103,29 @@ impl Loaded {
             [1, _] => 0,
             _ => return Err(self),
         };
-        Ok(match self {
+        Ok(self.without_dimension(dropped))
+    }
+
+    /// Data of this rank: a matrix of one row or column may be a vector, and all that has one element a scalar. Other
+    /// data come back unchanged in `Err`.
+    #[allow(clippy::result_large_err)] // not an error: the caller goes on with it
+    pub fn into_rank(self, rank: usize) -> std::result::Result<Loaded, Loaded> {
+        match (rank, self.dims()) {
+            (rank, dims) if dims.len() == rank => Ok(self),
+            (0, [1] | [1, 1]) => {
+                Ok((0..self.dims().len()).fold(self, |one, _| one.without_dimension(0)))
+            }
+            (1, _) => self.into_vector(),
+            _ => Err(self),
+        }
+    }
+
+    /// Drops a dimension of extent 1.
+    fn without_dimension(self, dropped: usize) -> Loaded {
+        match self {
             Loaded::Entries(entries) => Loaded::Entries(entries.without_dimension(dropped)),
             Loaded::Dense(array) => Loaded::Dense(array.without_dimension(dropped)),
-        })
+        }
     }
 }
 

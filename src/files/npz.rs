@@ -145,6 +145,14 @@ impl<R: Read + Seek> Members<'_, R> {
         self.integers(key, array)
     }
 
+    /// Values that belong to one coordinate each.
+    fn refuse_no_vector(&self, data: &DenseArray) -> Result<()> {
+        match data.dims() {
+            [_] => Ok(()),
+            _ => Err(self.contradiction("`data` is not a vector")),
+        }
+    }
+
     fn contradiction(&self, what: &str) -> Box<Diagnostic> {
         bad(self.name, format!("not a valid sparse array: {what}"))
             .help("write it again with `scipy.sparse.save_npz`")
@@ -152,6 +160,7 @@ impl<R: Read + Seek> Members<'_, R> {
 
     /// `coo`: `row` and `col`, or `coords` with one row per dimension.
     fn coordinates(&mut self, dims: &[usize], data: DenseArray) -> Result<Parts> {
+        self.refuse_no_vector(&data)?;
         let n = data.values().len();
         let coords = if self.has("coords") {
             let all = self.array("coords")?;
@@ -189,6 +198,7 @@ impl<R: Read + Seek> Members<'_, R> {
 
     /// `csr` (`inner` is dimension 1) and `csc` (0).
     fn compressed(&mut self, dims: &[usize], data: DenseArray, inner: usize) -> Result<Parts> {
+        self.refuse_no_vector(&data)?;
         let outer = 1 - inner;
         let (pointers, mut indices) = self.segments(dims[outer], data.values().len())?;
         let mut values = data.into_values();
@@ -246,6 +256,11 @@ impl<R: Read + Seek> Members<'_, R> {
         };
         if offsets.len() != n_diagonals {
             return Err(self.contradiction("`offsets` does not fit `data`"));
+        }
+        let mut sorted = offsets.clone();
+        sorted.sort_unstable();
+        if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err(self.contradiction("`offsets` has a diagonal twice"));
         }
         let mut kept = Kept::default();
         for (d, &offset) in offsets.iter().enumerate() {

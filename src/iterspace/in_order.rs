@@ -29,6 +29,16 @@ pub fn in_order(earlier: &Keyed<'_>, later: &Keyed<'_>, prover: &mut dyn Prover)
     (0..earlier.loops.len()).all(|d| none(pair.out_of_order(d))) && none(pair.different_keys())
 }
 
+/// True if it is proved that of two visits whose keys begin with the same `group` parts, the later has the greater key:
+/// each group comes in order, whatever comes between.
+pub fn in_order_by_groups(visits: &Keyed<'_>, group: usize, prover: &mut dyn Prover) -> bool {
+    let pair = Pair::new(visits, visits);
+    let mut known = Known::new(&visits.space.theory, prover);
+    let same: Vec<Formula> = equal(&pair.keys.0, &pair.keys.1, group).collect();
+    let mut none = |facts: Vec<Formula>| known.excludes(&[facts, same.clone()].concat());
+    (0..visits.loops.len()).all(|d| none(pair.out_of_order(d))) && none(pair.different_keys())
+}
+
 /// True if it is proved that the same key comes in one iteration of the loops only, in both spaces.
 pub fn in_one_iteration(a: &Keyed<'_>, b: &Keyed<'_>, prover: &mut dyn Prover) -> bool {
     let pair = Pair::new(a, b);

@@ -41,7 +41,7 @@ pub use cases::{Case, cases};
 pub use compose::{MOST_CHOICES, compose, compose_by};
 pub use dependence::{Conflict, LoopKind, loop_kind};
 pub use elsewhere::Elsewhere;
-pub use in_order::{Keyed, in_one_iteration, in_order};
+pub use in_order::{Keyed, in_one_iteration, in_order, in_order_by_groups};
 pub use names::Names;
 pub use operand::{Operand, Role};
 pub use passes::Union;

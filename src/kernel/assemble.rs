@@ -19,7 +19,9 @@ use crate::synth::{
 
 /// Whether a kernel writes elements of this layout where they belong, without knowing which there are.
 pub fn is_written_in_place(layout: &Layout) -> bool {
-    layout.arrays.is_empty() && has_one_coordinate(layout) && stores_coordinates_once(layout)
+    // Sizes that are counted or measured are known when all entries are.
+    let has_room = layout.arrays.is_empty() && layout.params.values().all(Option::is_some);
+    has_room && has_one_coordinate(layout) && stores_coordinates_once(layout)
 }
 
 /// The layout in which the kernel assembles a result for `wanted`: itself if entries can be appended to
@@ -81,7 +83,9 @@ pub(super) fn assembled(
         Some(union) => union == Union::Merge,
     };
     let order = &appending.order;
-    let mut assembling = assembling(&loops, statements, order, may_merge, workspace, prover)?;
+    let grouped = appending.grouped().filter(|_| forced.is_none());
+    let mut assembling =
+        assembling(&loops, statements, order, may_merge, grouped, workspace, prover)?;
     if request.threads > 1 {
         assembling.threads = Some(match appending.run().is_some() {
             true => Err("runs of equal values go on from one chunk to the next".to_string()),

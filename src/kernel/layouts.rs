@@ -8,9 +8,9 @@ use super::assemble::is_written_in_place;
 use super::request::{Request, names, shares};
 use crate::check::{has_one_coordinate, refuse_unsound, stores_coordinates_once};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::formula::Name;
+use crate::formula::{Affine, Name};
 use crate::layout::{DefaultFor, Layout, share};
-use crate::program::Program;
+use crate::program::{Access, Program};
 
 /// The layouts of a statement.
 pub(super) struct Layouts {
@@ -113,13 +113,29 @@ fn sharing_layout(
         .within("<expression>", &program.text)
         .help("name a tensor that the expression reads"));
     };
-    let shared: Vec<Option<usize>> = output
-        .subscripts
-        .iter()
-        .map(|s| {
+    let shared_by = |written: &Access, access: &Access| -> Vec<Option<usize>> {
+        let dimension = |s: &Affine| {
             let index = s.as_var()?;
             (0..access.rank()).find(|&d| access.plain(d) == Some(index))
-        })
-        .collect();
+        };
+        written.subscripts.iter().map(dimension).collect()
+    };
+    let shared = shared_by(output, access);
+    for other in program.assignments()?.iter().filter(|a| a.output.tensor == output.tensor) {
+        let read = other.value.accesses().into_iter().find(|a| a.tensor == *input);
+        if read.is_none_or(|read| shared_by(&other.output, read) != shared) {
+            let what = format!("this statement does not write where `{input}` is stored");
+            return Err(Diagnostic::new(
+                Code::Space,
+                format!(
+                    "`{}` shares the sparsity of `{input}` in one statement only",
+                    output.tensor
+                ),
+            )
+            .at(other.output.span.clone(), what)
+            .within("<expression>", &program.text)
+            .help(format!("compute `{}` in a layout of its own", output.tensor)));
+        }
+    }
     share(layout, &shared)
 }

@@ -127,6 +127,11 @@ impl Planned {
         how.is_some_and(|a| a.prefix == 0 && matches!(a.gather, Gather::Workspace { .. }))
     }
 
+    /// Whether entries are counted before they are put where they belong, so that loops run twice.
+    pub fn counts_entries(&self) -> bool {
+        self.assembled().is_some_and(|how| how.assembling.gather == Gather::Counts)
+    }
+
     /// Whether entries of the result come one by one, in their order.
     pub(super) fn appends(&self) -> bool {
         let gather = self.assembled().map(|how| &how.assembling.gather);

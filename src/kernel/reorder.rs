@@ -172,7 +172,8 @@ fn open_price(request: &Request, planned: &Planned) -> Result<Option<(f64, Order
     }
     let threads = request.sizes.threads.unwrap_or(1) as f64;
     let good = GOOD * entries(statement, &request.sizes) / threads;
-    let all = price > good;
+    // Loops that run twice may run once in another order.
+    let all = price > good || planned.counts_entries();
     let first = planned.assembled().and_then(|how| {
         let first = how.appending.order.first()?;
         statement.space().output().subscripts[*first].as_var().cloned()

@@ -74,12 +74,16 @@ impl Planned {
         let mut out = Vec::new();
         for statement in &self.statements {
             let sizes = &self.sizes_of(statement);
-            out.push(Term {
+            let loops = Term {
                 label: "loops".to_string(),
                 formula: loops_cost()?.clone(),
                 memory: None,
                 quantities: LOOPS.into_iter().zip(statement.rounds_of(sizes).amounts()).collect(),
-            });
+            };
+            if self.counts_entries() {
+                out.push(Term { label: "loops that count".to_string(), ..loops.clone() });
+            }
+            out.push(loops);
             for (k, (find, plan)) in statement.finds.iter().zip(&statement.chosen).enumerate() {
                 let values = sizes.quantities_of(plan, find, statement.nest_of(k));
                 out.push(Term {

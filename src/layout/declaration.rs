@@ -506,8 +506,12 @@ pub(super) fn identifier(source: &Source, name: &str, span: Range<usize>) -> Res
         return Ok(());
     }
     let why = if reserved { "a word of the relation language" } else { "not an identifier" };
+    let what = match name {
+        "" => "a name is missing".to_string(),
+        _ => format!("`{name}` cannot be a name"),
+    };
     Err(source
-        .error(Code::LayoutSchema, format!("`{name}` cannot be a name"), span, why)
+        .error(Code::LayoutSchema, what, span, why)
         .help("use letters from a to z, digits and `_`, starting with a letter"))
 }
 

@@ -18,8 +18,8 @@ use crate::formula::{Affine, Arith, Atom, Constraint, Name, Relop};
 /// dense where that is `None`. Index arrays keep their names: their data is the input's.
 ///
 /// # Errors
-/// If the input is a union of relations, or stores an index that the output lacks before one that
-/// they share.
+/// If the input is a union of relations, stores an index that the output lacks before one that
+/// they share, or has one dimension where the output has two.
 pub fn share(input: &Layout, shared: &[Option<usize>]) -> Result<Layout> {
     let refuse = |why: String| {
         Diagnostic::new(Code::Space, format!("no output can share `{}`: {why}", input.name))
@@ -28,6 +28,11 @@ pub fn share(input: &Layout, shared: &[Option<usize>]) -> Result<Layout> {
     let [piece] = input.relation.pieces.as_slice() else {
         return Err(refuse("its relation is a union".to_string()));
     };
+    let repeated = |(d, k): (usize, &Option<usize>)| k.filter(|_| shared[..d].contains(k));
+    if let Some(k) = shared.iter().enumerate().find_map(repeated) {
+        let dim = &input.dims[k];
+        return Err(refuse(format!("its dimension `{dim}` would be two of the output")));
+    }
     let common: Vec<&Name> = shared.iter().flatten().map(|&d| &input.dims[d]).collect();
     let decided_by = |p: &Name| -> Vec<&Name> {
         let decides = |c: &&Constraint| c.relop == Relop::Eq && c.mentions(p);

@@ -6,6 +6,9 @@
 //! coordinates; the others are gathered in a workspace, which is emptied in order at the end of each
 //! iteration. The innermost place needs the smallest workspace, down to one element or none.
 //!
+//! Where entries come in order only when all loops have run, but those of each group of the layout do (the rows of a
+//! transposed matrix), the loops run twice: they count the entries of each group, and put each where it belongs.
+//!
 //! ```text
 //! for i in 0..I                                   for i in 0..I
 //!   for pA1 in pos_A(i)..pos_A(i + 1)               assemble val_C[i, _] through dense
@@ -21,7 +24,7 @@ use super::tree::{Among, Assemble, Block, Gather, Loops, Node, Search, updates};
 use super::walkers::walkers;
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Arith, Name};
-use crate::iterspace::{Keyed, in_order};
+use crate::iterspace::{Keyed, in_order, in_order_by_groups};
 use crate::prover::Prover;
 use crate::scan::{Bind, Nest};
 
@@ -60,13 +63,15 @@ struct Candidate {
     walks: bool,
 }
 
-/// The innermost place at which entries come in order. If walks may be merged, they are; `workspace` chooses one between the loops around
-/// it and the coordinates that it gathers.
+/// The innermost place at which entries come in order. If walks may be merged, they are; of entries whose first
+/// `grouped` coordinates in the order tell where they are stored, each group may come in order by itself; `workspace`
+/// chooses one between the loops around it and the coordinates that it gathers.
 pub fn assembling(
     loops: &Loops,
     statements: &[Statement],
     order: &[usize],
     may_merge: bool,
+    grouped: Option<usize>,
     workspace: impl FnOnce(&[Name], &[usize]) -> Result<Gather>,
     prover: &mut dyn Prover,
 ) -> Result<Assembling> {
@@ -98,7 +103,13 @@ pub fn assembling(
         (true, true) => Gather::Nothing,
         (true, false) => Gather::Element,
         (false, _) if may_merge && merges() => Gather::Merge,
-        (false, _) => workspace(&candidate.around, &order[prefix..])?,
+        (false, _) => {
+            let mut counts = |group| comes_by_groups(loops, statements, order, group, prover);
+            match prefix == 0 && grouped.is_some_and(&mut counts) {
+                true => Gather::Counts,
+                false => workspace(&candidate.around, &order[prefix..])?,
+            }
+        }
     };
     let around = candidate.around;
     Ok(Assembling { order: order.to_vec(), around, prefix, gather, threads: None })
@@ -204,6 +215,35 @@ fn in_order_by(
     in_order.then_some(prefix)
 }
 
+/// Whether the loops of the only statement can run twice, and come to the entries of each group in their order, to each
+/// once.
+fn comes_by_groups(
+    loops: &Loops,
+    statements: &[Statement],
+    order: &[usize],
+    group: usize,
+    prover: &mut dyn Prover,
+) -> bool {
+    let [only] = statements else { return false };
+    if only.regions.is_some() || only.merged.is_some() || !is_walk(&loops.body) {
+        return false;
+    }
+    let loops = outermost(only, usize::MAX);
+    let visits = Keyed { space: &only.space, loops, key: place(only, order) };
+    in_order_by_groups(&visits, group, prover)
+}
+
+/// Whether nothing but walks and tests leads to the only update: nothing is searched for, and nothing is kept.
+fn is_walk(block: &Block) -> bool {
+    let plain = |node: &Node| match node {
+        Node::Update(_) | Node::Let { .. } => true,
+        Node::For(l) => l.parallel.is_none() && l.setup.is_empty() && is_walk(&l.body),
+        Node::If { body, .. } | Node::When { body, .. } => is_walk(body),
+        _ => false,
+    };
+    only(block).is_some() && block.iter().all(plain)
+}
+
 /// The same where operands are walked by their regions, which come to the indices in their order, to each once.
 /// The first of them are the coordinates there, if no loop is entered that does not give one yet.
 fn in_order_by_regions(statements: &[Statement], order: &[usize], at: &Candidate) -> Option<usize> {
@@ -271,7 +311,7 @@ fn wrap(loops: &mut Loops, block: &mut Block, around: &mut Vec<Name>, how: &Asse
     // What is computed inside is computed here, too.
     let here = |e: &Arith| lets(&body).iter().rev().fold(e.clone(), substituted);
     let key = at.map(|(d, e)| known.contains(&d).then(|| here(e))).collect();
-    if !matches!(how.gather, Gather::Nothing | Gather::Merge) {
+    if !matches!(how.gather, Gather::Nothing | Gather::Merge | Gather::Counts) {
         // What is gathered is emptied here, so that no search may jump over it.
         stay(loops, &mut body);
     }

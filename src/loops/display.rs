@@ -181,6 +181,7 @@ impl fmt::Display for Assemble {
             Gather::Element => f.write_str(" through one element"),
             Gather::Merge if self.in_parts => f.write_str(" by merging on threads in parts"),
             Gather::Merge => f.write_str(" by merging"),
+            Gather::Counts => f.write_str(" by counting"),
             Gather::Workspace { template, sorted: true } => write!(f, " through {template}"),
             Gather::Workspace { template, sorted: false } => {
                 write!(f, " through {template} in any order")

@@ -232,9 +232,13 @@ impl<'a> Reader<'a> {
             None => (rest, false),
         };
         let merged = rest.strip_suffix(" by merging");
+        let counted = rest.strip_suffix(" by counting");
         let (place, gather) = match rest.split_once(" through ") {
-            None if merged.is_some() => (merged.unwrap_or_default(), Gather::Merge),
-            None => (rest, Gather::Nothing),
+            None => match (merged, counted) {
+                (Some(place), _) => (place, Gather::Merge),
+                (None, Some(place)) => (place, Gather::Counts),
+                (None, None) => (rest, Gather::Nothing),
+            },
             Some((place, "one element")) => (place, Gather::Element),
             Some((place, how)) => {
                 let (name, sorted) = match how.strip_suffix(" in any order") {

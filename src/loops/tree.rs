@@ -183,6 +183,8 @@ pub enum Gather {
     Workspace { template: Name, sorted: bool },
     /// Nowhere: the pieces inside are walked at once, each in the order of its coordinates.
     Merge,
+    /// Nowhere: the entries of each group are counted, and then each is put behind those of its group before it.
+    Counts,
 }
 
 /// A value that starts at the fill of a tensor, and that what is found replaces.

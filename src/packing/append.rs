@@ -75,6 +75,17 @@ impl Appending {
         self.levels.last()?.run.as_ref()
     }
 
+    /// How many coordinates of the order have a segment for each combination, if those of an entry, its other
+    /// coordinates and its value are all that is stored.
+    pub fn grouped(&self) -> Option<usize> {
+        let [Numbered { prefix, segments, run: None, .. }] = self.levels.as_slice() else {
+            return None;
+        };
+        let [(_, Group::Coordinates(group))] = segments.as_slice() else { return None };
+        let first = self.order.get(..group.len())? == group;
+        (first && *prefix == self.order.len() && self.counts.is_empty()).then_some(group.len())
+    }
+
     /// How entries that come in order are appended in `layout`; `None` if they are not.
     pub fn of(layout: &Layout) -> Option<Appending> {
         let plan = Plan::of(layout).ok()?;

@@ -319,3 +319,40 @@ fn regions_that_are_empty_hide_no_other_ones() {
         }
     }
 }
+
+#[test]
+fn archives_that_scipy_refuses_are_refused() {
+    let sandbox = sandbox();
+    let put = |archive: &mut NpzWriter<_>, name: &str, shape: &[u64], numbers: &[i64]| {
+        let member = archive.array(name, Default::default()).unwrap().default_dtype();
+        let mut member = member.shape(shape).begin_nd().unwrap();
+        member.extend(numbers.iter().copied()).unwrap();
+        member.finish().unwrap();
+    };
+    // The format is a word of bytes.
+    let word = |archive: &mut NpzWriter<_>, word: &[u8]| {
+        let dtype = npyz::DType::Plain(format!("|S{}", word.len()).parse().unwrap());
+        let member = archive.array("format", Default::default()).unwrap().dtype(dtype);
+        let mut member = member.shape(&[]).begin_nd().unwrap();
+        member.push(word).unwrap();
+        member.finish().unwrap();
+    };
+    let mut twice = NpzWriter::create(sandbox.path("twice.npz")).unwrap();
+    word(&mut twice, b"dia");
+    put(&mut twice, "shape", &[2], &[2, 2]);
+    put(&mut twice, "offsets", &[2], &[0, 0]);
+    put(&mut twice, "data", &[2, 2], &[1, 2, 10, 20]);
+    drop(twice);
+    let mut table = NpzWriter::create(sandbox.path("table.npz")).unwrap();
+    word(&mut table, b"csr");
+    put(&mut table, "shape", &[2], &[2, 3]);
+    put(&mut table, "indptr", &[3], &[0, 1, 2]);
+    put(&mut table, "indices", &[2], &[0, 1]);
+    put(&mut table, "data", &[1, 2], &[1, 2]);
+    drop(table);
+    for (file, why) in [("twice.npz", "a diagonal twice"), ("table.npz", "not a vector")] {
+        let place = format!("A={file}");
+        let said = sandbox.refused("S0501", &["run", "s = A[i,j]", "-t", &place]);
+        assert!(said.contains(why), "{said}");
+    }
+}

@@ -152,3 +152,62 @@ fn a_module_and_its_header_cannot_be_one_file() {
     assert!(outcome.stderr.contains("name the same file"), "{}", outcome.stderr);
     assert!(!sandbox.path("kernel.rs").exists());
 }
+
+/// Blocks whose columns do not fit 32 bits, in two matrices that have none in common.
+const WIDE: &str = r#"
+#include "kernel.h"
+#include <stdio.h>
+
+int main(void) {
+    double s = 0, wide[64] = {1}, narrow[4] = {1, 1, 1, 1};
+    uint32_t pos[2] = {0, 1}, far[1] = {1u << 30}, near[1] = {0};
+    size_t sizes[] = {1, (size_t)1 << 38, 1, (size_t)1 << 38};
+    siskin_array arrays[] = {{&s, 1},    {pos, 2},  {far, 1}, {wide, 64},
+                             {pos, 2}, {near, 1}, {narrow, 4}};
+    int refused = (int)ENTRY_checked(sizes, arrays);
+    printf("%d %g\n", refused, s);
+    return 0;
+}
+"#;
+
+#[test]
+fn sizes_that_do_not_fit_the_keys_of_tables_are_refused() {
+    let sandbox = Sandbox::new();
+    let product = ["emit", "s[] += A[i,j] * B[i,j]", "-f", "A=bcsr(1,64)", "-f", "B=bcsr(1,4)"];
+    let files = ["-o", "kernel.rs", "--header", "kernel.h"];
+    for (find, said) in [("hash", "1 0"), ("direct", "1 0"), ("rank", "1 0"), ("bsearch", "0 0")] {
+        sandbox.done(&[&product[..], &files, &["--find", find]].concat());
+        sandbox.file("main.c", &WIDE.replace("ENTRY", &entry(&sandbox.read("kernel.h"))));
+        let found = said_by_main(&sandbox, "staticlib", "libkernel.a");
+        assert_eq!(found.trim(), said, "{find}");
+    }
+}
+
+/// A run at the end of 2^32 coordinates, which would end behind the last number of 32 bits.
+const LAST: &str = r#"
+#include "kernel.h"
+#include <stdio.h>
+
+static void reserve(siskin_grown *array, size_t more) {
+    (void)array, (void)more;
+}
+
+int main(void) {
+    uint32_t crd[1] = {0xffffffffu};
+    double val[1] = {3};
+    siskin_grown left = {0, 0, 0, reserve}, right = left, out = left;
+    size_t sizes[] = {(size_t)1 << 32, (size_t)1 << 32, 1};
+    siskin_array arrays[] = {{&left, 0}, {&right, 0}, {&out, 0}, {crd, 1}, {val, 1}};
+    printf("%d\n", (int)ENTRY_checked(sizes, arrays));
+    return 0;
+}
+"#;
+
+#[test]
+fn runs_that_end_behind_what_indices_hold_are_refused() {
+    let sandbox = Sandbox::new();
+    let copy = ["emit", "C[i] = x[i]", "-f", "x=sparse", "-f", "C=run-length"];
+    sandbox.done(&[&copy[..], &["-o", "kernel.rs", "--header", "kernel.h"]].concat());
+    sandbox.file("main.c", &LAST.replace("ENTRY", &entry(&sandbox.read("kernel.h"))));
+    assert_eq!(said_by_main(&sandbox, "staticlib", "libkernel.a").trim(), "1");
+}

@@ -382,3 +382,17 @@ fn what_is_taken_away_is_the_sum_of_what_is_opposite() {
     let refused = ["run", "y[i] /= A[i,j]", "-t", "A=m.mtx:csr"];
     assert!(sandbox.refused("S0201", &refused).contains("combine by `+=`"));
 }
+
+#[test]
+fn a_layout_whose_sizes_are_measured_is_packed_from_what_is_computed() {
+    let sandbox = Sandbox::new();
+    let banded = include_str!("../../examples/formats/banded.toml");
+    sandbox.file("banded.toml", banded);
+    sandbox.file("b.tns", "1 1 1.0\n3 1 2.0\n4 4 3.0\n4 3 4.0\n");
+    for (statement, sum) in [("y[i,j] = 2 * B[i,j]", 20.0), ("y[i,i] += B[i,j]", 10.0)] {
+        let run = ["run", statement, "-t", "B=b.tns:csr", "-o", "y.npz:banded.toml"];
+        sandbox.done(&run);
+        let json = sandbox.json(&["run", "s = y[i,j]", "-t", "y=y.npz", "--json"]);
+        assert_eq!(json["output"]["sum"], sum, "{statement}");
+    }
+}

@@ -114,3 +114,60 @@ fn names_have_letters_of_any_alphabet() {
     let program = ["run", "--program", "α.finch", "-t", "Α=a.mtx:dcsr", "--json"];
     assert_eq!(sandbox.json(&program)["outputs"][0]["name"], "ψ");
 }
+
+#[test]
+fn what_is_updated_in_turn_is_written_when_it_is_complete() {
+    let sandbox = sandbox();
+    let data = ["-t", "A=a.mtx:csr"];
+    // By rows and by columns: two kernels.
+    let twice = ["run", "y[i,j] += A[i,j]; y[j,i] += A[i,j]", "--dims", "i=4"];
+    let square = "%%MatrixMarket matrix coordinate real general\n4 4 3\n1 1 1\n1 3 2\n4 2 5\n";
+    sandbox.file("a.mtx", square);
+    let out = sandbox.run(&[&twice[..], &data, &["-o", "-:tns"]].concat());
+    assert_eq!(out.status, 0, "{}", out.stderr);
+    assert_eq!(out.stdout, "1 1 2.0\n1 3 2.0\n2 4 5.0\n3 1 2.0\n4 2 5.0\n");
+    // The layout is that of the result in the end.
+    let json = sandbox.json(&[&twice[..], &data, &["-f", "y=csr", "--json"]].concat());
+    let last = json["statements"].as_array().and_then(|all| all.last()).unwrap_or(&json);
+    assert_eq!((&last["output"]["layout"], &last["output"]["stored"]), (&"csr".into(), &5.into()));
+    // What comes before a statement that fails is no result.
+    sandbox.file("y.npy", "as it was");
+    let fails = "y[i] += A[i,j]; y[i] += A[i,j] * z[i]";
+    let wrong = [&["run", fails, "-o", "y=y.npy", "--order", "i,j", "-t", "z=a.mtx"], &data[..]];
+    sandbox.refused("S0202", &wrong.concat());
+    assert_eq!(sandbox.read("y.npy"), "as it was");
+}
+
+#[test]
+fn a_sparsity_is_shared_by_statements_that_write_there() {
+    let sandbox = sandbox();
+    sandbox.file("a.mtx", &MATRIX.replace("3 4 5\n", "4 4 5\n"));
+    let run = |statements: &'static str, more: &[&'static str]| {
+        let all = ["run", statements, "-t", "A=a.mtx:csr", "-o", "y=shares(A)"];
+        [&all[..], more].concat()
+    };
+    let json = sandbox.json(&run("y[i,j] = A[i,j]; y[i,j] += 2 * A[i,j]", &["--json"]));
+    assert_eq!(json["output"]["sum"], 45.0);
+    for (statements, more, why) in [
+        ("y[i,j] += A[i,j]; y[j,i] += A[i,j]", &[][..], "in one statement only"),
+        ("y[i,j] = A[i,j]; y[i,j] += 2 * A[i,j]", &["--order", "i,j"], "several kernels"),
+        ("y[i,i] = A[i,i]", &[], "would be two of the output"),
+        ("y[i,j,j] = A[i,j]", &[], "would be two of the output"),
+    ] {
+        let said = sandbox.refused("S0302", &run(statements, more));
+        assert!(said.contains(why), "{said}");
+    }
+}
+
+#[test]
+fn a_number_in_a_file_is_a_scalar_again() {
+    let sandbox = sandbox();
+    for file in ["s.mtx", "s.npy"] {
+        sandbox.done(&["run", "s = A[i,j]", "-t", "A=a.mtx:csr", "-o", file]);
+        let place = format!("s={file}");
+        let scaled = ["run", "y[i] += s * A[i,j]", "-t", &place, "-t", "A=a.mtx:csr", "--json"];
+        assert_eq!(sandbox.json(&scaled)["output"]["sum"], 225.0);
+    }
+    let index = ["run", "y[i] = A[i,j]", "-t", "A=a.mtx:csr", "-p", "i=3"];
+    assert!(sandbox.refused("S0002", &index).contains("is an index"));
+}

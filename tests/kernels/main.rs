@@ -23,5 +23,6 @@ mod sequences;
 mod stages;
 mod strict_fp;
 mod tiles;
+mod transposes;
 mod windows;
 mod workspaces;

@@ -5,7 +5,7 @@ use super::machine::{Machine, ill_formed};
 use super::storage::{self, Table, fits_key};
 use super::value::{Number, Value, arithmetic};
 use crate::code::ir::{
-    Access, ArrayId, BinaryOp, Chains, Element, Expr, Load, MANY, Sum, Type, VarId,
+    Access, ArrayId, BinaryOp, Chains, Element, Expr, Load, MANY, Origin, Sum, Type, VarId,
 };
 use crate::formula::Constraint;
 use crate::layout::probing::home_slot;
@@ -325,6 +325,8 @@ impl<'b> Machine<'b, '_> {
         for (k, subscript) in at.iter().enumerate() {
             let extent = match array.shape.get(k) {
                 Some(extent) => self.unsigned(extent)?,
+                // One that grows is as long as it is by now.
+                None if array.origin == Origin::Grown => len,
                 None => 1,
             };
             let end = goes_on && k + 1 == at.len() && *subscript == extent;

@@ -93,6 +93,7 @@ impl Realiser<'_, '_> {
             gathered,
             workspace: None,
             gathering: None,
+            is_placed: how.gather == Gather::Counts,
             open: None,
         });
         self.begin_runs(assembled.begins, out)?;
@@ -138,7 +139,7 @@ impl Realiser<'_, '_> {
     /// Ends the last segments, and those that nothing was stored in.
     pub(super) fn end_result(&mut self, out: &mut Block) {
         self.end_runs(out);
-        let Some(result) = self.assembly.take() else { return };
+        let Some(result) = self.assembly.take().filter(|result| !result.is_placed) else { return };
         for (k, level) in result.levels.iter().enumerate() {
             for (array, group) in &level.segments {
                 match group {
@@ -201,13 +202,14 @@ impl Realiser<'_, '_> {
                 Gathering::Element { value, some, keys }
             }
             Gather::Workspace { .. } => Gathering::Workspace(rest),
+            Gather::Counts => return self.count_and_place(&a.body, out),
         };
         self.set_gathering(Some(gathering.clone()));
         let inner = self.block(&a.body)?;
         self.set_gathering(None);
         out.extend(inner);
         match gathering {
-            Gathering::Nothing => {}
+            Gathering::Nothing | Gathering::Counted | Gathering::Placed => {}
             Gathering::Element { value, some, keys } => {
                 let mut key: Vec<Expr> = known.into_iter().flatten().collect();
                 keys.iter().for_each(|(d, var)| key[*d] = Expr::Var(*var));
@@ -249,7 +251,7 @@ impl Realiser<'_, '_> {
         out
     }
 
-    fn set_gathering(&mut self, gathering: Option<Gathering>) {
+    pub(super) fn set_gathering(&mut self, gathering: Option<Gathering>) {
         if let Some(result) = &mut self.assembly {
             result.gathering = gathering;
         }
@@ -354,6 +356,11 @@ impl Realiser<'_, '_> {
                 let keys = keys.into_iter().map(|(d, var)| (var, coordinates[d].clone()));
                 let there = keys.chain([(some, Expr::Bool(true))]).map(set);
                 std::iter::once(self.combine_into(&op, element, value)).chain(there).collect()
+            }
+            Some(Gathering::Counted) => self.counted(&coordinates),
+            Some(Gathering::Placed) => {
+                let value = self.combined_first(&op, value);
+                self.placed(&coordinates, value)
             }
             Some(Gathering::Workspace(rest)) => {
                 let Some(workspace) = workspace else { return Vec::new() };

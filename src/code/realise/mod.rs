@@ -14,6 +14,7 @@
 
 mod assemble;
 mod chunk;
+mod counted;
 mod finds;
 mod groups;
 mod held;

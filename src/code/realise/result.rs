@@ -35,6 +35,8 @@ pub(super) struct Assembly {
     pub(super) gathered: Option<Expr>,
     pub(super) workspace: Option<VarId>,
     pub(super) gathering: Option<Gathering>,
+    /// Entries are put where they belong, and so are the ends of segments.
+    pub(super) is_placed: bool,
     /// The run that may still grow, if runs are stored.
     pub(super) open: Option<OpenRun>,
 }
@@ -93,6 +95,10 @@ pub(super) enum Gathering {
     },
     /// By these coordinates.
     Workspace(Vec<usize>),
+    /// The entries of each group are counted, behind it.
+    Counted,
+    /// Where the group's next entry belongs.
+    Placed,
 }
 
 /// Declares the arrays of an assembled result.
