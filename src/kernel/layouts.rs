@@ -123,7 +123,7 @@ fn sharing_layout(
     let shared = shared_by(output, access);
     for other in program.assignments()?.iter().filter(|a| a.output.tensor == output.tensor) {
         let read = other.value.accesses().into_iter().find(|a| a.tensor == *input);
-        if read.is_none_or(|read| shared_by(&other.output, read) != shared) {
+        if read.is_none_or(|read| shared_by(other.output, read) != shared) {
             let what = format!("this statement does not write where `{input}` is stored");
             return Err(Diagnostic::new(
                 Code::Space,

@@ -109,7 +109,7 @@ fn counted_results_are_those_of_the_interpreter() {
         let all = resolve(&program, &dims, &IndexMap::new()).unwrap();
         let expected = interpret(&program, &oracle, &all).unwrap();
         let about = format!("{statement} of {} in {c}, {extents:?}", a.layout().name);
-        let kernel = Kernel::new(*statement).declared("A", a.layout()).layout("C", c);
+        let kernel = Kernel::new(statement).declared("A", a.layout()).layout("C", c);
         let kernel = kernel.compile().unwrap_or_else(|e| panic!("{about}\n{e}"));
         // Twice: a call begins anew.
         let mut call = kernel.call(tensors, &IndexMap::new()).unwrap();
