@@ -214,8 +214,7 @@ impl Body {
     ) -> Block {
         // In registers are arrays of which all places are known.
         let apart = nest.terms().filter(|terms| {
-            let in_order = self.in_order && nest.ty.is_float();
-            !in_order && lanes == Expr::int(width) && width.max(*terms) <= SMALL
+            !self.is_in_order(nest) && lanes == Expr::int(width) && width.max(*terms) <= SMALL
         });
         let shape = [Some(width), apart].into_iter().flatten().collect();
         let tile = Tile { sums: self.sums(nest, shape), apart, lanes, first, only: None };
@@ -230,6 +229,11 @@ impl Body {
         let sum = self.variable("sum", Type::Value(nest.ty));
         in_variable(&mut block, sums, sum);
         block
+    }
+
+    /// Whether terms are added to the elements themselves, one after another.
+    fn is_in_order(&self, nest: &Nest<'_>) -> bool {
+        self.in_order && nest.ty.is_float()
     }
 
     fn sums(&mut self, nest: &Nest<'_>, shape: Vec<i64>) -> ArrayId {
@@ -263,9 +267,8 @@ impl Body {
         let lanes = tile.lanes;
         let all = |lane, body| Stmt::For { var: lane, lo: Expr::int(0), hi: lanes.clone(), body };
         let mut out = vec![Stmt::Allocate { array: tile.sums, fill: Expr::zero(nest.ty) }];
-        let in_order = self.in_order && nest.ty.is_float();
+        let in_order = self.is_in_order(nest);
         if in_order {
-            // Terms are added to the elements themselves, one after another.
             let mut renamed = Renamed::default();
             let mut load = body.clone();
             let value = Expr::Load(place.clone());
@@ -333,7 +336,10 @@ impl Body {
                 then.push(Stmt::Store { place, op: Assign::Add, value: sum.term });
                 let body = match at_most(&sum.hi).filter(|_| !whole) {
                     Some((count, _)) => {
-                        let condition = compared(count.clone(), BinaryOp::Gt, Expr::Var(sum.var));
+                        let signed = self.type_of(count) == Ok(Type::Signed);
+                        let term = Expr::Var(sum.var);
+                        let term = if signed { term.converted(true) } else { term };
+                        let condition = compared(count.clone(), BinaryOp::Gt, term);
                         vec![Stmt::If { condition, then, otherwise: Vec::new() }]
                     }
                     None => then,

@@ -13,7 +13,7 @@ use crate::code::realise::size;
 use crate::code::{AccessProof, Argument, Body, Doc, Expr, IndexWidth, Lines, Type, VarId};
 use crate::formula::{Arith, Name};
 use crate::iterspace::Operand;
-use crate::loops::Gather;
+use crate::loops::{Gather, Statement};
 
 pub(super) struct Functions<'a> {
     pub(super) cores: &'a [Core],
@@ -284,7 +284,8 @@ impl<'a> Functions<'a> {
         found.map_or_else(String::new, |t| t.argument.clone())
     }
 
-    /// Dimensions that share an extent must agree, and a shared sparsity must be the one it shares.
+    /// Dimensions that share an extent must agree, also with what the statement says, and a shared sparsity must be the
+    /// one it shares.
     fn comparisons(&self, out: &mut Lines) {
         let mut seen: IndexMap<Name, (String, Doc)> = IndexMap::new();
         for o in self.spec.space().operands.iter().filter(|o| o.is_given()) {
@@ -304,6 +305,7 @@ impl<'a> Functions<'a> {
                 }
             }
         }
+        self.stated(&seen, out);
         for t in &self.signature.tensors {
             let shared = t.shares.as_ref();
             let Some(input) =
@@ -335,6 +337,45 @@ impl<'a> Functions<'a> {
         match narrow && self.cores.iter().any(|core| core.body.has_tables()) {
             true => self.size_limit.min(u64::from(u32::MAX)),
             false => self.size_limit,
+        }
+    }
+
+    /// How far indices run is what windows and loops say, and windows end inside of their tensors. `known` are extents of
+    /// dimensions.
+    fn stated(&self, known: &IndexMap<Name, (String, Doc)>, out: &mut Lines) {
+        let program = &self.spec.program;
+        let mut asked: Vec<String> = Vec::new();
+        let mut ask = |what: String, wrong: Doc, at: usize| {
+            if !asked.contains(&what) {
+                refuse_if(&wrong, &what, Doc::text(at.to_string()), out);
+                asked.push(what);
+            }
+        };
+        for l in program.loops() {
+            let of_index = |s: &Statement| s.space.extents.get(&l.index).cloned();
+            let extent = self.spec.statements.iter().find_map(of_index);
+            let (Some(n), Some(extent)) = (l.extent, extent) else { continue };
+            let argument = self.signature.extents.iter().find(|e| e.parameter == extent);
+            let place = match (known.get(&extent), argument) {
+                (Some((_, place)), _) => place.clone(),
+                (None, Some(argument)) => Doc::text(argument.argument.clone()),
+                (None, None) => continue,
+            };
+            let what = format!("{} is {n}, which the statement says", place.flat());
+            ask(what, place.binary("!=", Doc::text(n.to_string())), 0);
+        }
+        for access in program.all_accesses() {
+            let argument = self.argument(&access.tensor);
+            for window in access.windows.iter().filter(|_| !argument.is_empty()) {
+                let places = window.extent().unwrap_or_default();
+                let Some(last) = window.to.map(|to| window.from.max(to - 1)) else { continue };
+                if places > 0 {
+                    let place = dimension(&argument, window.dimension);
+                    let what = format!("{} holds the window {window}", place.flat());
+                    let ends = place.cast("u64").binary("<=", Doc::text(last.to_string()));
+                    ask(what, ends, window.dimension);
+                }
+            }
         }
     }
 

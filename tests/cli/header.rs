@@ -211,3 +211,30 @@ fn runs_that_end_behind_what_indices_hold_are_refused() {
     sandbox.file("main.c", &LAST.replace("ENTRY", &entry(&sandbox.read("kernel.h"))));
     assert_eq!(said_by_main(&sandbox, "staticlib", "libkernel.a").trim(), "1");
 }
+
+/// A window of four places of a vector: with fewer of them, with more, and of a vector that ends within.
+const WINDOW: &str = r#"
+#include "kernel.h"
+#include <stdio.h>
+
+int main(void) {
+    double s = 0, x[7] = {1, 2, 3, 4, 5, 6, 7};
+    for (size_t k = 0; k < 4; ++k) {
+        size_t n = k == 3 ? 5 : 7;
+        size_t sizes[] = {n, k == 3 ? 4 : 3 + k};
+        siskin_array arrays[] = {{&s, 1}, {x, n}};
+        int refused = (int)ENTRY_checked(sizes, arrays);
+        printf("%d %g, ", refused, s);
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn windows_run_as_far_as_they_say() {
+    let sandbox = Sandbox::new();
+    let sum = ["emit", "s += x[(2:6)(i)]", "-o", "kernel.rs", "--header", "kernel.h"];
+    sandbox.done(&sum);
+    sandbox.file("main.c", &WINDOW.replace("ENTRY", &entry(&sandbox.read("kernel.h"))));
+    assert_eq!(said_by_main(&sandbox, "staticlib", "libkernel.a"), "1 0, 0 18, 1 18, 1 18, ");
+}

@@ -36,12 +36,17 @@ fn the_json_of_run_has_the_promised_keys() {
         assert!(json["seconds"][key].as_f64().unwrap() >= 0.0, "{key}");
     }
     assert!(json["cached"].is_boolean());
-    // Nothing that takes long is in no stage.
-    let of = |key: &str| json["seconds"][key].as_f64().unwrap();
+    // Nothing that takes long is in no stage; a busy machine may hold one of some runs up.
     let stages =
         ["read", "plan", "pack", "validate", "generate", "rustc", "prepare", "kernel", "finish"];
-    let sum: f64 = stages.into_iter().map(of).sum();
-    assert!(sum <= of("total") && of("total") - sum < 0.02 + of("total") / 5.0, "{json}");
+    let is_told = |json: &serde_json::Value| {
+        let of = |key: &str| json["seconds"][key].as_f64().unwrap();
+        let sum: f64 = stages.into_iter().map(of).sum();
+        assert!(sum <= of("total"), "{json}");
+        of("total") - sum < 0.02 + of("total") / 5.0
+    };
+    let told = is_told(&json) || (0..4).any(|_| is_told(&sandbox.json(&run(&["--json"]))));
+    assert!(told, "{json}");
     let output = &json["output"];
     assert_eq!((&output["name"], &output["layout"]), (&"y".into(), &"dense".into()));
     assert_eq!((&output["dims"], &output["stored"]), (&serde_json::json!([3]), &3.into()));
