@@ -23,20 +23,28 @@ pub struct Keyed<'a> {
 /// what `earlier` wrote, and in the same iteration the same key. Both spaces are of one statement; they
 /// share the loops, whatever they call them.
 pub fn in_order(earlier: &Keyed<'_>, later: &Keyed<'_>, prover: &mut dyn Prover) -> bool {
-    let pair = Pair::new(earlier, later);
-    let mut known = Known::new(&earlier.space.theory, prover);
-    let mut none = |facts: Vec<Formula>| known.excludes(&facts);
-    (0..earlier.loops.len()).all(|d| none(pair.out_of_order(d))) && none(pair.different_keys())
+    rises_where_equal(earlier, later, 0, prover)
 }
 
 /// True if it is proved that of two visits whose keys begin with the same `group` parts, the later has the greater key:
 /// each group comes in order, whatever comes between.
 pub fn in_order_by_groups(visits: &Keyed<'_>, group: usize, prover: &mut dyn Prover) -> bool {
-    let pair = Pair::new(visits, visits);
-    let mut known = Known::new(&visits.space.theory, prover);
+    rises_where_equal(visits, visits, group, prover)
+}
+
+/// [`in_order`] among visits of which the first `group` parts of the keys are equal.
+fn rises_where_equal(
+    earlier: &Keyed<'_>,
+    later: &Keyed<'_>,
+    group: usize,
+    prover: &mut dyn Prover,
+) -> bool {
+    let mut pair = Pair::new(earlier, later);
     let same: Vec<Formula> = equal(&pair.keys.0, &pair.keys.1, group).collect();
-    let mut none = |facts: Vec<Formula>| known.excludes(&[facts, same.clone()].concat());
-    (0..visits.loops.len()).all(|d| none(pair.out_of_order(d))) && none(pair.different_keys())
+    pair.facts.extend(same);
+    let mut known = Known::new(&earlier.space.theory, prover);
+    let mut none = |facts: Vec<Formula>| known.excludes(&facts);
+    (0..earlier.loops.len()).all(|d| none(pair.out_of_order(d))) && none(pair.different_keys())
 }
 
 /// True if it is proved that the same key comes in one iteration of the loops only, in both spaces.

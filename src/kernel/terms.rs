@@ -72,6 +72,10 @@ impl Planned {
     /// If what ships is malformed.
     pub(super) fn open_terms(&self) -> Result<Vec<Term<CostFormula>>> {
         let mut out = Vec::new();
+        let counted = super::planned::last(&self.statements);
+        let is_counted = |s: &Statement| {
+            self.counts_entries() && counted.iter().any(|other| std::ptr::eq(other, s))
+        };
         for statement in &self.statements {
             let sizes = &self.sizes_of(statement);
             let loops = Term {
@@ -80,7 +84,7 @@ impl Planned {
                 memory: None,
                 quantities: LOOPS.into_iter().zip(statement.rounds_of(sizes).amounts()).collect(),
             };
-            if self.counts_entries() {
+            if is_counted(statement) {
                 out.push(Term { label: "loops that count".to_string(), ..loops.clone() });
             }
             out.push(loops);

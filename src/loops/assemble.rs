@@ -311,7 +311,7 @@ fn wrap(loops: &mut Loops, block: &mut Block, around: &mut Vec<Name>, how: &Asse
     // What is computed inside is computed here, too.
     let here = |e: &Arith| lets(&body).iter().rev().fold(e.clone(), substituted);
     let key = at.map(|(d, e)| known.contains(&d).then(|| here(e))).collect();
-    if !matches!(how.gather, Gather::Nothing | Gather::Merge | Gather::Counts) {
+    if !matches!(how.gather, Gather::Nothing | Gather::Merge) {
         // What is gathered is emptied here, so that no search may jump over it.
         stay(loops, &mut body);
     }

@@ -367,14 +367,11 @@ impl<'a> Functions<'a> {
         for access in program.all_accesses() {
             let argument = self.argument(&access.tensor);
             for window in access.windows.iter().filter(|_| !argument.is_empty()) {
-                let places = window.extent().unwrap_or_default();
-                let Some(last) = window.to.map(|to| window.from.max(to - 1)) else { continue };
-                if places > 0 {
-                    let place = dimension(&argument, window.dimension);
-                    let what = format!("{} holds the window {window}", place.flat());
-                    let ends = place.cast("u64").binary("<=", Doc::text(last.to_string()));
-                    ask(what, ends, window.dimension);
-                }
+                let Some(last) = window.last() else { continue };
+                let place = dimension(&argument, window.dimension);
+                let what = format!("{} holds the window {window}", place.flat());
+                let ends = place.cast("u64").binary("<=", Doc::text(last.to_string()));
+                ask(what, ends, window.dimension);
             }
         }
     }

@@ -193,11 +193,9 @@ impl<'a> Resolver<'a> {
     fn windows_inside(&self) -> Result<()> {
         for access in self.program.all_accesses() {
             let Some(dims) = self.dims.get(&access.tensor) else { continue };
-            for window in access.windows.iter().filter(|w| w.to.is_some()) {
-                let (extent, places) =
-                    (dims[window.dimension], window.extent().unwrap_or_default());
-                let most = window.from.max(window.to.unwrap_or(0) - 1);
-                if places > 0 && i128::from(most) >= extent as i128 {
+            for window in &access.windows {
+                let (extent, last) = (dims[window.dimension], window.last());
+                if let Some(most) = last.filter(|most| i128::from(*most) >= extent as i128) {
                     let message = format!("`{}` has no place {most}", access.tensor);
                     let label = format!("dimension {} has {extent}", window.dimension);
                     return Err(wrong(message)

@@ -36,6 +36,12 @@ impl Window {
         Some(usize::try_from(places).unwrap_or(usize::MAX))
     }
 
+    /// The last place that its tensor has to have, if it says where it ends and has places.
+    pub fn last(&self) -> Option<i64> {
+        let to = self.to.filter(|_| self.extent() != Some(0))?;
+        Some(self.from.max(to - 1))
+    }
+
     /// The subscript.
     pub fn affine(&self) -> Affine {
         Affine::var(self.index.clone()) * self.step + Affine::constant(self.from)

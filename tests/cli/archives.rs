@@ -1,6 +1,7 @@
 //! Archives (`.npz`): what they hold for other programs, and tensors that are read back as they were
 //! stored.
 
+use std::io::{Seek, Write};
 use std::path::Path;
 
 use npyz::WriterBuilder;
@@ -34,6 +35,14 @@ fn members(sandbox: &Sandbox, name: &str) -> Vec<String> {
         out.push(String::from_utf8(bytes[at + 46..at + 46 + length].to_vec()).unwrap());
     }
     out
+}
+
+/// Adds an array of integers to an archive.
+fn put<W: Write + Seek>(archive: &mut NpzWriter<W>, name: &str, shape: &[u64], numbers: &[i64]) {
+    let member = archive.array(name, Default::default()).unwrap().default_dtype();
+    let mut member = member.shape(shape).begin_nd().unwrap();
+    member.extend(numbers.iter().copied()).unwrap();
+    member.finish().unwrap();
 }
 
 /// Reads the archive again, in whatever form.
@@ -298,12 +307,8 @@ fn regions_that_are_empty_hide_no_other_ones() {
     std::fs::copy(layout, sandbox.path("loose.toml")).unwrap();
     sandbox.file("a.tns", "13 5.0\n60 1.0\n");
     let mut archive = NpzWriter::create(sandbox.path("x.npz")).unwrap();
-    let mut put = |name: &str, numbers: &[i64]| {
-        let member = archive.array(name, Default::default()).unwrap().default_dtype();
-        let mut member = member.shape(&[numbers.len() as u64]).begin_nd().unwrap();
-        member.extend(numbers.iter().copied()).unwrap();
-        member.finish().unwrap();
-    };
+    let mut put =
+        |name: &str, numbers: &[i64]| put(&mut archive, name, &[numbers.len() as u64], numbers);
     // The first run ends at 40, before it begins, and behind the second one.
     put("shape", &[60]);
     put("left", &[50, 10]);
@@ -323,12 +328,6 @@ fn regions_that_are_empty_hide_no_other_ones() {
 #[test]
 fn archives_that_scipy_refuses_are_refused() {
     let sandbox = sandbox();
-    let put = |archive: &mut NpzWriter<_>, name: &str, shape: &[u64], numbers: &[i64]| {
-        let member = archive.array(name, Default::default()).unwrap().default_dtype();
-        let mut member = member.shape(shape).begin_nd().unwrap();
-        member.extend(numbers.iter().copied()).unwrap();
-        member.finish().unwrap();
-    };
     // The format is a word of bytes.
     let word = |archive: &mut NpzWriter<_>, word: &[u8]| {
         let dtype = npyz::DType::Plain(format!("|S{}", word.len()).parse().unwrap());

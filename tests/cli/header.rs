@@ -60,6 +60,13 @@ fn a_c_program_calls_both_entries_and_corrupted_arrays_are_refused() {
     }
 }
 
+/// What `program` says, in which `ENTRY` is that of the kernel which `emit` makes.
+fn said_by(sandbox: &Sandbox, emit: &[&str], program: &str) -> String {
+    sandbox.done(&[emit, &["-o", "kernel.rs", "--header", "kernel.h"]].concat());
+    sandbox.file("main.c", &program.replace("ENTRY", &entry(&sandbox.read("kernel.h"))));
+    said_by_main(sandbox, "staticlib", "libkernel.a")
+}
+
 /// Compiles `kernel.rs` as a library and `main.c` with it, and runs that.
 fn said_by_main(sandbox: &Sandbox, kind: &str, library: &str) -> String {
     let built = |command: &mut Command| {
@@ -122,9 +129,7 @@ fn arrays_that_grow_may_be_nowhere_at_first() {
     let sandbox = Sandbox::new();
     let product =
         ["emit", "C[i,j] += A[i,k] * B[k,j]", "-f", "A=csr", "-f", "B=csr", "-f", "C=csr"];
-    sandbox.done(&[&product[..], &["-o", "kernel.rs", "--header", "kernel.h"]].concat());
-    sandbox.file("main.c", &ASSEMBLED.replace("ENTRY", &entry(&sandbox.read("kernel.h"))));
-    assert_eq!(said_by_main(&sandbox, "staticlib", "libkernel.a"), "0 3 0\n0 3 2\n");
+    assert_eq!(said_by(&sandbox, &product, ASSEMBLED), "0 3 0\n0 3 2\n");
 }
 
 #[test]
@@ -174,11 +179,8 @@ int main(void) {
 fn sizes_that_do_not_fit_the_keys_of_tables_are_refused() {
     let sandbox = Sandbox::new();
     let product = ["emit", "s[] += A[i,j] * B[i,j]", "-f", "A=bcsr(1,64)", "-f", "B=bcsr(1,4)"];
-    let files = ["-o", "kernel.rs", "--header", "kernel.h"];
     for (find, said) in [("hash", "1 0"), ("direct", "1 0"), ("rank", "1 0"), ("bsearch", "0 0")] {
-        sandbox.done(&[&product[..], &files, &["--find", find]].concat());
-        sandbox.file("main.c", &WIDE.replace("ENTRY", &entry(&sandbox.read("kernel.h"))));
-        let found = said_by_main(&sandbox, "staticlib", "libkernel.a");
+        let found = said_by(&sandbox, &[&product[..], &["--find", find]].concat(), WIDE);
         assert_eq!(found.trim(), said, "{find}");
     }
 }
@@ -207,9 +209,7 @@ int main(void) {
 fn runs_that_end_behind_what_indices_hold_are_refused() {
     let sandbox = Sandbox::new();
     let copy = ["emit", "C[i] = x[i]", "-f", "x=sparse", "-f", "C=run-length"];
-    sandbox.done(&[&copy[..], &["-o", "kernel.rs", "--header", "kernel.h"]].concat());
-    sandbox.file("main.c", &LAST.replace("ENTRY", &entry(&sandbox.read("kernel.h"))));
-    assert_eq!(said_by_main(&sandbox, "staticlib", "libkernel.a").trim(), "1");
+    assert_eq!(said_by(&sandbox, &copy, LAST).trim(), "1");
 }
 
 /// A window of four places of a vector: with fewer of them, with more, and of a vector that ends within.
@@ -233,8 +233,6 @@ int main(void) {
 #[test]
 fn windows_run_as_far_as_they_say() {
     let sandbox = Sandbox::new();
-    let sum = ["emit", "s += x[(2:6)(i)]", "-o", "kernel.rs", "--header", "kernel.h"];
-    sandbox.done(&sum);
-    sandbox.file("main.c", &WINDOW.replace("ENTRY", &entry(&sandbox.read("kernel.h"))));
-    assert_eq!(said_by_main(&sandbox, "staticlib", "libkernel.a"), "1 0, 0 18, 1 18, 1 18, ");
+    let said = said_by(&sandbox, &["emit", "s += x[(2:6)(i)]"], WINDOW);
+    assert_eq!(said, "1 0, 0 18, 1 18, 1 18, ");
 }

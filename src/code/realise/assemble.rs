@@ -93,7 +93,6 @@ impl Realiser<'_, '_> {
             gathered,
             workspace: None,
             gathering: None,
-            is_placed: how.gather == Gather::Counts,
             open: None,
         });
         self.begin_runs(assembled.begins, out)?;
@@ -139,7 +138,7 @@ impl Realiser<'_, '_> {
     /// Ends the last segments, and those that nothing was stored in.
     pub(super) fn end_result(&mut self, out: &mut Block) {
         self.end_runs(out);
-        let Some(result) = self.assembly.take().filter(|result| !result.is_placed) else { return };
+        let Some(result) = self.assembly.take() else { return };
         for (k, level) in result.levels.iter().enumerate() {
             for (array, group) in &level.segments {
                 match group {

@@ -47,7 +47,8 @@ impl Realiser<'_, '_> {
         self.begin_groups(out);
         self.set_gathering(Some(Gathering::Placed));
         out.extend(self.block(body)?);
-        self.set_gathering(None);
+        // No segment is left to end.
+        self.assembly = None;
         Ok(())
     }
 

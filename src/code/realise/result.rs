@@ -35,8 +35,6 @@ pub(super) struct Assembly {
     pub(super) gathered: Option<Expr>,
     pub(super) workspace: Option<VarId>,
     pub(super) gathering: Option<Gathering>,
-    /// Entries are put where they belong, and so are the ends of segments.
-    pub(super) is_placed: bool,
     /// The run that may still grow, if runs are stored.
     pub(super) open: Option<OpenRun>,
 }
