@@ -24,7 +24,8 @@ pub struct Parser<'a> {
     pub scope: Vec<(String, VarId)>,
     /// The table type that the template's items declare.
     pub table: Option<TableId>,
-    labels: Vec<(String, LabelId)>,
+    /// The loops and labelled blocks around, innermost last.
+    around: Vec<Around>,
     /// A whole body is read: see `read.rs`.
     pub(super) whole: Option<Whole>,
 }
@@ -33,6 +34,12 @@ pub struct Parser<'a> {
 #[derive(Default)]
 pub(super) struct Whole {
     pub(super) arrays: Vec<(String, ArrayId)>,
+}
+
+/// What a `break` may leave.
+enum Around {
+    Loop,
+    Labelled(String, LabelId),
 }
 
 /// What a span covers.
@@ -48,7 +55,7 @@ impl<'a> Parser<'a> {
             text,
             scope: Vec::new(),
             table: None,
-            labels: Vec::new(),
+            around: Vec::new(),
             whole: None,
         }
     }
@@ -84,6 +91,18 @@ impl<'a> Parser<'a> {
         }
         self.scope.truncate(before);
         Ok(out)
+    }
+
+    /// The body of a loop.
+    pub(super) fn turn(&mut self, body: &syn::Block) -> Result<Block> {
+        self.within(Around::Loop, body)
+    }
+
+    fn within(&mut self, around: Around, body: &syn::Block) -> Result<Block> {
+        self.around.push(around);
+        let body = self.block(body);
+        self.around.pop();
+        body
     }
 
     pub(super) fn bind(&mut self, name: &str, ty: Type) -> VarId {
@@ -181,7 +200,7 @@ impl<'a> Parser<'a> {
             }
             syn::Expr::While(w) => {
                 let condition = self.expr(&w.cond)?;
-                let mut body = self.block(&w.body)?;
+                let mut body = self.turn(&w.body)?;
                 let mut invariants = Vec::new();
                 body.retain(|s| match s {
                     Stmt::Hole(Hole::Invariant(c)) => {
@@ -201,26 +220,12 @@ impl<'a> Parser<'a> {
                 Some(label) => {
                     let name = label.name.ident.to_string();
                     let id = self.body.label(&name);
-                    self.labels.push((name, id));
-                    let body = self.block(&b.block)?;
-                    self.labels.pop();
+                    let body = self.within(Around::Labelled(name, id), &b.block)?;
                     out.push(Stmt::Labelled { label: id, body });
                 }
             },
             syn::Expr::Break(b) if b.expr.is_none() => {
-                let label = match &b.label {
-                    None => None,
-                    Some(l) => {
-                        let name = l.ident.to_string();
-                        let found = self.labels.iter().rev().find(|(n, _)| *n == name);
-                        let found = found.map(|(_, id)| *id);
-                        Some(
-                            found
-                                .ok_or_else(|| self.wrong(l.span(), "no such label is in sight"))?,
-                        )
-                    }
-                };
-                out.push(Stmt::Break(label));
+                out.push(Stmt::Break(self.left(b.label.as_ref(), b.span())?));
             }
             syn::Expr::MethodCall(call)
                 if self.whole.is_some()
@@ -242,6 +247,26 @@ impl<'a> Parser<'a> {
             other => return Err(self.wrong(other.span(), "this is no statement of the language")),
         }
         Ok(())
+    }
+
+    /// The label of what `break` leaves; none for the innermost loop.
+    fn left(&self, label: Option<&syn::Lifetime>, span: Span) -> Result<Option<LabelId>> {
+        match (label, self.around.last()) {
+            (None, Some(Around::Loop)) => Ok(None),
+            (None, None) => Err(self.wrong(span, "there is no loop to leave")),
+            (None, Some(Around::Labelled(name, _))) => {
+                Err(self
+                    .wrong(span, format!("in a labelled block, `break '{name}` says what is left")))
+            }
+            (Some(label), _) => {
+                let named = |a: &Around| match a {
+                    Around::Labelled(name, id) if label.ident == name => Some(*id),
+                    _ => None,
+                };
+                let found = self.around.iter().rev().find_map(named);
+                found.map(Some).ok_or_else(|| self.wrong(span, "no such label is in sight"))
+            }
+        }
     }
 
     fn assign(&mut self, left: &syn::Expr, op: Assign, value: Expr) -> Result<Stmt> {
@@ -289,14 +314,14 @@ impl<'a> Parser<'a> {
                 let (lo, hi) = (self.expr(lo)?, self.expr(hi)?);
                 let ty = self.typed(&lo, f.expr.span())?;
                 let var = self.bind(&name, ty);
-                let body = self.block(&f.body)?;
+                let body = self.turn(&f.body)?;
                 out.push(Stmt::For { var, lo, hi, body });
             }
             syn::Expr::MethodCall(call) if call.method == "matches" && call.args.len() == 1 => {
                 let table = self.table_variable(&call.receiver)?;
                 let key = self.expr(&call.args[0])?;
                 let var = self.bind(&name, Type::Unsigned);
-                let body = self.block(&f.body)?;
+                let body = self.turn(&f.body)?;
                 out.push(Stmt::Matches { table, key, var, all: true, body });
             }
             other => {
@@ -349,6 +374,11 @@ impl<'a> Parser<'a> {
                 .wrong(m.span(), format!("`{name}!` stands for nothing here"))
                 .help(format!("what may stand here is {}", names.join("!, ") + "!")));
         };
+        if name == "leave" && !self.around.is_empty() {
+            return Err(self
+                .wrong(m.span(), "`leave!` leaves the loop around the search, not one within it")
+                .help("put it outside of loops and labelled blocks"));
+        }
         let argument = match takes {
             true => {
                 let e: syn::Expr = m.parse_body().map_err(|e| {

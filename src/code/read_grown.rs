@@ -115,7 +115,7 @@ impl Parser<'_> {
         let before = self.scope.len();
         let key = key.elems.iter().map(|p| self.named(p, Type::Unsigned)).collect::<Result<_>>()?;
         let value = self.named(value, element)?;
-        let body = self.block(&f.body)?;
+        let body = self.turn(&f.body)?;
         self.scope.truncate(before);
         let drain = Drain { workspace, key, value, by, sorted, body };
         Ok(Some(Stmt::Drain(Box::new(drain))))

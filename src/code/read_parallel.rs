@@ -52,7 +52,7 @@ impl Parser<'_> {
             let (first, last) = rest.split_at(rest.len() / 2);
             (parts.first, parts.last) = (first.to_vec(), last.to_vec());
         }
-        let body = self.block(&f.body)?;
+        let body = self.turn(&f.body)?;
         self.scope.truncate(before);
         let parallel = Parallel { start, end, lo, hi, writes, setup: code, body };
         Ok(Stmt::Parallel(Box::new(parallel)))

@@ -92,7 +92,7 @@ fn templates_that_are_wrong_are_refused_by_their_file() {
         declaration.replace(from, to)
     };
     let stop = declaration.split("[[obligation]]").nth(3).unwrap();
-    let wrong: [(String, String, &[&str]); 10] = [
+    let wrong: [(String, String, &[&str]); 13] = [
         (renamed("log2(1.0", "lg(1.0"), kernel.clone(), &["no function `lg`", place, "`cost`"]),
         (renamed("\"nearby\"", "\"scan\""), kernel.clone(), &["two find templates `scan`", place]),
         (renamed("ordered ", "orderly "), kernel.clone(), &["orderly", place]),
@@ -116,6 +116,21 @@ fn templates_that_are_wrong_are_refused_by_their_file() {
             declaration.clone(),
             kernel.replace("while p < hi!() && continues!(p)", "while continues!(p)"),
             &["`continues!(p)` may be outside the range", "mine/own/kernel.rs.j2, search"],
+        ),
+        (
+            declaration.clone(),
+            kernel.replace("p -= 1;", "p -= 1; leave!();"),
+            &["`leave!` leaves the loop around the search, not one within it", "search"],
+        ),
+        (
+            declaration.clone(),
+            kernel.replacen("while p > lo", "break;\nwhile p > lo", 1),
+            &["there is no loop to leave", "mine/own/kernel.rs.j2, search"],
+        ),
+        (
+            declaration.clone(),
+            kernel.replace("p -= 1;", "'step: { p -= 1; break; }"),
+            &["in a labelled block, `break 'step` says what is left", "search"],
         ),
         (
             declaration.clone(),
