@@ -18,7 +18,7 @@ fn what_is_to_gallop_does_where_that_is_proved() {
     for (study, asked, gallops) in
         [(&sorted, true, true), (&sorted, false, false), (&hashed, true, false)]
     {
-        let params = [("I", 1e4), ("NNZ_a", 5e3), ("NNZ_b", 5e3)];
+        let params = [("I", 1e4), ("NNZ_a", 5e1), ("NNZ_b", 5e3)];
         let params = params.map(|(name, n)| (Name::from(name), n)).into_iter().collect();
         let sizes = Sizes { params, ..Sizes::default() };
         let chosen = cheapest(study.find("pb"), &study.nest, &sizes, asked).unwrap();
