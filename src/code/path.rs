@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::formula::{Affine, Arith, Call, Formula, Products};
+use crate::formula::{Affine, Arith, Atom, Call, Constraint, Formula, Products, Relop};
 use crate::prover::Prover;
 use crate::theory::{Known, Theory};
 
@@ -56,29 +56,80 @@ impl<'p> Path<'p> {
         }
     }
 
-    fn tell(&mut self) {
-        for frame in self.frames.iter_mut().filter(|f| !f.told) {
+    /// Tells the first frames, as many as are said.
+    fn tell(&mut self, depth: usize) {
+        for frame in self.frames[..depth].iter_mut().filter(|f| !f.told) {
             frame.told = true;
             self.known.enter_formulas(&frame.facts, &[]);
         }
     }
 
     pub fn proves(&mut self, claim: &Formula) -> bool {
-        if claim.is_true() {
-            return true;
-        }
-        // A positive answer stays true in deeper scopes.
-        if self.frames.iter().any(|f| f.answers.get(claim) == Some(&true)) {
+        if claim.is_true() || self.is_answered(claim) {
             return true;
         }
         if let Some(answer) = self.frames.last().and_then(|f| f.answers.get(claim)) {
             return *answer;
         }
-        let answer = self.imply(&[], claim);
+        let answer = self.follows(claim) || self.imply(&[], claim);
         if let Some(frame) = self.frames.last_mut() {
             frame.answers.insert(claim.clone(), answer);
         }
         answer
+    }
+
+    /// A positive answer stays true in deeper scopes.
+    fn is_answered(&self, claim: &Formula) -> bool {
+        self.frames.iter().any(|f| f.answers.get(claim) == Some(&true))
+    }
+
+    /// Whether each part of a conjunction follows from one fact, and from what was known before it, which is asked once
+    /// for many claims: with `p + 8 <= hi`, all of `p < n` to `p + 7 < n` from `hi <= n`.
+    fn follows(&mut self, claim: &Formula) -> bool {
+        let Some(parts) = claim.as_conjunction() else { return false };
+        parts.iter().all(|part| {
+            let Some((rest, depth)) = self.rest(part) else { return false };
+            if rest.is_true() || self.is_answered(&rest) {
+                return true;
+            }
+            // What is told cannot be taken back: the answer would be one of the deeper scope.
+            if depth == 0 || self.frames[depth..].iter().any(|frame| frame.told) {
+                return false;
+            }
+            if let Some(answer) = self.frames[depth - 1].answers.get(&rest) {
+                return *answer;
+            }
+            self.tell(depth);
+            let answer = self.known.imply(&[], &rest);
+            self.frames[depth - 1].answers.insert(rest, answer);
+            answer
+        })
+    }
+
+    /// What is left to show of `part` once the latest fact is used that bounds what it says is small, or large; and how
+    /// many frames there are before that fact.
+    fn rest(&self, part: &Constraint) -> Option<(Formula, usize)> {
+        if part.relop != Relop::Ge {
+            return None;
+        }
+        let terms = part.affine.terms();
+        let upper = terms.iter().any(|(_, by)| *by < 0);
+        // Of `p < n`, the fact bounds `p`; of `0 <= p`, too.
+        let bounded = || terms.iter().filter(|(_, by)| (*by < 0) == upper);
+        for (depth, frame) in self.frames.iter().enumerate().rev() {
+            for fact in frame.facts.iter().rev().filter_map(Formula::as_conjunction).flatten() {
+                let takes = |(atom, by): &(Atom, i64)| fact.affine.coefficient(atom) == *by;
+                if fact.relop == Relop::Ge && bounded().all(takes) {
+                    let rest = part.affine.clone() - fact.affine.clone();
+                    let spare = rest.offset();
+                    if spare >= 0 {
+                        let rest = Formula::le(Affine::constant(spare), rest);
+                        return Some((rest.folded(), depth));
+                    }
+                }
+            }
+        }
+        None
     }
 
     /// The calls that the facts mention.
@@ -96,7 +147,7 @@ impl<'p> Path<'p> {
 
     /// Whether what is known and `lemmas` imply the claim.
     pub fn imply(&mut self, lemmas: &[Formula], claim: &Formula) -> bool {
-        self.tell();
+        self.tell(self.frames.len());
         self.known.imply(lemmas, claim)
     }
 
