@@ -42,27 +42,31 @@ fn a_template_of_a_user_is_proved_and_runs_beside_those_that_ship() {
 }
 
 #[test]
-fn a_walk_by_blocks_finds_what_a_scan_finds() {
+fn walks_that_go_far_find_what_a_scan_finds() {
     let sandbox = Sandbox::new();
-    // Rows that are empty, shorter than a block, and as long as several; all sums are exact.
-    for (file, keep) in [("a", 3), ("b", 2), ("c", 11)] {
-        let all = (0..30).flat_map(|i| (0..50).map(move |j| (i, j)));
+    // Rows that are empty, shorter than a block, and as long as many; gaps from none to hundreds; all sums are exact.
+    for (file, keep) in [("a", 3), ("b", 2), ("c", 11), ("d", 211)] {
+        let all = (0..20).flat_map(|i| (0..900).map(move |j| (i, j)));
         let kept = all.filter(|(i, j)| i % 7 != 3 && (i * 31 + j * j * 17 + i * j) % keep == 0);
+        let kept = kept.filter(|(i, j)| i % 5 != 4 || *j > 300 || j % 100 == 9);
         let lines: Vec<String> =
             kept.map(|(i, j)| format!("{} {} {}\n", i + 1, j + 1, (i + 3 * j) % 9 + 1)).collect();
         let head =
-            format!("%%MatrixMarket matrix coordinate real general\n30 50 {}\n", lines.len());
+            format!("%%MatrixMarket matrix coordinate real general\n20 900 {}\n", lines.len());
         sandbox.file(&format!("{file}.mtx"), &(head + &lines.concat()));
     }
     for (layout, other) in [("csr", "csr"), ("csr", "dcsr"), ("coo", "csr"), ("csc", "csc")] {
-        for (a, b) in [("a", "b"), ("c", "a")] {
+        for (a, b) in [("a", "b"), ("c", "a"), ("d", "b"), ("b", "d")] {
             let (a, b) = (format!("A={a}.mtx:{layout}"), format!("B={b}.mtx:{other}"));
             let run = ["run", "y[i] += A[i,j] * B[i,j]", "-t", &a, "-t", &b, "--json"];
             let by = |find: &str| {
                 let find = format!("pB1={find}");
                 sandbox.json(&[&run[..], &["--find", &find]].concat())["output"].clone()
             };
-            assert_eq!(by("vector"), by("scan"), "{a} {b}");
+            let scanned = by("scan");
+            for find in ["seq", "vector", "gallop", "bsearch"] {
+                assert_eq!(by(find), scanned, "{find} {a} {b}");
+            }
         }
     }
     let unsorted = ["explain", SPMSPV, "-f", "A=csr", "-f", "x=coo-unsorted", "--stage", "proofs"];
