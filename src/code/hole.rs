@@ -3,6 +3,7 @@
 //! | in the text | what it stands for |
 //! |---|---|
 //! | `lo!()`, `hi!()` | the ends of the range that is searched |
+//! | `extent!()` | what all stored keys are below by the declaration of their array; 0 if it does not say |
 //! | `matches!(p)` | the find condition at position `p` |
 //! | `continues!(p)` | the ordering: a search steps over `p` |
 //! | `key!(p)` | the key stored at `p`, for a table |
@@ -22,9 +23,10 @@ use super::ir::{Expr, Hole};
 
 impl Hole {
     /// The macro's name, and whether it takes an argument.
-    pub const EXPRESSIONS: [(&'static str, bool); 10] = [
+    pub const EXPRESSIONS: [(&'static str, bool); 11] = [
         ("lo", false),
         ("hi", false),
+        ("extent", false),
         ("matches", true),
         ("continues", true),
         ("key", true),
@@ -44,6 +46,7 @@ impl Hole {
         Some(match (name, at) {
             ("lo", None) => Hole::Lo,
             ("hi", None) => Hole::Hi,
+            ("extent", None) => Hole::Extent,
             ("matches", Some(p)) => Hole::Matches(p),
             ("continues", Some(p)) => Hole::Continues(p),
             ("key", Some(p)) => Hole::StoredKey(p),
@@ -64,6 +67,7 @@ impl Hole {
         match self {
             Hole::Lo => "lo",
             Hole::Hi => "hi",
+            Hole::Extent => "extent",
             Hole::Matches(_) => "matches",
             Hole::Continues(_) => "continues",
             Hole::StoredKey(_) => "key",

@@ -453,6 +453,7 @@ pub enum Expr {
 pub enum Hole {
     Lo,
     Hi,
+    Extent,
     Matches(Box<Expr>),
     Continues(Box<Expr>),
     StoredKey(Box<Expr>),

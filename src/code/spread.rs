@@ -189,7 +189,7 @@ impl Body {
     }
 
     /// What all keys are below, from the declared range of the array that holds them.
-    fn extent_of(&self, key: &Expr) -> Option<Expr> {
+    pub(super) fn extent_of(&self, key: &Expr) -> Option<Expr> {
         let Expr::Key(parts) = key else { return None };
         let [part] = &parts[..] else { return None };
         let mut part = part;

@@ -136,6 +136,7 @@ impl Body {
                     Hole::StoredPart(_) | Hole::Sought => Type::Signed,
                     Hole::Lo
                     | Hole::Hi
+                    | Hole::Extent
                     | Hole::Position
                     | Hole::Found(_)
                     | Hole::Missed

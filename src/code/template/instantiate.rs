@@ -197,6 +197,10 @@ impl Copy<'_> {
                 match hole {
                     Hole::Lo => self.filling.lo(),
                     Hole::Hi => self.filling.hi(),
+                    Hole::Extent => {
+                        let stored = Expr::Key(self.filling.stored(&at)?);
+                        self.filling.body().extent_of(&stored).unwrap_or(Expr::int(0))
+                    }
                     Hole::Matches(_) => self.filling.matches(&at)?,
                     Hole::Continues(_) => self.filling.continues(&at)?,
                     Hole::StoredKey(_) => Expr::Key(self.filling.stored(&at)?),
