@@ -88,6 +88,9 @@ impl<'p> Path<'p> {
     fn follows(&mut self, claim: &Formula) -> bool {
         let Some(parts) = claim.as_conjunction() else { return false };
         parts.iter().all(|part| {
+            if part.as_bool() == Some(true) {
+                return true;
+            }
             let Some((rest, depth)) = self.rest(part) else { return false };
             if rest.is_true() || self.is_answered(&rest) {
                 return true;
@@ -209,5 +212,60 @@ impl<'p> Path<'p> {
 impl Frame {
     fn told() -> Frame {
         Frame { told: true, ..Frame::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prover::{Answer, Z3Prover};
+
+    /// Counts what it is asked.
+    struct Counting {
+        prover: Z3Prover,
+        asked: usize,
+    }
+
+    impl Prover for Counting {
+        fn push(&mut self, facts: &[Formula]) {
+            self.prover.push(facts);
+        }
+
+        fn pop(&mut self) {
+            self.prover.pop();
+        }
+
+        fn check(&mut self) -> Answer {
+            self.asked += 1;
+            self.prover.check()
+        }
+    }
+
+    #[test]
+    fn of_places_beside_each_other_one_question_is_asked() {
+        let [p, hi, n] = ["p", "hi", "n"].map(Affine::var);
+        let place = |k| p.clone() + Affine::constant(k);
+        let inside = |k| {
+            Formula::and([Formula::le(Affine::zero(), place(k)), Formula::lt(place(k), n.clone())])
+        };
+        let theory = Theory::new(vec!["n".into()], vec![Formula::le(Affine::zero(), n.clone())]);
+        let mut prover = Counting { prover: Z3Prover::new(), asked: 0 };
+        let mut path = Path::new(&theory, &mut prover);
+        path.enter(&[Formula::le(Affine::zero(), p.clone()), Formula::le(hi.clone(), n.clone())]);
+        for _ in 0..2 {
+            path.enter(&[Formula::le(place(8), hi.clone())]);
+            assert!((0..8).all(|k| path.proves(&inside(k))));
+            path.leave();
+        }
+        path.enter(&[Formula::le(place(8), hi.clone())]);
+        assert!(!path.proves(&inside(8)), "it is n where hi = n and p = n - 8");
+        assert!(!path.proves(&inside(-1)));
+        path.leave();
+        assert!(!path.proves(&inside(0)), "hi bounds p no longer");
+        path.leave();
+        path.enter(&[Formula::le(place(8), hi)]);
+        assert!(!path.proves(&inside(0)), "n does not bound hi");
+        drop(path);
+        assert!(prover.asked <= 1 + 5, "{}", prover.asked);
     }
 }
