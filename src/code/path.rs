@@ -10,6 +10,7 @@ use crate::theory::{Known, Theory};
 /// question comes.
 pub struct Path<'p> {
     known: Known<'p>,
+    /// The first has no facts, and is never left.
     frames: Vec<Frame>,
 }
 
@@ -65,22 +66,24 @@ impl<'p> Path<'p> {
     }
 
     pub fn proves(&mut self, claim: &Formula) -> bool {
-        if claim.is_true() || self.is_answered(claim) {
+        if claim.is_true() {
             return true;
         }
-        if let Some(answer) = self.frames.last().and_then(|f| f.answers.get(claim)) {
-            return *answer;
+        let depth = self.frames.len();
+        if let Some(answer) = self.answered(depth, claim) {
+            return answer;
         }
         let answer = self.follows(claim) || self.imply(&[], claim);
-        if let Some(frame) = self.frames.last_mut() {
-            frame.answers.insert(claim.clone(), answer);
-        }
+        self.frames[depth - 1].answers.insert(claim.clone(), answer);
         answer
     }
 
-    /// A positive answer stays true in deeper scopes.
-    fn is_answered(&self, claim: &Formula) -> bool {
-        self.frames.iter().any(|f| f.answers.get(claim) == Some(&true))
+    /// What was answered in the scope of the first frames: a positive answer stays true in deeper scopes.
+    fn answered(&self, depth: usize, claim: &Formula) -> Option<bool> {
+        if self.frames.iter().any(|f| f.answers.get(claim) == Some(&true)) {
+            return Some(true);
+        }
+        self.frames[depth - 1].answers.get(claim).copied()
     }
 
     /// Whether each part of a conjunction follows from one fact, and from what was known before it, which is asked once
@@ -92,15 +95,15 @@ impl<'p> Path<'p> {
                 return true;
             }
             let Some((rest, depth)) = self.rest(part) else { return false };
-            if rest.is_true() || self.is_answered(&rest) {
+            if rest.is_true() {
                 return true;
             }
-            // What is told cannot be taken back: the answer would be one of the deeper scope.
-            if depth == 0 || self.frames[depth..].iter().any(|frame| frame.told) {
-                return false;
+            if let Some(answer) = self.answered(depth, &rest) {
+                return answer;
             }
-            if let Some(answer) = self.frames[depth - 1].answers.get(&rest) {
-                return *answer;
+            // What is told cannot be taken back: the answer would be one of the deeper scope.
+            if self.frames[depth..].iter().any(|frame| frame.told) {
+                return false;
             }
             self.tell(depth);
             let answer = self.known.imply(&[], &rest);
@@ -110,7 +113,7 @@ impl<'p> Path<'p> {
     }
 
     /// What is left to show of `part` once the latest fact is used that bounds what it says is small, or large; and how
-    /// many frames there are before that fact.
+    /// many frames there are before that fact (at least the first, which has none).
     fn rest(&self, part: &Constraint) -> Option<(Formula, usize)> {
         if part.relop != Relop::Ge {
             return None;
