@@ -13,7 +13,7 @@
 use rustc_hash::FxHashMap;
 
 use super::ir::{
-    Access, BinaryOp, Block, Body, Element, Expr, IndexWidth, Load, Stmt, Type, VarId,
+    Access, BinaryOp, Block, Body, Element, Expr, IndexWidth, Load, Origin, Stmt, Type, VarId,
 };
 use crate::formula::{Affine, Atom, Relop};
 
@@ -266,6 +266,10 @@ impl Walk<'_> {
         let Element::Index { signed, width } = array.element else {
             return Magnitude::of(STEPS, 1);
         };
+        // Positions.
+        if array.origin == Origin::Local {
+            return Magnitude::of(STEPS, 1);
+        }
         let of_type = Magnitude::constant(match width {
             IndexWidth::U32 => 1 << 32,
             IndexWidth::U64 => i64::MAX as u128,

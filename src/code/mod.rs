@@ -44,6 +44,7 @@ mod parse;
 mod parts;
 mod passed_over;
 mod path;
+mod places;
 mod prefetch;
 mod prefix;
 mod print;

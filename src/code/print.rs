@@ -333,7 +333,12 @@ impl<'a> Printer<'a> {
                 };
                 let name = self.naming.fresh(&declared.name);
                 self.arrays.insert(*array, name.clone());
-                let fill = self.expr_text(fill, 0);
+                let fill = match declared.element {
+                    Element::Index { .. } => {
+                        format!("{}_{}", self.expr_text(fill, 0), declared.element.rust_name())
+                    }
+                    _ => self.expr_text(fill, 0),
+                };
                 // What is as long as the text says needs no place of its own.
                 let is_short = declared.shape.iter().all(|e| matches!(e, Expr::Int { .. }));
                 let vec = if is_short && !self.notation { "" } else { "vec!" };

@@ -436,15 +436,23 @@ impl Parser<'_> {
                 Ok((fill, input.parse::<syn::Expr>()?))
             })
             .map_err(|e| self.wrong(e.span(), e.to_string()))?;
-        let (fill, shape) = (self.expr(&fill)?, self.tuple(&shape)?);
-        let (fill, element) = match fill {
-            Expr::Number(value) => (fill, Element::Value(value.value_type())),
-            Expr::Bool(b) => (Expr::Number(Value::Bool(b)), Element::Value(ValueType::Bool)),
-            fill => (fill, Element::Position),
+        let shape = self.tuple(&shape)?;
+        let (fill, element) = match places(&fill) {
+            Some(places) => places,
+            None => self.filled(&fill)?,
         };
         let array = self.declare(name, element, Origin::Local);
         self.body.arrays[array.0 as usize].shape = shape;
         Ok(Stmt::Allocate { array, fill })
+    }
+
+    /// What an array is filled with, and what it holds then.
+    fn filled(&mut self, fill: &syn::Expr) -> Result<(Expr, Element)> {
+        Ok(match self.expr(fill)? {
+            Expr::Number(value) => (Expr::Number(value), Element::Value(value.value_type())),
+            Expr::Bool(b) => (Expr::Number(Value::Bool(b)), Element::Value(ValueType::Bool)),
+            fill => (fill, Element::Position),
+        })
     }
 
     /// `x = x.wrapping_add(e)` is `x += e`.
@@ -495,4 +503,16 @@ fn negative(number: Value) -> Value {
         Value::I32(x) => Value::I32(-x),
         other => other,
     }
+}
+
+/// A number with the suffix of indices, and that it is one.
+fn places(fill: &syn::Expr) -> Option<(Expr, Element)> {
+    let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(number), .. }) = fill else { return None };
+    let width = match number.suffix() {
+        "u32" => IndexWidth::U32,
+        "u64" => IndexWidth::U64,
+        _ => return None,
+    };
+    let fill = Expr::int(number.base10_parse().ok()?);
+    Some((fill, Element::Index { signed: false, width }))
 }

@@ -104,6 +104,9 @@ impl Body {
                 found
             });
         };
+        if how == Spreads::Positions {
+            return self.keep_places(table, (block, at), before, around);
+        }
         let rest = block[at + 1..].to_vec();
         let Some((stored, extent)) = self.spreads(table, &rest) else { return false };
         let Element::Value(ty) = self.arr(stored).element else { return false };
@@ -123,7 +126,7 @@ impl Body {
         let expands = how == Spreads::Alone;
         let mut spread = Spread { table, stored, there, value, expands, takes_part: false };
         let mut entered = block.clone();
-        entered.retain(|stmt| spread.enters(stmt));
+        entered.retain(|stmt| enters(stmt, table));
         let rest = block.split_off(at);
         for stmt in rest.into_iter().skip(1) {
             self.read(stmt, &mut spread, block);
@@ -183,21 +186,14 @@ impl Body {
     }
 
     /// Whether a key is one natural number.
-    fn is_coordinate(&self, key: &Expr) -> bool {
+    pub(super) fn is_coordinate(&self, key: &Expr) -> bool {
         let Expr::Key(parts) = key else { return false };
         matches!(&parts[..], [part] if self.type_of(part) == Ok(Type::Unsigned))
     }
 
     /// What all keys are below, from the declared range of the array that holds them.
     pub(super) fn extent_of(&self, key: &Expr) -> Option<Expr> {
-        let Expr::Key(parts) = key else { return None };
-        let [part] = &parts[..] else { return None };
-        let mut part = part;
-        while let Expr::Given { value, .. } | Expr::Convert { value, .. } = part {
-            part = value;
-        }
-        let Expr::Load(load) = part else { return None };
-        let array = self.arr(load.array);
+        let array = self.arr(entered_from(key)?);
         let end = end_of_range(&array.name, &array.range)?;
         let sizes = end.terms().iter().map(|(atom, _)| match atom {
             Atom::Var(name) => self.variable_named(name).map(Expr::Var),
@@ -322,23 +318,12 @@ impl Body {
 
 /// What is around a table.
 #[derive(Clone, Copy, PartialEq)]
-enum Around {
+pub(super) enum Around {
     Nothing,
     Loop,
 }
 
 impl Spread {
-    /// Whether a statement enters what is looked up.
-    fn enters(&self, stmt: &Stmt) -> bool {
-        let mut found = false;
-        visit(&vec![stmt.clone()], &mut |part| {
-            if let Part::Stmt(Stmt::Insert { table, .. }) = part {
-                found |= *table == self.table;
-            }
-        });
-        found
-    }
-
     /// Statements that entered, as such that clear: the mask, and values that take part even so.
     fn clear(&self, block: &mut Block, masked: bool, zero: Option<&Expr>) {
         for mut stmt in std::mem::take(block) {
@@ -395,6 +380,29 @@ impl Spread {
             };
             stmt.parts_mut(&mut by_key, &mut |b| self.by_key(b, position, key));
         }
+    }
+}
+
+/// Whether a statement enters anything in a table.
+pub(super) fn enters(stmt: &Stmt, table: VarId) -> bool {
+    let mut found = false;
+    visit(&vec![stmt.clone()], &mut |part| {
+        found |= matches!(part, Part::Stmt(Stmt::Insert { table: t, .. }) if *t == table);
+    });
+    found
+}
+
+/// The array of which a key is one element.
+pub(super) fn entered_from(key: &Expr) -> Option<ArrayId> {
+    let Expr::Key(parts) = key else { return None };
+    let [part] = &parts[..] else { return None };
+    let mut part = part;
+    while let Expr::Given { value, .. } | Expr::Convert { value, .. } = part {
+        part = value;
+    }
+    match part {
+        Expr::Load(load) => Some(load.array),
+        _ => None,
     }
 }
 
@@ -456,7 +464,11 @@ fn drop_stores(block: &mut Block, array: ArrayId) {
 }
 
 /// Puts statements before each that leaves a block: a break that is not of a loop, or a labelled block, within it.
-fn before_leaving(block: &mut Block, first: &Block, (in_loop, labels): (bool, &[LabelId])) {
+pub(super) fn before_leaving(
+    block: &mut Block,
+    first: &Block,
+    (in_loop, labels): (bool, &[LabelId]),
+) {
     for mut stmt in std::mem::take(block) {
         let mut labels = labels.to_vec();
         let in_loop = match &stmt {

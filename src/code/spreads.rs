@@ -1,10 +1,12 @@
-//! What may be kept of a table in place of positions.
+//! What may be kept of a table by coordinate.
 
-/// How the values that a table finds are spread.
+/// What is spread over the coordinates that a table holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spreads {
-    /// With a mask of what is there.
+    /// The positions.
+    Positions,
+    /// Their values, with a mask of what is there.
     Masked,
-    /// Alone, where what is missing adds nothing.
+    /// Their values alone, where what is missing adds nothing.
     Alone,
 }

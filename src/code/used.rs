@@ -2,7 +2,10 @@
 
 use rustc_hash::FxHashSet;
 
-use super::ir::{Access, ArrayId, BinaryOp, Block, Body, Expr, Load, Stmt, TableId, VarId};
+use super::ir::{
+    Access, Array, ArrayId, BinaryOp, Block, Body, Element, Expr, Load, Origin, Stmt, TableId,
+    VarId,
+};
 use super::visit::{Part, visit};
 
 impl Body {
@@ -24,9 +27,12 @@ impl Body {
         self.has_table_that(|table| **self.table_name(table) == *name)
     }
 
-    /// Whether anything is entered in tables.
+    /// Whether anything is entered in tables, or arrays in their place.
     pub fn has_tables(&self) -> bool {
-        self.has_table_that(|_| true)
+        let is_place = |array: &Array| {
+            array.origin == Origin::Local && matches!(array.element, Element::Index { .. })
+        };
+        self.has_table_that(|_| true) || self.arrays().any(|(_, array)| is_place(array))
     }
 
     fn has_table_that(&self, test: impl Fn(TableId) -> bool) -> bool {

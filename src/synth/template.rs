@@ -64,6 +64,8 @@ pub struct Template {
     pub ordered: bool,
     /// The type that its items declare: a multimap from keys to positions.
     pub table: Option<String>,
+    /// That is an array of positions by coordinate, wherever all accesses of one are proved.
+    pub places: bool,
     /// Where that state may live: `prefix`, `reset`, `array`.
     pub placements: Vec<String>,
     pub obligations: Vec<Obligation>,
@@ -112,6 +114,8 @@ struct TemplateFile {
     #[serde(default)]
     ordered: bool,
     table: Option<String>,
+    #[serde(default)]
+    places: bool,
     cost: String,
     memory: Option<String>,
     #[serde(default)]
@@ -215,6 +219,7 @@ impl Template {
             gallops: file.gallops,
             ordered: file.ordered,
             table: file.table,
+            places: file.places,
             obligations,
             cost,
             memory,
@@ -228,6 +233,10 @@ impl Template {
             .help(
                 "add an obligation with refute = \"same_state(I, J) and not same_range(I, J)\"",
             ));
+        }
+        if template.places && template.table.is_none() {
+            return Err(schema("`places` is said of a `table`, and there is none".into())
+                .help("leave it out"));
         }
         if template.ordered && !template.orders_its_range() {
             return Err(schema("an `ordered` template does not oblige its range to be so".into())

@@ -96,7 +96,7 @@ fn templates_that_are_wrong_are_refused_by_their_file() {
         declaration.replace(from, to)
     };
     let stop = declaration.split("[[obligation]]").nth(3).unwrap();
-    let wrong: [(String, String, &[&str]); 13] = [
+    let wrong: [(String, String, &[&str]); 14] = [
         (renamed("log2(1.0", "lg(1.0"), kernel.clone(), &["no function `lg`", place, "`cost`"]),
         (renamed("\"nearby\"", "\"scan\""), kernel.clone(), &["two find templates `scan`", place]),
         (renamed("ordered ", "orderly "), kernel.clone(), &["orderly", place]),
@@ -114,6 +114,11 @@ fn templates_that_are_wrong_are_refused_by_their_file() {
             renamed("ordered ", "table = \"Table\"\nordered "),
             kernel.clone(),
             &["has items of its own", place],
+        ),
+        (
+            renamed("ordered ", "places = true\nordered "),
+            kernel.clone(),
+            &["`places` is said of a `table`, and there is none", place],
         ),
         (renamed(stop, ""), kernel.clone(), &["does not oblige its range", place]),
         (

@@ -1,5 +1,6 @@
 //! Values that are spread over their coordinates: what is missing adds nothing, whatever it meets.
 
+use siskin::code::IndexWidth;
 use siskin::diagnostic::Code;
 use siskin::tensor::ValueType;
 use siskin::{Kernel, Tensor};
@@ -89,6 +90,31 @@ fn what_was_spread_is_cleared_where_a_loop_is_left_early() {
     let early = text.split("if pB >= P0_B {").nth(1).expect("the loop is left");
     assert!(early.split("break;").next().unwrap().contains("= false;"), "{text}");
     assert!(compare(statement, &plain, &spread) > 0);
+}
+
+#[test]
+fn positions_are_kept_in_one_array_of_which_what_was_entered_is_cleared() {
+    for statement in STATEMENTS {
+        let plain = kernel(statement).find(None, "scan");
+        for (width, zeros) in
+            [(IndexWidth::U32, "_places = vec![0_u32;"), (IndexWidth::U64, "_places = vec![0_u64;")]
+        {
+            let direct = kernel(statement).find(None, "direct").index(width);
+            let text = text(&direct);
+            assert!(text.contains(zeros) && !text.contains("struct DirectTable"), "{text}");
+            compare(statement, &plain, &direct);
+        }
+    }
+}
+
+#[test]
+fn positions_are_in_a_table_where_each_query_asks_for_its_state() {
+    const FOUND: &[(&str, &str)] = &[("B", "coo"), ("D", "dcsr"), ("w", "dense")];
+    let statement: Statement = ("y[i] += w[i] * B[k,j] * D[k,j]", FOUND, &["i", "pD0", "pB"]);
+    let plain = kernel(statement).find(None, "scan");
+    let direct = kernel(statement).find(Some("pD1"), "direct").find(Some("pB"), "seq");
+    assert!(text(&direct).contains("struct DirectTable"));
+    assert!(compare(statement, &plain, &direct) > 0);
 }
 
 #[test]

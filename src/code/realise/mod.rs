@@ -189,8 +189,13 @@ pub fn realise(
     let mut body = realiser.body;
     body.block.extend(block);
     for template in loops.finds.iter().map(|find| &find.plan.template) {
-        let how = if template.vanishes { Spreads::Alone } else { Spreads::Masked };
-        if let Some(table) = template.table.as_deref().filter(|_| template.values) {
+        let how = match template {
+            _ if template.places => Spreads::Positions,
+            _ if template.vanishes => Spreads::Alone,
+            _ if template.values => Spreads::Masked,
+            _ => continue,
+        };
+        if let Some(table) = template.table.as_deref() {
             body.spread_tables.insert(Name::from(table), how);
         }
     }

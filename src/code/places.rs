@@ -1,0 +1,147 @@
+//! A table of positions by coordinate becomes an array of them, where what its keys are below is known.
+//!
+//! Before → after, for products of the rows of two sparse matrices:
+//!
+//! ```text
+//! for i in 0..I {                              let mut places = vec![0; J];
+//!     let mut table = Table::new(J);           for i in 0..I {
+//!     for pB in lo..hi {                           for pB in lo..hi {
+//!         table.insert([crd_B[pB]], pB);               places[crd_B[pB]] = pB + 1;
+//!     }                                            }
+//!     for pA in … {                                for pA in … {
+//!         let j = crd_A[pA];                           let j = crd_A[pA];
+//!         if let Some(pB) = table.first([j]) {  →      let place = places[j];
+//!             …                                        if 0 < place {
+//!         }                                                let pB = place - 1; …
+//!     }                                                }
+//! }                                                }
+//!                                                  for pB in lo..hi {
+//!                                                      places[crd_B[pB]] = 0;
+//!                                                  }
+//!                                              }
+//! ```
+//! One array serves all tables of a loop: what was entered is cleared, not the whole. Positions are stored with one
+//! added, so that a new array is zeros, which cost nothing until they are touched.
+//!
+//! Gustavson 1978, §2 (the switch array); Pissanetzky 1984, §7 (the multiple switch technique).
+
+use super::ir::{
+    Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Origin, Stmt, Type, VarId,
+};
+use super::spread::{Around, before_leaving, entered_from, enters};
+use super::visit::{Part, visit};
+use crate::formula::Name;
+
+/// A table that gives way to an array.
+struct Places {
+    table: VarId,
+    array: ArrayId,
+}
+
+impl Body {
+    /// Puts an array in place of a table that is set up by the statement of number `at`.
+    /// `before`: what is allocated before the loops around it.
+    pub(super) fn keep_places(
+        &mut self,
+        table: VarId,
+        (block, at): (&mut Block, usize),
+        before: &mut Block,
+        around: Around,
+    ) -> bool {
+        let Some((element, extent)) = self.keys_of(table, &block[at + 1..].to_vec()) else {
+            return false;
+        };
+        let hint = self.hint(table).trim_end_matches("_table").to_string();
+        let array = self.array(Array {
+            name: Name::from(format!("{hint}_places")),
+            element,
+            origin: Origin::Local,
+            shape: vec![extent],
+            args: Vec::new(),
+            domain: Vec::new(),
+            range: Vec::new(),
+        });
+        let places = Places { table, array };
+        let mut entered = block.clone();
+        entered.retain(|stmt| enters(stmt, table));
+        let rest = block.split_off(at);
+        for stmt in rest.into_iter().skip(1) {
+            self.look_up(stmt, &places, block);
+        }
+        let allocated = Stmt::Allocate { array, fill: Expr::int(0) };
+        match around {
+            Around::Loop => {
+                before.push(allocated);
+                places.clear(&mut entered);
+                before_leaving(block, &entered, (false, &[]));
+                block.extend(entered);
+            }
+            Around::Nothing => block.insert(at, allocated),
+        }
+        true
+    }
+
+    /// What holds a position, and the extent of the keys, if each is one natural number that is entered from one array.
+    fn keys_of(&self, table: VarId, rest: &Block) -> Option<(Element, Expr)> {
+        let mut found = None;
+        let mut plain = true;
+        visit(rest, &mut |part| match part {
+            Part::Stmt(Stmt::Insert { table: t, key, .. }) if *t == table => {
+                plain &= found.is_none() && self.is_coordinate(key);
+                let element = entered_from(key).map(|array| self.arr(array).element);
+                found = element.zip(self.extent_of(key));
+            }
+            Part::Stmt(Stmt::Matches { table: t, key, all, .. }) if *t == table => {
+                plain &= !*all && self.is_coordinate(key);
+            }
+            Part::Stmt(Stmt::Assign { var, .. }) => plain &= *var != table,
+            _ => {}
+        });
+        let is_index = |element| matches!(element, Element::Index { signed: false, .. });
+        found.filter(|(element, _)| plain && is_index(*element))
+    }
+
+    /// A statement with the array in place of the table.
+    fn look_up(&mut self, mut stmt: Stmt, places: &Places, out: &mut Block) {
+        match stmt {
+            Stmt::Insert { table, key: Expr::Key(key), position } if table == places.table => {
+                out.push(places.set(key, position.add(Expr::int(1))));
+            }
+            Stmt::Matches { table, key: Expr::Key(key), var, mut body, .. }
+                if table == places.table =>
+            {
+                let place = self.variable(&format!("{}_place", self.hint(var)), Type::Unsigned);
+                let value = Expr::load(places.array, key);
+                out.push(Stmt::Let { var: place, mutable: false, value });
+                let position = Expr::Var(place).sub(Expr::int(1));
+                body.insert(0, Stmt::Let { var, mutable: false, value: position });
+                let condition = Expr::binary(BinaryOp::Lt, Expr::int(0), Expr::Var(place));
+                out.push(Stmt::If { condition, then: body, otherwise: Vec::new() });
+            }
+            _ => {
+                stmt.parts_mut(&mut |_| {}, &mut |block| {
+                    for stmt in std::mem::take(block) {
+                        self.look_up(stmt, places, block);
+                    }
+                });
+                out.push(stmt);
+            }
+        }
+    }
+}
+
+impl Places {
+    fn set(&self, key: Vec<Expr>, value: Expr) -> Stmt {
+        Stmt::Store { place: Load::checked(self.array, key), op: Assign::Set, value }
+    }
+
+    /// Statements that entered, as such that clear.
+    fn clear(&self, block: &mut Block) {
+        for stmt in block {
+            stmt.parts_mut(&mut |_| {}, &mut |inner| self.clear(inner));
+            if let Stmt::Insert { key: Expr::Key(key), .. } = stmt {
+                *stmt = self.set(std::mem::take(key), Expr::int(0));
+            }
+        }
+    }
+}
