@@ -57,6 +57,17 @@ fn expressions_bind_as_in_julia() {
         ("max(1, 5, 3) - min(4, 2)", 3),
         ("(+)(1, 2)", 3),
         ("xor(6, 3)", 5),
+        ("6 ⊻ 3 * 1 + 1", 6),
+        ("+(1, 2, 3) + *(2, n)", 20),
+        ("-(5, 2) - -(3)", 6),
+        ("-(2) ^ 2", -4),
+        ("ifelse(<(1, 2), &(6, 3), 0)", 2),
+        ("2n + 3(n - 5)", 20),
+        ("2n ^ 2", 98),
+        ("-2n", -14),
+        ("2 ^ 2n ÷ 2n", 1170),
+        ("2x[3] * 2x[1]", 48),
+        ("0b101 + 0o17 + 0xf", 35),
         ("x[2] + x[3]", 5),
         ("coalesce(x[~5], -1) + coalesce(x[~4], -1)", 0),
         ("overwrite(1, 2) + identity(3)", 5),
@@ -65,6 +76,8 @@ fn expressions_bind_as_in_julia() {
     }
     assert_eq!(value("1 / 4"), floats(&[0.25]));
     assert_eq!(value("-Inf"), floats(&[f64::NEG_INFINITY]));
+    assert_eq!(value("1 / 2n + -2Inf"), floats(&[f64::NEG_INFINITY]));
+    assert_eq!(value("0.1f0 + 25f-1"), floats(&[f64::from(0.1_f32) + 2.5]));
 }
 
 #[test]

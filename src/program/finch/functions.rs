@@ -8,7 +8,7 @@ use crate::operators::{Operator, Operators};
 use crate::program::ir::Span;
 
 /// Names and symbols whose operator has another name.
-const SPELLINGS: [(&str, &str); 22] = [
+const SPELLINGS: [(&str, &str); 23] = [
     ("+", "add"),
     ("-", "sub"),
     ("*", "mul"),
@@ -18,6 +18,7 @@ const SPELLINGS: [(&str, &str); 22] = [
     ("^", "pow"),
     ("&", "band"),
     ("|", "bor"),
+    ("⊻", "bxor"),
     ("<<", "shl"),
     (">>", "shr"),
     ("&&", "and"),

@@ -62,6 +62,11 @@ impl Parser<'_> {
         self.tokens.get(self.at + 1).map(|t| &t.token)
     }
 
+    /// From the current token on.
+    pub fn ahead(&self) -> &[Placed] {
+        &self.tokens[self.at..]
+    }
+
     pub fn peek_sym(&self) -> &'static str {
         match self.peek() {
             Token::Sym(s) => s,

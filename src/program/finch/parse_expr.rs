@@ -7,10 +7,10 @@ use super::token::{RESERVED, Token};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::program::ir::Span;
 
-/// Operators that can stand alone, as what updates an element.
-const ALONE: [&str; 20] = [
-    "+", "-", "*", "/", "%", "÷", "^", "&", "|", "&&", "||", "==", "!=", "<", "<=", ">", ">=", "!",
-    ">>", "<<",
+/// Operators that can stand alone, as what updates an element, or is called.
+const ALONE: [&str; 21] = [
+    "+", "-", "*", "/", "%", "÷", "^", "&", "|", "⊻", "&&", "||", "==", "!=", "<", "<=", ">", ">=",
+    "!", ">>", "<<",
 ];
 
 const EXPRESSION_HELP: &str = "an expression looks like `A[i, j] * x[j] + 1`";
@@ -66,7 +66,7 @@ impl Parser<'_> {
 
     fn prefix(&mut self) -> Result<Expr> {
         let symbol = self.peek_sym();
-        if !IN_FRONT.contains(&symbol) {
+        if !IN_FRONT.contains(&symbol) || self.calls_operator() {
             return self.power();
         }
         let start = self.span().start;
@@ -75,9 +75,55 @@ impl Parser<'_> {
         Ok(Expr::Prefix(symbol, Box::new(operand), self.since(start)))
     }
 
-    /// `a ^ b`, where `b` may have a sign.
+    /// Whether an operator is called like a function: `*(a, b)`. Of those that may stand in front of an operand,
+    /// as in `-(a)`, several operands tell it.
+    fn calls_operator(&self) -> bool {
+        let symbol = self.peek_sym();
+        let behind = self.ahead().get(1..).unwrap_or_default();
+        let is_opened = behind.first().is_some_and(|t| t.adjacent && t.token == Token::Sym("("));
+        let has_several = || {
+            let mut depth = 0;
+            let end = behind.iter().find(|t| {
+                match t.token {
+                    Token::Sym("(" | "[") => depth += 1,
+                    Token::Sym(")" | "]") => depth -= 1,
+                    _ => {}
+                }
+                depth == 0 || depth == 1 && t.token == Token::Sym(",")
+            });
+            end.is_some_and(|t| t.token == Token::Sym(","))
+        };
+        ALONE.contains(&symbol) && is_opened && (!IN_FRONT.contains(&symbol) || has_several())
+    }
+
+    /// Whether what comes is multiplied by the number before it: `2x`, `2(x + 1)`.
+    fn is_multiplied(&self) -> bool {
+        let is_factor = match self.peek() {
+            Token::Name(word) => ["Inf", "NaN"].contains(&&**word) || !RESERVED.contains(&&**word),
+            Token::Sym(symbol) => *symbol == "(",
+            _ => false,
+        };
+        is_factor && self.adjacent()
+    }
+
+    /// `a ^ b`, where `b` may have a sign; `2x ^ 2` is `2 * x ^ 2`.
     fn power(&mut self) -> Result<Expr> {
+        if matches!(self.peek(), Token::Integer(_) | Token::Float(_)) {
+            let number = self.primary()?;
+            return match self.is_multiplied() {
+                true => {
+                    self.part()?;
+                    let factor = self.nested(Self::power)?;
+                    Ok(Expr::Infix("*", Box::new(number), Box::new(factor)))
+                }
+                false => self.raised(number),
+            };
+        }
         let base = self.postfix()?;
+        self.raised(base)
+    }
+
+    fn raised(&mut self, base: Expr) -> Result<Expr> {
         if !self.eat("^") {
             return Ok(base);
         }
@@ -96,6 +142,9 @@ impl Parser<'_> {
                     self.part()?;
                     let args = self.list(")")?;
                     out = match out {
+                        Expr::Operator(symbol, _) if args.len() >= 2 => {
+                            operation(symbol, args, self.since(start))
+                        }
                         Expr::Name(_) | Expr::Call(..) | Expr::Operator(..) => {
                             Expr::Call(Box::new(out), args, self.since(start))
                         }
@@ -244,6 +293,10 @@ impl Parser<'_> {
                 Ok(Expr::Name(name))
             }
             Token::Sym("(") => self.parenthesised(),
+            Token::Sym(symbol) if self.calls_operator() => {
+                self.at += 1;
+                Ok(Expr::Operator(symbol, span))
+            }
             _ => Err(self.unexpected("an expression").help(EXPRESSION_HELP)),
         }
     }
@@ -309,6 +362,21 @@ impl Parser<'_> {
         let span = self.since(start);
         Ok(Expr::Window(Box::new(from), Box::new(to), Box::new(index), span))
     }
+}
+
+/// An operator that is called, as it is written between its operands: `<(i, j)` is `i < j`.
+fn operation(symbol: &'static str, mut args: Vec<Expr>, span: Span) -> Expr {
+    let is_chained = ["+", "*", "&", "|", "⊻"].contains(&symbol);
+    let is_between = strength(symbol).is_some() || symbol == "^";
+    if !is_between || args.len() > 2 && !is_chained {
+        return Expr::Call(Box::new(Expr::Operator(symbol, span.clone())), args, span);
+    }
+    let rest = args.split_off(1);
+    let first = args.remove(0);
+    rest.into_iter().fold(first, |left, right| match strength(symbol) {
+        Some(COMPARISON) => Expr::Chain(Box::new(left), vec![(symbol, right)]),
+        _ => Expr::Infix(symbol, Box::new(left), Box::new(right)),
+    })
 }
 
 fn no_tensor(e: &Expr) -> Box<Diagnostic> {

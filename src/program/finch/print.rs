@@ -184,6 +184,14 @@ fn print_list(list: &[Expr], f: &mut Formatter<'_>) -> Result {
     Ok(())
 }
 
+/// Whether a sign in front would make a call of what is printed: `-(a, b)`.
+fn begins_with_tuple(e: &Expr) -> bool {
+    match e {
+        Expr::Infix("^", base, _) => begins_with_tuple(base),
+        e => matches!(e, Expr::Tuple(..)),
+    }
+}
+
 /// How strongly the outermost operator of an expression binds.
 fn own(e: &Expr) -> u8 {
     match e {
@@ -210,7 +218,10 @@ fn print(e: &Expr, f: &mut Formatter<'_>, least: u8) -> Result {
         Expr::Access(access) => write!(f, "{access}"),
         Expr::Prefix(symbol, a, _) => {
             f.write_str(symbol)?;
-            print(a, f, PREFIX)
+            match begins_with_tuple(a) {
+                true => write!(f, "({a})"),
+                false => print(a, f, PREFIX),
+            }
         }
         Expr::Infix("^", a, b) => {
             print(a, f, PRIMARY)?;

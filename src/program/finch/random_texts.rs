@@ -47,13 +47,14 @@ fn tensor() -> impl Strategy<Value = Tensor> {
 }
 
 fn expr() -> impl Strategy<Value = Expr> {
-    let operator = proptest::sample::select(vec!["+", "*", "&&", "<"]);
+    let operator = proptest::sample::select(vec!["+", "*", "&&", "<", "⊻"]);
     let leaf = prop_oneof![
         3 => literal(),
         3 => ident().prop_map(Expr::Name),
         1 => operator.prop_map(|op| Expr::Operator(op, place())),
     ];
-    let infix = vec!["=>", "||", "&&", "+", "-", "|", "*", "/", "%", "&", "÷", "<<", ">>", "^"];
+    let infix =
+        vec!["=>", "||", "&&", "+", "-", "|", "*", "/", "%", "&", "÷", "⊻", "<<", ">>", "^"];
     let comparison = proptest::sample::select(vec!["==", "!=", "<", "<=", ">", ">="]);
     leaf.prop_recursive(5, 32, 3, move |inner| {
         let boxed = inner.clone().prop_map(Box::new);

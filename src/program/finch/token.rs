@@ -33,11 +33,15 @@ pub(super) struct Placed {
 }
 
 /// Longest first.
-const SYMBOLS: [&str; 37] = [
+const SYMBOLS: [&str; 38] = [
     ">>=", "<<", ">>", "+=", "*=", "&=", "|=", ":=", ".=", "=>", "&&", "||", "==", "!=", "<=",
     ">=", "<", ">", "=", "+", "-", "*", "/", "%", "^", "&", "|", "!", "~", ":", ",", "(", ")", "[",
-    "]", "$", "÷",
+    "]", "$", "÷", "⊻",
 ];
+
+/// How numbers begin that are not decimal, by which base they are written, and of what.
+const RADICES: [(&str, u32, &str); 3] =
+    [("0x", 16, "hexadecimal digits"), ("0b", 2, "binary digits"), ("0o", 8, "octal digits")];
 
 /// Other spellings of Julia, and what they stand for.
 const SYNONYMS: [(&str, &str); 4] = [("≤", "<="), ("≥", ">="), ("≠", "!="), ("∈", "in")];
@@ -157,21 +161,28 @@ fn token(rest: &str, at: usize) -> Result<(Token, usize)> {
     }
 }
 
-/// A number: `12`, `1_000`, `0xff`, `2.5`, `.5`, `1e-9`.
+/// A number: `12`, `1_000`, `0xff`, `0b101`, `0o17`, `2.5`, `.5`, `1e-9`, `2.5f0`.
 fn number(rest: &str, at: usize) -> Result<(Token, usize)> {
     let run = |text: &str, radix: u32| {
         text.find(|c: char| !(c.is_digit(radix) || c == '_')).unwrap_or(text.len())
     };
-    let (token, length) = if let Some(digits) = rest.strip_prefix("0x") {
-        let length = run(digits, 16);
-        let value = i64::from_str_radix(&digits[..length].replace('_', ""), 16).ok();
-        let value = value.ok_or_else(|| {
-            Diagnostic::new(Code::Program, format!("`0x{}` is no number", &digits[..length]))
-                .at(at..at + 2 + length, "hexadecimal digits of a 64-bit integer must follow `0x`")
-                .help("write e.g. `0xff`")
+    let in_radix = |(prefix, radix, _): &(&str, u32, _)| {
+        rest.strip_prefix(prefix).map(|digits| (digits, *radix))
+    };
+    if let Some(((digits, radix), (prefix, _, what))) =
+        RADICES.iter().find_map(|r| in_radix(r).zip(Some(r)))
+    {
+        let length = run(digits, radix);
+        let value = i64::from_str_radix(&digits[..length].replace('_', ""), radix).ok();
+        let word = digits.find(|c| !continues_name(c)).unwrap_or(digits.len());
+        let value = value.filter(|_| word <= length).ok_or_else(|| {
+            Diagnostic::new(Code::Program, format!("`{prefix}{}` is no number", &digits[..word]))
+                .at(at..at + 2 + word, format!("{what} of a 64-bit integer must follow `{prefix}`"))
+                .help("write e.g. `0xff`, or a decimal number")
         })?;
-        (Token::Integer(value.to_string()), 2 + length)
-    } else {
+        return Ok((Token::Integer(value.to_string()), 2 + length));
+    }
+    let (token, length) = {
         let mut length = run(rest, 10);
         let mut float = false;
         // `1:2` is a range, `1.+2` a dotted operator, which is refused.
@@ -180,22 +191,28 @@ fn number(rest: &str, at: usize) -> Result<(Token, usize)> {
             float = true;
             length += 1 + run(&rest[length + 1..], 10);
         }
-        if rest[length..].starts_with(['e', 'E']) {
+        let mut is_single = false;
+        if rest[length..].starts_with(['e', 'E', 'f']) {
             let sign = usize::from(rest[length + 1..].starts_with(['+', '-']));
             if digit(&rest[length + 1 + sign..]) {
                 float = true;
+                is_single = rest[length..].starts_with('f');
                 length += 1 + sign + run(&rest[length + 1 + sign..], 10);
             }
         }
-        let text = rest[..length].replace('_', "");
+        let mut text = rest[..length].replace('_', "");
+        if is_single {
+            // As near to it as a float of 32 bits is.
+            let single = text.replace('f', "e").parse().ok().filter(|n: &f32| n.is_finite());
+            let single = single.ok_or_else(|| {
+                Diagnostic::new(Code::Program, format!("`{text}` is no number"))
+                    .at(at..at + length, "it is beyond floats of 32 bits")
+                    .help(format!("write `{}`", text.replace('f', "e")))
+            })?;
+            text = format!("{:?}", f64::from(single));
+        }
         (if float { Token::Float(text) } else { Token::Integer(text) }, length)
     };
-    if rest[length..].starts_with(starts_name) {
-        let end = rest[length..].find(|c| !continues_name(c)).map_or(rest.len(), |n| length + n);
-        return Err(Diagnostic::new(Code::Program, "a number is directly followed by a name")
-            .at(at..at + end, "a product without `*`, or a number of another type")
-            .help("write `2 * x`; numbers take the type of what they stand beside"));
-    }
     Ok((token, length))
 }
 
