@@ -484,7 +484,11 @@ impl<'a> Parser<'a> {
             BinaryOp::BitOr if matches!(self.body.type_of(&left), Ok(Type::Value(_))) => {
                 Expr::binary(BinaryOp::Add, left, right)
             }
-            BinaryOp::Add if self.whole.is_none() => left.add(right),
+            // What was printed is read as it is.
+            _ if self.whole.is_some() => {
+                Expr::Binary { op, left: Box::new(left), right: Box::new(right) }
+            }
+            BinaryOp::Add => left.add(right),
             _ => Expr::binary(op, left, right),
         };
         self.checked(e, b.span())

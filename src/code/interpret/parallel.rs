@@ -93,10 +93,10 @@ impl<'b, 'a> Machine<'b, 'a> {
                 (Storage::Written(values), _) if copied && t > 0 => {
                     Storage::Written(Values::zeros(values.value_type(), values.len()))
                 }
+                // What was allocated outside is not for threads to change.
+                (local, Origin::Local) => local.clone(),
                 // The one output goes from thread to thread; parts are each chunk's own.
                 (Storage::Written(_), _) | (_, Origin::Grown) => Storage::Absent,
-                // What was allocated outside is not for threads to change.
-                (Storage::Positions(list), Origin::Local) => Storage::Positions(list.clone()),
                 (other, _) => other.clone(),
             });
         }
