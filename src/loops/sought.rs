@@ -75,6 +75,9 @@ fn walked(space: &Space, order: &[Name], prover: &mut dyn Prover) -> Result<(Spa
                 }
                 Err(unwalked) => unwalked.clone(),
             };
+            if holds_result(space, *k) {
+                return Err(unwalked.note("the result is stored at its positions"));
+            }
             sought.push(*k);
             why.get_or_insert(unwalked);
         }
@@ -86,6 +89,18 @@ fn walked(space: &Space, order: &[Name], prover: &mut dyn Prover) -> Result<(Spa
         }
     };
     seeking(true).or_else(|_| seeking(false))
+}
+
+/// Whether a result is stored at the positions of an operand: these are not known where it is looked up.
+fn holds_result(space: &Space, k: usize) -> bool {
+    let positions = &space.operands[k].positions;
+    let mut found = false;
+    for output in space.operands.iter().filter(|o| o.shares.is_some()) {
+        for at in &output.value_index {
+            at.visit_vars(&mut |n| found |= positions.contains(n));
+        }
+    }
+    found
 }
 
 /// Loops over all indices, in this order.

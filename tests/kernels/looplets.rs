@@ -272,6 +272,25 @@ fn what_is_not_walked_is_found_where_others_are() {
     assert!(walked > 10 && found > 5, "{walked} and {found}");
 }
 
+/// A result at the positions of what is walked; where that is looked up, its positions are not known.
+#[test]
+fn what_holds_the_result_is_walked_or_refused() {
+    let (mut walked, mut refused) = (0, 0);
+    for layout in layouts(2) {
+        let kernel = Kernel::new("C[i,j] = A[i,j] * B[i,j]").declared("A", &layout);
+        let kernel = kernel.layout("C", "shares(A)").coiterate(Coiterate::Looplets);
+        match kernel.plan().and_then(|planned| planned.render()) {
+            Ok(_) => walked += 1,
+            Err(e) => {
+                assert_eq!(e.code, Code::Space, "{}: {e:#?}", layout.name);
+                refused += 1;
+            }
+        }
+    }
+    println!("{walked} are walked, {refused} refused");
+    assert!(walked > 20 && refused > 2, "{walked} and {refused}");
+}
+
 /// A table beside a vector that is dense: nothing says where it stores anything but the table.
 #[test]
 fn what_nothing_else_leads_to_is_refused() {
