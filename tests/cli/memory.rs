@@ -102,8 +102,10 @@ fn what_a_search_keeps_is_refused_where_it_is_more_than_memory() {
     let dims = (format!("A={n},{n}"), format!("x={n}"));
     let run = ["run", "y[i] += A[i,j] * x[j]", "-t", "A=a.tns:dcsr", "-t", "x=x.tns:sparse"];
     let run = [&run[..], &["--dims", &dims.0, "--dims", &dims.1, "-o", "y.tns:sparse"]].concat();
-    for template in ["expand", "masked", "rank", "direct"] {
-        let what = format!("what `{template}` keeps for `px` needs ");
+    // The row may be what is searched, too.
+    let searched = [("expand", "px"), ("masked", "px"), ("rank", "px"), ("direct", "pA1")];
+    for (template, position) in searched {
+        let what = format!("what `{template}` keeps for `{position}` needs ");
         refused(
             &sandbox,
             &[&run[..], &["--find", template]].concat(),
