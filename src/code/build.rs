@@ -1,6 +1,7 @@
 //! Making expressions: constants are folded, neutral operands left out.
 
-use super::ir::{Access, ArrayId, BinaryOp, Body, Expr, Load, Stmt, VarId};
+use super::ir::{Access, Array, ArrayId, BinaryOp, Body, Element, Expr, Load, Origin, Stmt, VarId};
+use crate::formula::Name;
 use crate::operators::Value;
 use crate::tensor::ValueType;
 
@@ -112,6 +113,24 @@ fn joined(parts: impl IntoIterator<Item = Expr>, op: BinaryOp, neutral: bool) ->
 }
 
 impl Body {
+    /// A new array that the body allocates.
+    pub(super) fn local(
+        &mut self,
+        name: impl Into<Name>,
+        element: Element,
+        shape: Vec<Expr>,
+    ) -> ArrayId {
+        self.array(Array {
+            name: name.into(),
+            element,
+            origin: Origin::Local,
+            shape,
+            args: Vec::new(),
+            domain: Vec::new(),
+            range: Vec::new(),
+        })
+    }
+
     /// Where an element is in memory, row-major: `i * J + j`.
     pub(super) fn place(&self, array: ArrayId, subscripts: &[Expr]) -> Expr {
         let is_zero = |e: &Expr| matches!(e, Expr::Int { value: 0, .. });

@@ -25,12 +25,9 @@
 //!
 //! Gustavson 1978, §2 (the switch array); Pissanetzky 1984, §7 (the multiple switch technique).
 
-use super::ir::{
-    Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Origin, Stmt, Type, VarId,
-};
+use super::ir::{ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Stmt, Type, VarId};
 use super::spread::{Around, before_leaving, entered_from, enters};
 use super::visit::{Part, visit};
-use crate::formula::Name;
 
 /// A table that gives way to an array.
 struct Places {
@@ -52,15 +49,7 @@ impl Body {
             return false;
         };
         let hint = self.hint(table).trim_end_matches("_table").to_string();
-        let array = self.array(Array {
-            name: Name::from(format!("{hint}_places")),
-            element,
-            origin: Origin::Local,
-            shape: vec![extent],
-            args: Vec::new(),
-            domain: Vec::new(),
-            range: Vec::new(),
-        });
+        let array = self.local(format!("{hint}_places"), element, vec![extent]);
         let places = Places { table, array };
         let mut entered = block.clone();
         entered.retain(|stmt| enters(stmt, table));

@@ -31,8 +31,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::copies::Renamed;
 use super::ir::{
-    Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Origin, Stmt, Sum, Type,
-    VarId,
+    ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Origin, Stmt, Sum, Type, VarId,
 };
 use super::visit::{Part, visit};
 use crate::tensor::ValueType;
@@ -237,15 +236,8 @@ impl Body {
     }
 
     fn sums(&mut self, nest: &Nest<'_>, shape: Vec<i64>) -> ArrayId {
-        self.array(Array {
-            name: "sums".into(),
-            element: Element::Value(nest.ty),
-            origin: Origin::Local,
-            shape: shape.into_iter().map(Expr::int).collect(),
-            args: Vec::new(),
-            domain: Vec::new(),
-            range: Vec::new(),
-        })
+        let shape = shape.into_iter().map(Expr::int).collect();
+        self.local("sums", Element::Value(nest.ty), shape)
     }
 
     fn tiled(&mut self, stmt: &Stmt, nest: &Nest<'_>, tile: Tile) -> Block {

@@ -29,8 +29,8 @@
 //! Gustavson 1978, §2 (the switch array).
 
 use super::ir::{
-    Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, LabelId, Load, Origin, Spreads,
-    Stmt, Sum, Type, VarId,
+    ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, LabelId, Load, Origin, Spreads, Stmt,
+    Sum, Type, VarId,
 };
 use super::visit::{Part, visit};
 use crate::formula::{Atom, Constraint, Name};
@@ -112,15 +112,7 @@ impl Body {
         let Element::Value(ty) = self.arr(stored).element else { return false };
         let hint = self.hint(table).trim_end_matches("_table").to_string();
         let mut array = |suffix: &str, ty: ValueType| {
-            self.array(Array {
-                name: Name::from(format!("{hint}_{suffix}")),
-                element: Element::Value(ty),
-                origin: Origin::Local,
-                shape: vec![extent.clone()],
-                args: Vec::new(),
-                domain: Vec::new(),
-                range: Vec::new(),
-            })
+            self.local(format!("{hint}_{suffix}"), Element::Value(ty), vec![extent.clone()])
         };
         let (there, value) = (array("there", ValueType::Bool), array("value", ty));
         let expands = how == Spreads::Alone;

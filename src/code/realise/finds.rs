@@ -1,8 +1,7 @@
 //! Finds within a nest: their state, and their templates with the holes filled.
 
 use super::super::ir::{
-    Access, Array, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Origin, Stmt, Type,
-    VarId,
+    Access, ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Stmt, Type, VarId,
 };
 use super::super::template::{Declare, Filling, KeyPartCode, instantiate};
 use super::Realiser;
@@ -228,15 +227,7 @@ impl<'a> Realiser<'a, '_> {
             }
             Some(Placement::Array { indices, .. }) => {
                 let shape = indices.iter().map(|index| self.affine(&index.extent)).collect();
-                let array = self.body.array(Array {
-                    name: Name::from(format!("{position}_at")),
-                    element: Element::Position,
-                    origin: Origin::Local,
-                    shape,
-                    args: Vec::new(),
-                    domain: Vec::new(),
-                    range: Vec::new(),
-                });
+                let array = self.body.local(format!("{position}_at"), Element::Position, shape);
                 out.push(Stmt::Allocate { array, fill: Expr::Unset });
                 let indices = indices.iter().map(|index| find.name_in_tree(&index.name)).collect();
                 state.array = Some((array, indices));

@@ -1,8 +1,6 @@
 //! Temporaries: an element is a variable, several are an array of the kernel.
 
-use super::super::ir::{
-    Access, Array, Assign, Block, Element, Expr, Load, Origin, Stmt, Type, VarId,
-};
+use super::super::ir::{Access, Assign, Block, Element, Expr, Load, Stmt, Type, VarId};
 use super::{Realiser, size};
 use crate::loops::{Begin, Place};
 
@@ -19,15 +17,7 @@ impl Realiser<'_, '_> {
             return;
         }
         let shape: Vec<Expr> = begin.shape.iter().map(|s| size(&self.body, s)).collect();
-        let array = self.body.array(Array {
-            name: begin.array.clone(),
-            element: Element::Value(ty),
-            origin: Origin::Local,
-            shape: shape.clone(),
-            args: Vec::new(),
-            domain: Vec::new(),
-            range: Vec::new(),
-        });
+        let array = self.body.local(begin.array.clone(), Element::Value(ty), shape.clone());
         self.begun.insert(begin.array.clone(), array);
         let allocated = Stmt::Allocate { array, fill: value.clone() };
         if self.within_loops == 0 {
