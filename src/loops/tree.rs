@@ -378,6 +378,11 @@ impl Regions {
         self.tests.iter().partition(|test| names().any(|name| test.affine.mentions(name)))
     }
 
+    /// Whether there are positions only where other walks hold their indices, or the same tests pass for all.
+    pub fn is_conditional(&self) -> bool {
+        !self.within.is_empty() || !self.tests_of_each().1.is_empty()
+    }
+
     /// The only index of each region, if they are points.
     pub fn point(&self) -> Option<&Affine> {
         match (self.region.lower.as_slice(), self.region.upper.as_slice()) {

@@ -291,6 +291,25 @@ fn what_holds_the_result_is_walked_or_refused() {
     assert!(walked > 20 && refused > 2, "{walked} and {refused}");
 }
 
+/// Regions of walks that there are on a condition: nothing that only holds under it is needed to read them.
+#[test]
+fn parts_of_matrices_are_added_to_vectors() {
+    let mut planned = 0;
+    for layout in layouts(2) {
+        for column in ["2*j", "(2:13:2)(j)", "(12:1:-2)(j)", "j + 1"] {
+            let statement = format!("s[] += v[i] + B[i + 1,{column}]");
+            let kernel = Kernel::new(&statement).declared("B", &layout);
+            let kernel = kernel.coiterate(Coiterate::Looplets);
+            match kernel.plan().and_then(|planned| planned.render()) {
+                Ok(_) => planned += 1,
+                Err(e) => assert_eq!(e.code, Code::Space, "{statement}, {}: {e:#?}", layout.name),
+            }
+        }
+    }
+    println!("{planned} are planned");
+    assert!(planned > 60, "{planned}");
+}
+
 /// A table beside a vector that is dense: nothing says where it stores anything but the table.
 #[test]
 fn what_nothing_else_leads_to_is_refused() {

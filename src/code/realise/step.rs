@@ -343,9 +343,12 @@ impl Realiser<'_, '_> {
     pub(super) fn region_at(&mut self, w: &Regions, at: &At, out: &mut Block) -> Here {
         self.env.insert(w.var.clone(), at.position);
         let facts = self.range_facts(&w.range, at.position);
+        // Where positions begin on a condition, code does not say that these hold of one: they must not be needed to
+        // read the region.
+        let region = w.is_conditional().then(|| self.range(&w.region, false));
         self.enter(&facts);
         let is_point = self.is_point(w);
-        let (lower, upper) = self.range(&w.region, false);
+        let (lower, upper) = region.unwrap_or_else(|| self.range(&w.region, false));
         let begin = self.body.variable("begin", Type::Unsigned);
         out.push(Stmt::Let { var: begin, mutable: false, value: lower });
         let stop = (!is_point).then(|| {

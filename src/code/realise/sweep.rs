@@ -62,10 +62,9 @@ impl Realiser<'_, '_> {
         self.enter(&upper);
         let mut ats = Vec::new();
         for walk in &s.walks {
-            let (_, of_all) = walk.tests_of_each();
-            ats.push(match walk.within.is_empty() && of_all.is_empty() {
-                true => self.begin_regions(walk, start, out)?,
-                false => self.begin_regions_within(walk, out)?,
+            ats.push(match walk.is_conditional() {
+                true => self.begin_regions_within(walk, out)?,
+                false => self.begin_regions(walk, start, out)?,
             });
         }
         let goes_on = holds(&s.counts, &|walk| ats[s.number(walk)].goes_on());
