@@ -166,12 +166,10 @@ fn number(rest: &str, at: usize) -> Result<(Token, usize)> {
     let run = |text: &str, radix: u32| {
         text.find(|c: char| !(c.is_digit(radix) || c == '_')).unwrap_or(text.len())
     };
-    let in_radix = |(prefix, radix, _): &(&str, u32, _)| {
-        rest.strip_prefix(prefix).map(|digits| (digits, *radix))
-    };
-    if let Some(((digits, radix), (prefix, _, what))) =
-        RADICES.iter().find_map(|r| in_radix(r).zip(Some(r)))
-    {
+    let in_radix = RADICES
+        .iter()
+        .find_map(|(prefix, radix, what)| Some((prefix, *radix, what, rest.strip_prefix(prefix)?)));
+    if let Some((prefix, radix, what, digits)) = in_radix {
         let length = run(digits, radix);
         let value = i64::from_str_radix(&digits[..length].replace('_', ""), radix).ok();
         let word = digits.find(|c| !continues_name(c)).unwrap_or(digits.len());
@@ -182,38 +180,35 @@ fn number(rest: &str, at: usize) -> Result<(Token, usize)> {
         })?;
         return Ok((Token::Integer(value.to_string()), 2 + length));
     }
-    let (token, length) = {
-        let mut length = run(rest, 10);
-        let mut float = false;
-        // `1:2` is a range, `1.+2` a dotted operator, which is refused.
-        let digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
-        if rest[length..].starts_with('.') && (length > 0 || digit(&rest[length + 1..])) {
+    let mut length = run(rest, 10);
+    let mut float = false;
+    // `1:2` is a range, `1.+2` a dotted operator, which is refused.
+    let digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    if rest[length..].starts_with('.') && (length > 0 || digit(&rest[length + 1..])) {
+        float = true;
+        length += 1 + run(&rest[length + 1..], 10);
+    }
+    let mut is_single = false;
+    if rest[length..].starts_with(['e', 'E', 'f']) {
+        let sign = usize::from(rest[length + 1..].starts_with(['+', '-']));
+        if digit(&rest[length + 1 + sign..]) {
             float = true;
-            length += 1 + run(&rest[length + 1..], 10);
+            is_single = rest[length..].starts_with('f');
+            length += 1 + sign + run(&rest[length + 1 + sign..], 10);
         }
-        let mut is_single = false;
-        if rest[length..].starts_with(['e', 'E', 'f']) {
-            let sign = usize::from(rest[length + 1..].starts_with(['+', '-']));
-            if digit(&rest[length + 1 + sign..]) {
-                float = true;
-                is_single = rest[length..].starts_with('f');
-                length += 1 + sign + run(&rest[length + 1 + sign..], 10);
-            }
-        }
-        let mut text = rest[..length].replace('_', "");
-        if is_single {
-            // As near to it as a float of 32 bits is.
-            let single = text.replace('f', "e").parse().ok().filter(|n: &f32| n.is_finite());
-            let single = single.ok_or_else(|| {
-                Diagnostic::new(Code::Program, format!("`{text}` is no number"))
-                    .at(at..at + length, "it is beyond floats of 32 bits")
-                    .help(format!("write `{}`", text.replace('f', "e")))
-            })?;
-            text = format!("{:?}", f64::from(single));
-        }
-        (if float { Token::Float(text) } else { Token::Integer(text) }, length)
-    };
-    Ok((token, length))
+    }
+    let mut text = rest[..length].replace('_', "");
+    if is_single {
+        // As near to it as a float of 32 bits is.
+        let single = text.replace('f', "e").parse().ok().filter(|n: &f32| n.is_finite());
+        let single = single.ok_or_else(|| {
+            Diagnostic::new(Code::Program, format!("`{text}` is no number"))
+                .at(at..at + length, "it is beyond floats of 32 bits")
+                .help(format!("write `{}`", text.replace('f', "e")))
+        })?;
+        text = format!("{:?}", f64::from(single));
+    }
+    Ok((if float { Token::Float(text) } else { Token::Integer(text) }, length))
 }
 
 fn unknown(c: char, at: usize) -> Box<Diagnostic> {
