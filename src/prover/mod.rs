@@ -15,6 +15,7 @@ mod isl;
 pub mod kept;
 mod memory;
 mod model;
+mod propagation;
 pub mod smtlib;
 mod terms;
 mod z3;

@@ -11,6 +11,7 @@ use z3::{FuncDecl, Params, SatResult, Solver, Sort};
 
 use super::memory::{Conjunction, Found, Memory};
 use super::model::Model;
+use super::propagation::Propagation;
 use super::terms::{Terms, unexpanded};
 use super::{Answer, Prover, kept};
 use crate::formula::{Affine, Atom, Call, Constraint, Formula, Name, Relop};
@@ -41,6 +42,7 @@ pub struct Z3Prover {
     /// So many scopes of the stack Z3 was told.
     told: usize,
     memory: Memory,
+    propagation: Propagation,
     small_models: bool,
 }
 
@@ -74,6 +76,7 @@ impl Z3Prover {
             stack: Vec::new(),
             told: 0,
             memory: Memory::default(),
+            propagation: Propagation::default(),
             small_models: true,
         }
     }
@@ -308,6 +311,15 @@ impl Z3Prover {
         self.told = self.stack.len();
     }
 
+    /// Whether the facts on the stack contradict each other, as far as bounds of their differences say.
+    fn contradict(&mut self) -> bool {
+        for scope in &self.stack[self.propagation.depth()..] {
+            let facts = scope.facts.iter().map(|fact| (*fact, self.memory.get(*fact)));
+            self.propagation.push(facts);
+        }
+        self.propagation.contradict()
+    }
+
     /// What the facts on the stack mention.
     fn terms(&self) -> Terms {
         let facts = self.stack.iter().flat_map(|scope| &scope.facts);
@@ -354,7 +366,10 @@ impl Z3Prover {
         if let Some(found) = self.remembered(model) {
             return found;
         }
-        let found = self.ask(model != Wanted::No);
+        let found = match self.contradict() {
+            true => Found::Unsat,
+            false => self.ask(model != Wanted::No),
+        };
         self.keep(self.all(self.stack.len()), found.clone());
         found
     }
@@ -412,8 +427,12 @@ impl Prover for Z3Prover {
             self.solver().pop(1);
             self.told = self.stack.len();
         }
+        if self.propagation.depth() > self.stack.len() {
+            self.propagation.pop();
+        }
         if self.stack.is_empty() && self.memory.forget_if_full() {
             self.formulas.clear();
+            self.propagation = Propagation::default();
         }
     }
 

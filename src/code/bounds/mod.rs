@@ -11,6 +11,7 @@
 //! this program.
 
 mod proof;
+mod sizes;
 
 use rustc_hash::FxHashMap;
 
@@ -48,6 +49,7 @@ pub fn prove_bounds(body: &mut Body, path: &mut Path) -> Result<Vec<AccessProof>
         accesses: Vec::new(),
         wrong: Vec::new(),
         beyond: Vec::new(),
+        largest: FxHashMap::default(),
         proofs: 0,
     };
     let sizes: Vec<Formula> = walker
@@ -77,6 +79,8 @@ struct Walker<'a, 'p> {
     accesses: Vec<AccessProof>,
     wrong: Vec<String>,
     beyond: Vec<ArrayId>,
+    /// The size that elements were shown last to be at most, by array and constant subscripts.
+    largest: FxHashMap<(ArrayId, Vec<Option<i64>>), Name>,
     proofs: u32,
 }
 
@@ -483,27 +487,6 @@ impl Walker<'_, '_> {
         }
         let text = self.body.print_place(load);
         self.shown(text, proved, &mut load.access);
-    }
-
-    /// Whether an element whose declaration gives no range follows to be at most a size from other
-    /// laws.
-    fn is_at_most_a_size(&mut self, load: &Load) -> bool {
-        let array = self.body.arr(load.array);
-        let index = matches!(array.element, Element::Index { .. }) && array.origin == Origin::Input;
-        if !index || !array.range.is_empty() {
-            return true;
-        }
-        let Some(element) = self.meaning(|m| m.affine(&Expr::Load(load.clone()))) else {
-            return false;
-        };
-        let sizes: Vec<Name> = self.body.sizes.iter().map(|v| self.name(*v)).collect();
-        sizes.into_iter().any(|size| {
-            let size = Affine::var(size);
-            self.path.proves(&Formula::and([
-                Formula::le(element.clone(), size.clone()),
-                Formula::le(-size, element.clone()),
-            ]))
-        })
     }
 
     /// The linear form of the subscript of number `k`; where it has none, a number of which its bounds are known.

@@ -40,11 +40,6 @@ impl Realiser<'_, '_> {
         self.has_unsigned_terms(a) && (!subtracts(a) || self.is_natural(a))
     }
 
-    /// Whether a form is unsigned whatever is known: a sum of numbers of such types.
-    pub(super) fn is_unsigned(&mut self, a: &Affine) -> bool {
-        !subtracts(a) && self.has_unsigned_terms(a)
-    }
-
     fn has_unsigned_terms(&mut self, a: &Affine) -> bool {
         a.terms().iter().all(|(atom, _)| !self.atom_is_signed(atom))
     }

@@ -342,13 +342,14 @@ impl Realiser<'_, '_> {
     /// The region at a position.
     pub(super) fn region_at(&mut self, w: &Regions, at: &At, out: &mut Block) -> Here {
         self.env.insert(w.var.clone(), at.position);
-        let facts = self.range_facts(&w.range, at.position);
-        // Where positions begin on a condition, code does not say that these hold of one: they must not be needed to
+        // What holds of a position only on a condition is no condition of the code around: it must not be needed to
         // read the region.
-        let region = w.is_conditional().then(|| self.range(&w.region, false));
+        let read_before = w.is_conditional().then(|| self.range(&w.region, false));
+        let mut facts = self.range_facts(&w.range, at.position);
+        facts.extend(self.around(w).1);
         self.enter(&facts);
         let is_point = self.is_point(w);
-        let (lower, upper) = region.unwrap_or_else(|| self.range(&w.region, false));
+        let (lower, upper) = read_before.unwrap_or_else(|| self.range(&w.region, false));
         let begin = self.body.variable("begin", Type::Unsigned);
         out.push(Stmt::Let { var: begin, mutable: false, value: lower });
         let stop = (!is_point).then(|| {

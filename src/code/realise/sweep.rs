@@ -102,24 +102,13 @@ impl Realiser<'_, '_> {
     }
 
     /// The conditions under which a walk has positions, and what follows from its having some.
-    fn around(&mut self, w: &Regions) -> (Vec<Expr>, Vec<Constraint>) {
+    pub(super) fn around(&mut self, w: &Regions) -> (Vec<Expr>, Vec<Constraint>) {
         let (mut conditions, mut facts) = self.held_by(&w.within);
         let (_, of_all) = w.tests_of_each();
         let tests: Vec<Constraint> = of_all.iter().map(|t| t.map(|e| self.here(e))).collect();
         conditions.extend(self.tests(&tests));
         facts.extend(tests);
         (conditions, facts)
-    }
-
-    /// What may be said of a region because its walk has positions: that is no condition of the code around, so it must
-    /// not be needed to read it.
-    fn around_of_region(&mut self, w: &Regions) -> Vec<Constraint> {
-        let ends = w.region.lower.iter().chain(&w.region.upper);
-        let ends: Vec<Affine> = ends.map(|e| self.here(e)).collect();
-        match ends.iter().all(|e| self.is_unsigned(e)) {
-            true => self.around(w).1,
-            false => Vec::new(),
-        }
     }
 
     fn held_by(&self, walks: &[Name]) -> (Vec<Expr>, Vec<Constraint>) {
@@ -241,9 +230,7 @@ impl Realiser<'_, '_> {
             out.push(skip);
         }
         let mut then = Vec::new();
-        let around = self.around_of_region(w);
         let here = self.apart(|this| {
-            this.enter(&around);
             let mut here = this.region_at(w, at, &mut then);
             here.ends.extend(w.tests.iter().map(|t| t.map(|e| this.here(e))));
             Ok(here)
