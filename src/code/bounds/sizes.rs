@@ -27,13 +27,15 @@ impl Walker<'_, '_> {
         let before = self.largest.get(&like).cloned();
         let all = self.body.sizes.iter().map(|v| self.name(*v));
         let sizes: Vec<Name> = before.into_iter().chain(all).collect();
-        let size = sizes.into_iter().find(|size| {
+        let is_enough = |size: &Name| {
             let size = Affine::var(size.clone());
             self.path.proves(&Formula::and([
                 Formula::le(element.clone(), size.clone()),
                 Formula::le(-size, element.clone()),
             ]))
-        });
-        size.map(|size| self.largest.insert(like, size)).is_some()
+        };
+        let Some(size) = sizes.into_iter().find(is_enough) else { return false };
+        self.largest.insert(like, size);
+        true
     }
 }

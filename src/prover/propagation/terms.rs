@@ -3,6 +3,7 @@
 //! Before → after: `p + 7 < hi => 0 <= crd(p)` becomes `any(p - hi >= -7, crd(p) - 0 >= 0)`, with the negations at the
 //! comparisons. A term is the sum of an affine form without its constant: one atom where that does.
 
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 use indexmap::IndexSet;
@@ -15,6 +16,9 @@ pub(super) type Term = usize;
 
 /// The empty sum.
 pub(super) const ZERO: Term = 0;
+
+/// The largest factor in sums that are taken apart.
+const LARGEST: u64 = 1 << 60;
 
 /// `left - right` is at least, is, or is not a number.
 #[derive(Clone, Copy, Debug)]
@@ -166,14 +170,23 @@ impl Terms {
         claims
     }
 
+    /// Whether a term has so many atoms, with factors of which 64 bits hold sums.
+    fn is_sum_of(&self, term: Term, atoms: RangeInclusive<usize>) -> bool {
+        let terms = &self.terms[term];
+        atoms.contains(&terms.len()) && terms.iter().all(|(_, by)| by.unsigned_abs() <= LARGEST)
+    }
+
     /// A sum of two or three atoms without each of them. Longer ones are not taken apart.
     pub fn parts(&mut self, sum: Term) -> Rc<[Equation]> {
         if let Some(known) = self.equations.get(&(sum, sum)) {
             return known.clone();
         }
-        let terms = self.terms[sum].clone();
         let mut parts = Vec::new();
-        for k in (0..terms.len()).filter(|_| matches!(terms.len(), 2 | 3)) {
+        let terms = match self.is_sum_of(sum, 2..=3) {
+            true => self.terms[sum].clone(),
+            false => Vec::new(),
+        };
+        for k in 0..terms.len() {
             let mut others = terms.clone();
             let (atom, by) = others.remove(k);
             let second = self.term(vec![(atom, 1)]);
@@ -184,8 +197,7 @@ impl Terms {
 
     /// The sum and the difference of two sums of two atoms, where one atom is in both and drops out.
     pub fn combined(&mut self, one: Term, other: Term) -> Rc<[Equation]> {
-        let is_sum = |term: Term| self.terms[term].len() == 2;
-        if !is_sum(one) || !is_sum(other) || one == other {
+        if one == other || !self.is_sum_of(one, 2..=2) || !self.is_sum_of(other, 2..=2) {
             return Rc::new([]);
         }
         if let Some(known) = self.equations.get(&(one, other)) {

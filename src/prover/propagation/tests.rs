@@ -87,6 +87,15 @@ fn bounds_that_no_number_holds_are_left_out() {
 }
 
 #[test]
+fn factors_of_which_no_number_holds_sums_are_left_out() {
+    let sum = |by: i64| Affine::var("a") * by + Affine::var("b") * 3;
+    let facts = [i64::MAX - 1, i64::MAX - 3].map(|by| Formula::le(Affine::zero(), sum(by)));
+    let (mut propagation, mut numbers) = (Propagation::default(), IndexSet::new());
+    push(&mut propagation, &mut numbers, &facts);
+    assert!(!propagation.contradict(), "a = b = 0");
+}
+
+#[test]
 fn it_ends_where_sums_raise_bounds_without_end() {
     // Neither of both is the other's half, but no bound says so.
     assert!(!contradict(&["2*a >= b + c and 2*b >= a + c + 1 and 2*c >= a + b and a >= 0"]));
