@@ -6,7 +6,7 @@
 //! ```
 
 use super::doc::Doc;
-use super::ir::{Block, Expr, Stmt, VarId};
+use super::ir::{Access, Block, Expr, Stmt, VarId};
 use super::print::Printer;
 use super::print_expr::level;
 
@@ -17,6 +17,7 @@ enum Condition<'b> {
     First {
         table: VarId,
         key: &'b Expr,
+        access: Access,
         var: VarId,
         body: &'b Block,
     },
@@ -69,9 +70,13 @@ impl Printer<'_> {
     fn condition(&mut self, condition: &Condition<'_>, least: u8) -> Doc {
         match condition {
             Condition::Holds(e) => self.within(e, least),
-            Condition::First { table, key, var, body } => {
+            Condition::First { table, key, access, var, body } => {
                 let key = self.expr(key);
-                let first = Doc::text(self.variable(*table)).method("first", vec![key]);
+                let method = match access {
+                    Access::Proved(_) if !self.notation => "first_within",
+                    _ => "first",
+                };
+                let first = Doc::text(self.variable(*table)).method(method, vec![key]);
                 let name = self.loop_variable(*var, body);
                 Doc::binding(&format!("let Some({name}) ="), first)
             }
@@ -85,8 +90,9 @@ fn parts(stmt: &Stmt) -> Option<Parts<'_>> {
             let otherwise = (!otherwise.is_empty()).then_some(otherwise);
             Some((Condition::Holds(condition), then, otherwise))
         }
-        Stmt::Matches { table, key, var, all: false, body } => {
-            Some((Condition::First { table: *table, key, var: *var, body }, body, None))
+        Stmt::Matches { table, key, access, var, all: false, body } => {
+            let (table, access, var) = (*table, *access, *var);
+            Some((Condition::First { table, key, access, var, body }, body, None))
         }
         // What a proof established is for the prover, not for the reader.
         Stmt::Given { body, .. } => match body.as_slice() {

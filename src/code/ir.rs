@@ -14,7 +14,7 @@ pub use super::chains::{COMPARED, Chains, MANY};
 pub use super::ids::{ArrayId, LabelId, TableId, VarId, WorkspaceId};
 pub use super::operation::BinaryOp;
 pub use super::parts::{PartLevel, Parts, Writes};
-pub use super::spreads::Spreads;
+pub use super::tables::{Question, Spreads, TableTraits};
 
 /// What an expression evaluates to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -163,8 +163,8 @@ pub struct Body {
     pub(super) arrays: Vec<Array>,
     pub(super) labels: Vec<Name>,
     pub(super) tables: Vec<Name>,
-    /// Those that may give way to the values of what they find.
-    pub(super) spread_tables: FxHashMap<Name, Spreads>,
+    /// What the code of tables can do, by the name of their type.
+    pub(super) table_traits: FxHashMap<Name, TableTraits>,
     /// Value arrays whose elements are all the same.
     pub(super) constants: FxHashMap<ArrayId, Value>,
     /// Index arrays by which positions are sorted, the first of them first: equal elements of it are neighbours.
@@ -279,10 +279,12 @@ pub enum Stmt {
         key: Expr,
         position: Expr,
     },
-    /// The positions entered under a key: all of them, in the order of entry, or the first.
+    /// The positions entered under a key: all of them, in the order of entry, or the first. `access`: whether
+    /// the key is proved to be below what the table was made for.
     Matches {
         table: VarId,
         key: Expr,
+        access: Access,
         var: VarId,
         all: bool,
         body: Block,
@@ -427,6 +429,11 @@ pub enum Expr {
     /// The number of elements of an array that grows.
     Len(ArrayId),
     Key(Vec<Expr>),
+    /// What a table answers without a branch: of a table, and of a key unless the question is of all.
+    Asked {
+        question: Question,
+        args: Vec<Expr>,
+    },
     /// Whether a part of a key is a number that the table's keys can hold.
     Fits {
         table: TableId,
@@ -536,16 +543,6 @@ impl Body {
         &self.arrays[id.0 as usize]
     }
 
-    /// The table type of that name.
-    pub fn table(&mut self, name: &str) -> TableId {
-        let at = self.tables.iter().position(|t| **t == *name);
-        let at = at.unwrap_or_else(|| {
-            self.tables.push(Name::from(name));
-            self.tables.len() - 1
-        });
-        TableId(at as u32)
-    }
-
     /// A new workspace.
     pub fn workspace(&mut self, workspace: Workspace) -> WorkspaceId {
         self.workspaces.push(workspace);
@@ -562,10 +559,6 @@ impl Body {
             Type::Workspace(id) => Some(self.space_of(id)),
             _ => None,
         }
-    }
-
-    pub fn table_name(&self, id: TableId) -> &Name {
-        &self.tables[id.0 as usize]
     }
 
     pub fn hint(&self, id: VarId) -> &Name {

@@ -19,6 +19,7 @@
 mod appended;
 pub mod bounds;
 mod branches;
+mod branchless;
 mod build;
 mod chains;
 mod conditional_pushes;
@@ -60,8 +61,8 @@ mod row_blocks;
 mod running_sums;
 mod segment_ends;
 mod spread;
-mod spreads;
 mod sums;
+mod tables;
 pub mod template;
 mod types;
 mod unused;

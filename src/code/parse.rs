@@ -10,7 +10,8 @@ use syn::spanned::Spanned;
 
 use super::ir::Hole;
 use super::ir::{
-    ArrayId, Assign, BinaryOp, Block, Body, Expr, LabelId, Stmt, TableId, Type, VarId,
+    Access, ArrayId, Assign, BinaryOp, Block, Body, Expr, LabelId, Question, Stmt, TableId, Type,
+    VarId,
 };
 use crate::diagnostic::{Code, Diagnostic, Result};
 
@@ -322,7 +323,8 @@ impl<'a> Parser<'a> {
                 let key = self.expr(&call.args[0])?;
                 let var = self.bind(&name, Type::Unsigned);
                 let body = self.turn(&f.body)?;
-                out.push(Stmt::Matches { table, key, var, all: true, body });
+                let access = Access::Checked;
+                out.push(Stmt::Matches { table, key, access, var, all: true, body });
             }
             other => {
                 return Err(
@@ -355,7 +357,7 @@ impl<'a> Parser<'a> {
         let var = self.bind(&name, Type::Unsigned);
         let body = self.block(&i.then_branch)?;
         self.scope.truncate(before);
-        out.push(Stmt::Matches { table, key, var, all: false, body });
+        out.push(Stmt::Matches { table, key, access: Access::Checked, var, all: false, body });
         Ok(())
     }
 
@@ -436,7 +438,16 @@ impl<'a> Parser<'a> {
                 }
             }
             syn::Expr::MethodCall(call) => {
-                let op = match call.method.to_string().as_str() {
+                let method = call.method.to_string();
+                let asked = Question::ALL.iter().find(|q| q.method() == method);
+                if let Some(question) = asked.filter(|_| self.whole.is_some()) {
+                    let mut args = vec![self.expr(&call.receiver)?];
+                    for arg in &call.args {
+                        args.push(self.expr(arg)?);
+                    }
+                    return self.checked(Expr::Asked { question: *question, args }, call.span());
+                }
+                let op = match method.as_str() {
                     "min" => BinaryOp::Min,
                     "max" => BinaryOp::Max,
                     "saturating_sub" => BinaryOp::SaturatingSub,

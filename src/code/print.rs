@@ -396,7 +396,7 @@ impl<'a> Printer<'a> {
                 let table = Doc::text(self.variable(*table));
                 self.out.statement(&table.method("insert", vec![key, position]));
             }
-            Stmt::Matches { table, key, var, all: true, body } => {
+            Stmt::Matches { table, key, var, all: true, body, .. } => {
                 let key = self.expr(key);
                 let matches = Doc::text(self.variable(*table)).method("matches", vec![key]);
                 let name = self.loop_variable(*var, body);

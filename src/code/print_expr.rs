@@ -113,6 +113,11 @@ impl Printer<'_> {
                 let parts = parts.iter().map(|p| self.key_part(p)).collect();
                 spelled(Doc::Array(parts), level::POSTFIX + 1)
             }
+            Expr::Asked { question, args } => {
+                let mut args: Vec<Doc> = args.iter().map(|e| self.expr(e)).collect();
+                let table = args.remove(0);
+                spelled(table.method(question.method(), args), level::POSTFIX)
+            }
             Expr::Fits { table, value } => self.fits(*table, value),
             Expr::HomeSlot { coordinate, slots } => {
                 let coordinate = self.within(coordinate, level::CAST).cast("i64");

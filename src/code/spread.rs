@@ -30,7 +30,7 @@
 
 use super::ir::{
     ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, LabelId, Load, Origin, Spreads, Stmt,
-    Sum, Type, VarId,
+    Sum, TableTraits, Type, VarId,
 };
 use super::visit::{Part, visit};
 use crate::formula::{Atom, Constraint, Name};
@@ -53,14 +53,8 @@ struct Spread {
 impl Body {
     /// Spreads the values of all tables that may be; true if there are any.
     pub(super) fn spread_values(&mut self) -> bool {
-        let is_spread = |ty| match ty {
-            Type::Table { table, parts: 1 } => {
-                self.spread_tables.get(self.table_name(table)).copied()
-            }
-            _ => None,
-        };
         let tables: Vec<(VarId, Spreads)> =
-            self.variables().filter_map(|(id, v)| Some((id, is_spread(v.ty)?))).collect();
+            self.tables_of_one_part().filter_map(|(id, t)| Some((id, t.spreads?))).collect();
         let mut changed = false;
         for table in tables {
             let mut before = Vec::new();
@@ -71,6 +65,12 @@ impl Body {
             });
         }
         changed
+    }
+
+    /// The variables that hold tables with keys of one part.
+    pub(super) fn tables_of_one_part(&self) -> impl Iterator<Item = (VarId, TableTraits)> {
+        let tables = self.variables().filter(|(_, v)| matches!(v.ty, Type::Table { parts: 1, .. }));
+        tables.map(|(id, _)| (id, self.traits_of(id)))
     }
 
     /// `before`: what is allocated before the loops around the table.
@@ -156,7 +156,7 @@ impl Body {
                 plain &= extent.is_none() && self.is_coordinate(key);
                 extent = self.extent_of(key);
             }
-            Part::Stmt(Stmt::Matches { table: t, key, var, all, body }) if *t == table => {
+            Part::Stmt(Stmt::Matches { table: t, key, var, all, body, .. }) if *t == table => {
                 plain &= !*all && self.is_coordinate(key);
                 let mut mentions = 0;
                 visit(body, &mut |part| match part {
@@ -261,25 +261,9 @@ impl Body {
         let (Stmt::Assign { var: sum, op: Assign::Add, value }, before) = body.split_last()? else {
             return None;
         };
-        let Type::Value(ty) = self.var(*sum).ty else { return None };
-        // The function that sums is of the type of the last result, which is the first that is written.
-        let first = self.arrays().find(|(_, array)| array.origin.is_written());
-        let is_of_result = first.is_some_and(|(_, array)| {
-            array.origin == Origin::Output && array.element == Element::Value(ty)
-        });
-        let mut lets = Vec::new();
-        for stmt in before {
-            match stmt {
-                Stmt::Let { var, mutable: false, value } => lets.push((*var, value.clone())),
-                _ => return None,
-            }
-        }
+        let lets = bindings(before)?;
         let Expr::Choose { then, .. } = value else { return None };
-        let mut alone = true;
-        visit(body, &mut |part| alone &= !matches!(part, Part::Expr(e) if *e == Expr::Var(*sum)));
-        if self.in_order || !alone || !is_of_result {
-            return None;
-        }
+        let ty = self.sums_freely(*sum, body)?;
         let (var, lo, hi) = (*var, lo.clone(), hi.clone());
         let sum_of = |term: &Expr| {
             let (lo, hi, lets, term) = (lo.clone(), hi.clone(), lets.clone(), term.clone());
@@ -306,6 +290,28 @@ impl Body {
             add(Expr::Var(all)),
         ])
     }
+
+    /// The type of a number to which a loop adds, if what is added may be summed up in any order.
+    pub(super) fn sums_freely(&self, sum: VarId, body: &Block) -> Option<ValueType> {
+        let Type::Value(ty) = self.var(sum).ty else { return None };
+        // The function that sums is of the type of the last result, which is the first that is written.
+        let first = self.arrays().find(|(_, array)| array.origin.is_written());
+        let is_of_result = first.is_some_and(|(_, array)| {
+            array.origin == Origin::Output && array.element == Element::Value(ty)
+        });
+        let mut alone = true;
+        visit(body, &mut |part| alone &= !matches!(part, Part::Expr(e) if *e == Expr::Var(sum)));
+        (!self.in_order && alone && is_of_result).then_some(ty)
+    }
+}
+
+/// What statements bind, if that is all they do.
+pub(super) fn bindings(block: &[Stmt]) -> Option<Vec<(VarId, Expr)>> {
+    let bound = block.iter().map(|stmt| match stmt {
+        Stmt::Let { var, mutable: false, value } => Some((*var, value.clone())),
+        _ => None,
+    });
+    bound.collect()
 }
 
 /// What is around a table.
@@ -399,7 +405,7 @@ pub(super) fn entered_from(key: &Expr) -> Option<ArrayId> {
 }
 
 /// Drops all facts but those that are to stay.
-fn drop_facts(block: &mut Block, stays: &dyn Fn(&Constraint) -> bool) {
+pub(super) fn drop_facts(block: &mut Block, stays: &dyn Fn(&Constraint) -> bool) {
     let kept = |facts: &mut Vec<Constraint>| {
         facts.retain(|fact| stays(fact));
         !facts.is_empty()
@@ -428,7 +434,7 @@ fn drop_facts(block: &mut Block, stays: &dyn Fn(&Constraint) -> bool) {
 }
 
 /// Whether values may be computed of which nothing is there: no division of whole numbers fails.
-fn may_be_wasted(ty: ValueType, body: &Block) -> bool {
+pub(super) fn may_be_wasted(ty: ValueType, body: &Block) -> bool {
     let mut plain = true;
     visit(body, &mut |part| plain &= !matches!(part, Part::Expr(Expr::Operator { .. })));
     plain || ty.is_float()

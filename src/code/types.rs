@@ -4,8 +4,8 @@ use rustc_hash::FxHashSet;
 
 use super::ir::Hole;
 use super::ir::{
-    BinaryOp, Block, Body, Combination, Element, Expr, LabelId, Load, Origin, Parts, Stmt, Type,
-    VarId, Writes,
+    BinaryOp, Block, Body, Combination, Element, Expr, LabelId, Load, Origin, Parts, Question,
+    Stmt, Type, VarId, Writes,
 };
 use crate::diagnostic::{Diagnostic, Result};
 use crate::tensor::ValueType;
@@ -102,6 +102,26 @@ impl Body {
                     }
                 }
                 Type::Key { parts: parts.len() }
+            }
+            Expr::Asked { question, args } => {
+                let types: Vec<Type> = args
+                    .iter()
+                    .map(|arg| self.type_of(arg))
+                    .collect::<std::result::Result<_, _>>()?;
+                match (question, &types[..]) {
+                    (Question::IsDense, [Type::Table { .. }]) => Type::Bool,
+                    (Question::Has, [Type::Table { parts: a, .. }, Type::Key { parts: b }])
+                        if a == b =>
+                    {
+                        Type::Bool
+                    }
+                    (Question::Near, [Type::Table { parts: a, .. }, Type::Key { parts: b }])
+                        if a == b =>
+                    {
+                        Type::Unsigned
+                    }
+                    _ => return Err(format!("`{}` is asked of {types:?}", question.method())),
+                }
             }
             Expr::Fits { value, .. } => {
                 self.type_of(value)?;

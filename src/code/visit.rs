@@ -30,7 +30,9 @@ impl Expr {
                 f(then);
                 f(otherwise);
             }
-            Expr::Key(parts) | Expr::Operator { args: parts, .. } => parts.iter().for_each(f),
+            Expr::Key(parts)
+            | Expr::Operator { args: parts, .. }
+            | Expr::Asked { args: parts, .. } => parts.iter().for_each(f),
             Expr::HomeSlot { coordinate, slots } => {
                 f(coordinate);
                 f(slots);
@@ -75,7 +77,9 @@ impl Expr {
                 f(then);
                 f(otherwise);
             }
-            Expr::Key(parts) | Expr::Operator { args: parts, .. } => parts.iter_mut().for_each(f),
+            Expr::Key(parts)
+            | Expr::Operator { args: parts, .. }
+            | Expr::Asked { args: parts, .. } => parts.iter_mut().for_each(f),
             Expr::HomeSlot { coordinate, slots } => {
                 f(coordinate);
                 f(slots);

@@ -66,6 +66,10 @@ pub struct Template {
     pub table: Option<String>,
     /// That is an array of positions by coordinate, wherever all accesses of one are proved.
     pub places: bool,
+    /// It is made for the extent of its keys, and needs no test of one that is below (`first_within`).
+    pub bounded: bool,
+    /// It knows whether many keys have a position (`is_dense`), and answers without a branch then (`has`, `near`).
+    pub branchless: bool,
     /// Where that state may live: `prefix`, `reset`, `array`.
     pub placements: Vec<String>,
     pub obligations: Vec<Obligation>,
@@ -116,6 +120,10 @@ struct TemplateFile {
     table: Option<String>,
     #[serde(default)]
     places: bool,
+    #[serde(default)]
+    bounded: bool,
+    #[serde(default)]
+    branchless: bool,
     cost: String,
     memory: Option<String>,
     #[serde(default)]
@@ -220,6 +228,8 @@ impl Template {
             ordered: file.ordered,
             table: file.table,
             places: file.places,
+            bounded: file.bounded,
+            branchless: file.branchless,
             obligations,
             cost,
             memory,
@@ -234,8 +244,13 @@ impl Template {
                 "add an obligation with refute = \"same_state(I, J) and not same_range(I, J)\"",
             ));
         }
-        if template.places && template.table.is_none() {
-            return Err(schema("`places` is said of a `table`, and there is none".into())
+        let said = [
+            ("places", template.places),
+            ("bounded", template.bounded),
+            ("branchless", template.branchless),
+        ];
+        if let Some((key, _)) = said.iter().find(|(_, said)| *said && template.table.is_none()) {
+            return Err(schema(format!("`{key}` is said of a `table`, and there is none"))
                 .help("leave it out"));
         }
         if template.ordered && !template.orders_its_range() {

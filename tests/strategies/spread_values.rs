@@ -108,6 +108,43 @@ fn positions_are_kept_in_one_array_of_which_what_was_entered_is_cleared() {
 }
 
 #[test]
+fn tables_of_many_keys_are_asked_without_a_branch() {
+    let (mut summed, mut not_finite) = (0, 0);
+    for statement in STATEMENTS {
+        let plain = kernel(statement).find(None, "scan");
+        for width in [IndexWidth::U32, IndexWidth::U64] {
+            let rank = kernel(statement).find(None, "rank").index(width);
+            // Keys are below the extent of what they are looked up in.
+            let text = text(&rank);
+            assert!(text.contains(".first_within([") && !text.contains(".first(["), "{text}");
+            summed += usize::from(text.contains(".near(["));
+            not_finite += compare(statement, &plain, &rank);
+        }
+    }
+    assert!(summed >= 8 && not_finite > 100, "{summed}, {not_finite}");
+}
+
+#[test]
+fn what_is_summed_in_order_is_not_asked_without_a_branch() {
+    let rank = kernel(STATEMENTS[0]).find(None, "rank");
+    assert!(text(&rank).contains("table.is_dense() {"));
+    let (in_order, least) =
+        (rank.strict_fp(), kernel(("y[i] min= A[i,j] * x[j]", STATEMENTS[0].1, &[])));
+    for kernel in [in_order, least.find(None, "rank")] {
+        assert!(!text(&kernel).contains("table.is_dense() {"));
+    }
+}
+
+#[test]
+fn keys_that_may_be_beyond_the_extent_are_tested() {
+    for expression in ["y[i] += A[i,j] * x[i+j]", "y[i] += A[i,j] * x[i-j]"] {
+        let statement: Statement = (expression, STATEMENTS[0].1, &[]);
+        let rank = kernel(statement).find(Some("px"), "rank");
+        assert!(text(&rank).contains("px_table.first(["), "{expression}");
+    }
+}
+
+#[test]
 fn positions_are_in_a_table_where_each_query_asks_for_its_state() {
     const FOUND: &[(&str, &str)] = &[("B", "coo"), ("D", "dcsr"), ("w", "dense")];
     let statement: Statement = ("y[i] += w[i] * B[k,j] * D[k,j]", FOUND, &["i", "pD0", "pB"]);

@@ -12,6 +12,7 @@
 
 mod proof;
 mod sizes;
+mod tables;
 
 use rustc_hash::FxHashMap;
 
@@ -208,6 +209,7 @@ impl Walker<'_, '_> {
                 self.natural(*var);
                 let facts = self.bound(*var, value);
                 self.path.enter(&facts);
+                self.made(*var, value);
             }
             Stmt::Assign { var, op, value } => {
                 self.expr(value);
@@ -221,6 +223,7 @@ impl Walker<'_, '_> {
                     let now = Affine::var(self.name(*var));
                     self.path.enter(&[Formula::eq(now, e)]);
                 }
+                self.made(*var, value);
             }
             Stmt::Store { place, value, .. } => {
                 self.expr(value);
@@ -312,8 +315,9 @@ impl Walker<'_, '_> {
                 self.expr(key);
                 self.expr(position);
             }
-            Stmt::Matches { key, var, body, .. } => {
+            Stmt::Matches { table, key, access, var, body, .. } => {
                 self.expr(key);
+                self.looked_up(*table, key, access);
                 self.forget_assigned(body);
                 let depth = self.path.depth();
                 self.natural(*var);

@@ -5,7 +5,8 @@ use super::machine::{Machine, ill_formed};
 use super::storage::{self, Table, fits_key};
 use super::value::{Number, Value, arithmetic};
 use crate::code::ir::{
-    Access, ArrayId, BinaryOp, Chains, Element, Expr, Load, MANY, Origin, Sum, Type, VarId,
+    Access, ArrayId, BinaryOp, Chains, Element, Expr, Load, MANY, Origin, Question, Sum, Type,
+    VarId,
 };
 use crate::formula::Constraint;
 use crate::layout::probing::home_slot;
@@ -119,9 +120,25 @@ impl<'b> Machine<'b, '_> {
             }
             Expr::FromBool(inner) => Value::Unsigned(usize::from(self.condition(inner)?)),
             Expr::NewTable { len, .. } => {
-                self.unsigned(len)?;
-                self.tables.push(Table::default());
+                let len = self.unsigned(len)?;
+                self.tables.push(Table::new(len));
                 Value::Table(self.tables.len() - 1)
+            }
+            Expr::Asked { question, args } => {
+                let Value::Table(table) = self.expr(&args[0])? else {
+                    return Err(ill_formed("a question to no table"));
+                };
+                let key = args.get(1).map(|key| self.key(key)).transpose()?.unwrap_or_default();
+                let table = &self.tables[table];
+                let found = table.matches(&key).first().copied();
+                match question {
+                    Question::IsDense => Value::Bool(table.is_dense()),
+                    Question::Has => Value::Bool(found.is_some()),
+                    Question::Near => {
+                        let near = found.or_else(|| table.any());
+                        Value::Unsigned(near.ok_or_else(|| ill_formed("nothing was entered"))?)
+                    }
+                }
             }
             Expr::NewWorkspace { .. } => return Err(ill_formed("a workspace that is not bound")),
             Expr::Len(array) => {

@@ -9,8 +9,8 @@ use super::storage::{Elements, Storage, Table};
 use super::symbols::Symbols;
 use super::value::{Number, Value, arithmetic};
 use crate::code::ir::{
-    ArrayId, Assign, BinaryOp, Block, Body, Combination, Combine, Drain, Element, Expr, IndexWidth,
-    LabelId, Load, Origin, Stmt, VarId,
+    Access, ArrayId, Assign, BinaryOp, Block, Body, Combination, Combine, Drain, Element, Expr,
+    IndexWidth, LabelId, Load, Origin, Stmt, VarId,
 };
 
 /// A run.
@@ -217,9 +217,17 @@ impl<'b, 'a> Machine<'b, 'a> {
                 let table = self.table(*table)?;
                 self.tables[table].insert(key, position);
             }
-            Stmt::Matches { table, key, var, all, body } => {
+            Stmt::Matches { table, key, access, var, all, body } => {
+                let text = key;
                 let key = self.key(key)?;
                 let table = self.table(*table)?;
+                let len = self.tables[table].len;
+                let is_below = |part: &i64| usize::try_from(*part).is_ok_and(|part| part < len);
+                if matches!(access, Access::Proved(_)) && !key.iter().all(is_below) {
+                    let access = self.body.print_expr(text);
+                    let subscripts = key.iter().map(|part| *part as usize).collect();
+                    return Err(Reason::OutOfBounds { access, subscripts, len }.into());
+                }
                 let mut found = self.tables[table].matches(&key).to_vec();
                 if !all {
                     found.truncate(1);

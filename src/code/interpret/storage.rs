@@ -97,15 +97,32 @@ fn stored(data: &IndexData, k: usize) -> i128 {
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     positions: FxHashMap<Vec<i64>, Vec<usize>>,
+    /// What it was made for.
+    pub len: usize,
 }
 
 impl Table {
+    pub fn new(len: usize) -> Table {
+        Table { positions: FxHashMap::default(), len }
+    }
+
     pub fn insert(&mut self, key: Vec<i64>, position: usize) {
         self.positions.entry(key).or_default().push(position);
     }
 
     pub fn matches(&self, key: &[i64]) -> &[usize] {
         self.positions.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether more than every fifth key up to the greatest has a position.
+    pub fn is_dense(&self) -> bool {
+        let greatest = self.positions.keys().filter_map(|key| key.first()).max();
+        greatest.is_some_and(|greatest| 5 * self.positions.len() as i64 > *greatest)
+    }
+
+    /// Any position.
+    pub fn any(&self) -> Option<usize> {
+        self.positions.values().flatten().copied().max()
     }
 }
 

@@ -44,7 +44,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::ir::{
-    Array, ArrayId, Block, Body, Element, Expr, IndexWidth, Origin, Spreads, Stmt, Type, VarId,
+    Array, ArrayId, Block, Body, Element, Expr, IndexWidth, Origin, Spreads, Stmt, TableTraits,
+    Type, VarId,
 };
 use super::path::Path;
 use super::template::{self, FindCode};
@@ -189,14 +190,16 @@ pub fn realise(
     let mut body = realiser.body;
     body.block.extend(block);
     for template in loops.finds.iter().map(|find| &find.plan.template) {
-        let how = match template {
-            _ if template.places => Spreads::Positions,
-            _ if template.vanishes => Spreads::Alone,
-            _ if template.values => Spreads::Masked,
-            _ => continue,
+        let spreads = match template {
+            _ if template.places => Some(Spreads::Positions),
+            _ if template.vanishes => Some(Spreads::Alone),
+            _ if template.values => Some(Spreads::Masked),
+            _ => None,
         };
+        let (bounded, branchless) = (template.bounded, template.branchless);
         if let Some(table) = template.table.as_deref() {
-            body.spread_tables.insert(Name::from(table), how);
+            let traits = TableTraits { spreads, bounded, branchless };
+            body.table_traits.insert(Name::from(table), traits);
         }
     }
     Ok(body)

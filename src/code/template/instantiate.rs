@@ -147,11 +147,12 @@ impl Copy<'_> {
                 key: self.expr(key)?,
                 position: self.expr(position)?,
             },
-            Stmt::Matches { table, key, var, all, body } => {
+            Stmt::Matches { table, key, access, var, all, body } => {
                 let (table, key) = (self.variables[table], self.expr(key)?);
                 Stmt::Matches {
                     table,
                     key,
+                    access: *access,
                     var: self.bind(*var)?,
                     all: *all,
                     body: self.block(body)?,

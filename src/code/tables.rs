@@ -1,0 +1,76 @@
+//! Tables of positions: what their code can do beside entering positions and finding them.
+
+use super::ir::{Body, TableId, Type, VarId};
+use crate::formula::Name;
+
+/// As its template declares it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableTraits {
+    /// Its place may be taken by arrays.
+    pub spreads: Option<Spreads>,
+    /// It is made for the extent of its keys, and needs no test of one that is below.
+    pub bounded: bool,
+    /// It knows whether many keys have a position, and answers without a branch then.
+    pub branchless: bool,
+}
+
+/// What is spread over the coordinates that a table holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spreads {
+    /// The positions.
+    Positions,
+    /// Their values, with a mask of what is there.
+    Masked,
+    /// Their values alone, where what is missing adds nothing.
+    Alone,
+}
+
+/// A question to a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Whether many keys have a position.
+    IsDense,
+    /// Whether a position was entered under a key.
+    Has,
+    /// The position entered under a key; if there is none, another one. Only of tables that are dense.
+    Near,
+}
+
+impl Question {
+    pub const ALL: [Question; 3] = [Question::IsDense, Question::Has, Question::Near];
+
+    /// The method of a table that answers it.
+    pub fn method(self) -> &'static str {
+        match self {
+            Question::IsDense => "is_dense",
+            Question::Has => "has",
+            Question::Near => "near",
+        }
+    }
+}
+
+impl Body {
+    /// The table type of that name.
+    pub fn table(&mut self, name: &str) -> TableId {
+        let at = self.tables.iter().position(|t| **t == *name);
+        let at = at.unwrap_or_else(|| {
+            self.tables.push(Name::from(name));
+            self.tables.len() - 1
+        });
+        TableId(at as u32)
+    }
+
+    /// What the table that a variable holds can do.
+    pub(super) fn traits_of(&self, var: VarId) -> TableTraits {
+        match self.var(var).ty {
+            Type::Table { table, .. } => {
+                self.table_traits.get(self.table_name(table)).copied().unwrap_or_default()
+            }
+            _ => TableTraits::default(),
+        }
+    }
+
+    pub fn table_name(&self, id: TableId) -> &Name {
+        &self.tables[id.0 as usize]
+    }
+}
