@@ -9,6 +9,8 @@ pub enum Chains {
     /// For ranges that are short.
     Two,
     Four,
+    /// For ranges of which that is not known: four of [`SEVERAL`] terms, else two.
+    ByLength,
     /// For ranges that may be long, of elements in order: [`MANY`] of them, else in four.
     Eight,
 }
@@ -16,11 +18,15 @@ pub enum Chains {
 /// So many terms are added in eight chains.
 pub const MANY: usize = 64;
 
+/// So many terms are added in four chains, if the range tells.
+pub const SEVERAL: usize = 32;
+
 impl Chains {
+    /// At most.
     pub fn count(self) -> usize {
         match self {
             Chains::Two => 2,
-            Chains::Four => 4,
+            Chains::Four | Chains::ByLength => 4,
             Chains::Eight => 8,
         }
     }
@@ -30,7 +36,17 @@ impl Chains {
         match self {
             Chains::Two => "sum_of_few",
             Chains::Four => "sum_of",
+            Chains::ByLength => "sum_by_length",
             Chains::Eight => "sum_of_many",
+        }
+    }
+
+    /// What its function calls.
+    pub fn calls(self) -> &'static [Chains] {
+        match self {
+            Chains::Two | Chains::Four => &[],
+            Chains::ByLength => &[Chains::Four, Chains::Two],
+            Chains::Eight => &[Chains::Four],
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::tensor::ValueType;
 use rustc_hash::FxHashMap;
 
 use super::bounds::BoundsProof;
-pub use super::chains::{COMPARED, Chains, MANY};
+pub use super::chains::{COMPARED, Chains, MANY, SEVERAL};
 pub use super::ids::{ArrayId, LabelId, TableId, VarId, WorkspaceId};
 pub use super::operation::BinaryOp;
 pub use super::parts::{PartLevel, Parts, Writes};

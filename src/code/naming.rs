@@ -66,13 +66,15 @@ const TAKEN: [&str; 49] = [
 ];
 
 /// The values and functions that a module defines itself.
-const ITEMS: [&str; 43] = [
+const ITEMS: [&str; 45] = [
     "at",
     "element",
     "at_mut",
     "sum_of",
     "sum_of_few",
     "sum_of_many",
+    "sum_by_length",
+    "is_rare",
     "greatest_of",
     "least_of",
     "prefetch",

@@ -5,7 +5,7 @@
 //! | `A: &[f64; (I, J)]`, `crd: &[signed32; NNZ]` | an array and its shape; a signed index array |
 //! | `A[(i, j)]`, `crd[p] as usize` | an element; whether it needs a test is not shown |
 //! | `vec![usize::MAX; (I, J)]` | an array of the body |
-//! | `sum_of(lo, hi, \|p\| { let j = …; term })`, `sum_of_few` | a sum in four chains, or two |
+//! | `sum_of(lo, hi, \|p\| { let j = …; term })`, `sum_of_few`, `sum_by_length` | a sum in four chains, in two, or in either |
 //! | `greatest_of(…)`, `least_of(…)`, as above | the greatest or least, or an infinity |
 //! | `2.0_f64`, `cast!(f64, e)`, `operators::abs_f64(e)` | a number of a type, a conversion, an operator |
 //! | `[i as _, j as _]`, `fits(Table, e)` | a key, and whether a part fits keys |
@@ -307,6 +307,9 @@ impl Parser<'_> {
             }
             (["sum_of_few"], [lo, hi, syn::Expr::Closure(closure)]) => {
                 self.sum((lo, hi), closure, (BinaryOp::Add, Chains::Two))?
+            }
+            (["sum_by_length"], [lo, hi, syn::Expr::Closure(closure)]) => {
+                self.sum((lo, hi), closure, (BinaryOp::Add, Chains::ByLength))?
             }
             (["sum_of_many"], [lo, hi, syn::Expr::Closure(closure)]) => {
                 self.sum((lo, hi), closure, (BinaryOp::Add, Chains::Eight))?

@@ -1,8 +1,5 @@
 //! Tables of positions: what their code can do beside entering positions and finding them.
 
-use super::ir::{Body, TableId, Type, VarId};
-use crate::formula::Name;
-
 /// As its template declares it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableTraits {
@@ -46,31 +43,5 @@ impl Question {
             Question::Has => "has",
             Question::Near => "near",
         }
-    }
-}
-
-impl Body {
-    /// The table type of that name.
-    pub fn table(&mut self, name: &str) -> TableId {
-        let at = self.tables.iter().position(|t| **t == *name);
-        let at = at.unwrap_or_else(|| {
-            self.tables.push(Name::from(name));
-            self.tables.len() - 1
-        });
-        TableId(at as u32)
-    }
-
-    /// What the table that a variable holds can do.
-    pub(super) fn traits_of(&self, var: VarId) -> TableTraits {
-        match self.var(var).ty {
-            Type::Table { table, .. } => {
-                self.table_traits.get(self.table_name(table)).copied().unwrap_or_default()
-            }
-            _ => TableTraits::default(),
-        }
-    }
-
-    pub fn table_name(&self, id: TableId) -> &Name {
-        &self.tables[id.0 as usize]
     }
 }

@@ -5,9 +5,10 @@ use rustc_hash::FxHashSet;
 use super::ir::Hole;
 use super::ir::{
     BinaryOp, Block, Body, Combination, Element, Expr, LabelId, Load, Origin, Parts, Question,
-    Stmt, Type, VarId, Writes,
+    Stmt, TableId, TableTraits, Type, VarId, Writes,
 };
 use crate::diagnostic::{Diagnostic, Result};
+use crate::formula::Name;
 use crate::tensor::ValueType;
 
 impl Body {
@@ -478,6 +479,32 @@ impl Checker<'_> {
             (Type::Table { parts: a, .. }, Type::Key { parts: b }) if a == b => Ok(()),
             (table, key) => Err(format!("{key:?} is looked up in {table:?}")),
         }
+    }
+}
+
+impl Body {
+    /// The table type of that name.
+    pub fn table(&mut self, name: &str) -> TableId {
+        let at = self.tables.iter().position(|t| **t == *name);
+        let at = at.unwrap_or_else(|| {
+            self.tables.push(Name::from(name));
+            self.tables.len() - 1
+        });
+        TableId(at as u32)
+    }
+
+    /// What the table that a variable holds can do.
+    pub(super) fn traits_of(&self, var: VarId) -> TableTraits {
+        match self.var(var).ty {
+            Type::Table { table, .. } => {
+                self.table_traits.get(self.table_name(table)).copied().unwrap_or_default()
+            }
+            _ => TableTraits::default(),
+        }
+    }
+
+    pub fn table_name(&self, id: TableId) -> &Name {
+        &self.tables[id.0 as usize]
     }
 }
 

@@ -113,10 +113,11 @@ pub(super) fn items(cores: &[Core], validation: validate::Used) -> Result<String
     if calls.inside_or_end {
         out.push_str(INSIDE_OR_END);
     }
-    // The long ones call the others.
-    let whole = (BinaryOp::Add, Chains::Four);
-    if calls.sums.contains(&(BinaryOp::Add, Chains::Eight)) && !calls.sums.contains(&whole) {
-        calls.sums.push(whole);
+    let added = calls.sums.clone().into_iter().filter(|(op, _)| *op == BinaryOp::Add);
+    for called in added.flat_map(|(op, chains)| chains.calls().iter().map(move |c| (op, *c))) {
+        if !calls.sums.contains(&called) {
+            calls.sums.push(called);
+        }
     }
     for (op, chains) in calls.sums {
         let ty = spec.output().value_type;

@@ -1,6 +1,6 @@
 //! The functions that reduce a range in several chains, in each type.
 
-use crate::code::{BinaryOp, COMPARED, Chains, MANY, Sum};
+use crate::code::{BinaryOp, COMPARED, Chains, MANY, SEVERAL, Sum};
 use crate::operators::rust_literal;
 use crate::tensor::ValueType;
 
@@ -83,10 +83,35 @@ fn {function}(lo: usize, hi: usize, term: impl Fn(usize) -> {ty}) -> {ty} {{
     )
 }
 
-/// The sum of a range. What is summed in eight chains if it is long calls what sums in four.
+/// A sum in four chains or in two.
+fn sum_by_length(t: ValueType) -> String {
+    let (ty, function) = (t.rust_name(), Chains::ByLength.function());
+    let (long, short) = (Chains::Four.function(), Chains::Two.function());
+    format!(
+        "
+/// Sums `term` over a range in four independent chains, or in two if it is short.
+#[inline(always)]
+fn {function}(lo: usize, hi: usize, term: impl Fn(usize) -> {ty}) -> {ty} {{
+    if lo + {SEVERAL} <= hi {{
+        is_rare();
+        return {long}(lo, hi, term);
+    }}
+    {short}(lo, hi, term)
+}}
+
+/// What follows is put out of the way of what is not rare.
+#[cold]
+fn is_rare() {{}}
+"
+    )
+}
+
+/// The sum of a range.
 pub(super) fn sum(t: ValueType, chains: Chains) -> String {
-    if chains == Chains::Eight {
-        return long_sum(t);
+    match chains {
+        Chains::Eight => return long_sum(t),
+        Chains::ByLength => return sum_by_length(t),
+        Chains::Two | Chains::Four => {}
     }
     let (ty, function, count) = (t.rust_name(), chains.function(), chains.count());
     let names: Vec<String> = (0..count).map(|k| format!("mut s{k}")).collect();

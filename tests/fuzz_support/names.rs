@@ -172,6 +172,8 @@ const NASTY: &[&str] = &[
     "sum_of",
     "sum_of_few",
     "sum_of_many",
+    "sum_by_length",
+    "is_rare",
     "super",
     "t",
     "table",

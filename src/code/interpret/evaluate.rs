@@ -5,8 +5,8 @@ use super::machine::{Machine, ill_formed};
 use super::storage::{self, Table, fits_key};
 use super::value::{Number, Value, arithmetic};
 use crate::code::ir::{
-    Access, ArrayId, BinaryOp, Chains, Element, Expr, Load, MANY, Origin, Question, Sum, Type,
-    VarId,
+    Access, ArrayId, BinaryOp, Chains, Element, Expr, Load, MANY, Origin, Question, SEVERAL, Sum,
+    Type, VarId,
 };
 use crate::formula::Constraint;
 use crate::layout::probing::home_slot;
@@ -277,7 +277,10 @@ impl<'b> Machine<'b, '_> {
 
     /// In two chains or in four.
     fn in_few(&mut self, sum: &'b Sum, (lo, hi): (usize, usize)) -> Result<Number> {
-        let few = sum.chains == Chains::Two;
+        let few = match sum.chains {
+            Chains::ByLength => hi.saturating_sub(lo) < SEVERAL,
+            chains => chains == Chains::Two,
+        };
         let mut chains = [Number::zero(sum.ty); 4];
         let mut p = lo;
         let together = if few { 2 } else { 4 };

@@ -202,9 +202,12 @@ fn a_sum_adds_in_two_chains_or_four() {
     // `(s0 + s1) + (s2 + s3)`, two of the rest on s0 and s1, the last on s2.
     let four = ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + x[3]);
     let two = (((x[0] + x[2]) + x[4]) + x[6]) + ((x[1] + x[3]) + x[5]);
-    for (chains, expected) in [(Chains::Four, four), (Chains::Two, two)] {
+    for (chains, expected) in [(Chains::Four, four), (Chains::Two, two), (Chains::ByLength, two)] {
         assert_eq!(summed(&x, chains), vec![0.0 + expected].into());
     }
+    let several: Vec<f64> = x.iter().cycle().take(SEVERAL).copied().collect();
+    assert_eq!(summed(&several, Chains::ByLength), summed(&several, Chains::Four));
+    assert_ne!(summed(&several, Chains::ByLength), summed(&several, Chains::Two));
     assert_ne!(four, x.iter().sum::<f64>());
     assert_ne!(four, two);
 }

@@ -296,8 +296,8 @@ impl Realiser<'_, '_> {
             true => self.last_apart(l, lo.clone(), hi.clone())?,
             false => None,
         };
-        if let Some(stmt) = apart {
-            out.push(stmt);
+        if let Some(apart) = apart {
+            out.extend(apart);
             self.end_sums(&l.body, before, &mut out);
             self.hoisted.truncate(hoisted);
             return Ok(out);
