@@ -16,7 +16,7 @@
 //!
 //! What `near` gives was entered, whatever is asked: it lies in the range that the table was made of.
 
-use super::ir::{Assign, Block, Body, Expr, Question, Stmt, Type, VarId};
+use super::ir::{Assign, Block, Body, Expr, Question, Stmt, Sum, Type, VarId};
 use super::meaning::Meaning;
 use super::spread::{bindings, drop_facts, enters, may_be_wasted};
 use super::visit::{Part, visit};
@@ -48,20 +48,14 @@ impl Body {
         let Some(at) = block.iter().position(is_set_up) else {
             return any_block(block, &mut |inner| self.ask_where_made(table, inner));
         };
-        let rest = block.split_off(at + 1);
-        let entered = self.entered(table, &rest);
-        block.extend(rest);
-        entered.is_some_and(|(entered, after)| {
-            let mut behind = block.split_off(at + 1 + after);
-            let changed = self.ask(&entered, &mut behind);
-            block.append(&mut behind);
-            changed
-        })
+        let rest = &mut block[at + 1..];
+        let entered = self.entered(table, rest);
+        entered.is_some_and(|(entered, after)| self.ask(&entered, &mut rest[after..]))
     }
 
     /// The range of which all positions are entered, if nothing changes it or the table later; and behind how many
     /// statements they are.
-    fn entered(&self, table: VarId, rest: &Block) -> Option<(Entered, usize)> {
+    fn entered(&self, table: VarId, rest: &[Stmt]) -> Option<(Entered, usize)> {
         let by = rest.iter().position(|stmt| enters(stmt, table))?;
         let Stmt::For { var, lo, hi, body } = &rest[by] else { return None };
         let of_loop =
@@ -79,9 +73,9 @@ impl Body {
     }
 
     /// Asks the table in all loops of a block that add up what is found.
-    fn ask(&mut self, entered: &Entered, block: &mut Block) -> bool {
+    fn ask(&mut self, entered: &Entered, block: &mut [Stmt]) -> bool {
         let mut changed = false;
-        for stmt in block.iter_mut() {
+        for stmt in block {
             match self.summed_up(entered, stmt) {
                 Some(summed) => {
                     *stmt = summed;
@@ -132,8 +126,8 @@ impl Body {
             then: Box::new(given(value.clone())),
             otherwise: Box::new(Expr::zero(ty)),
         };
-        let all = super::ir::Sum::new(*var, (lo.clone(), hi.clone()), lets, term, ty);
-        let value = Expr::Sum(Box::new(all));
+        let sum_of = Sum::new(*var, (lo.clone(), hi.clone()), lets, term, ty);
+        let value = Expr::Sum(Box::new(sum_of));
         Some(Stmt::If {
             condition: question(Question::IsDense, &[]),
             then: vec![Stmt::Assign { var: *sum, op: Assign::Add, value }],

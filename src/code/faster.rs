@@ -1,7 +1,8 @@
 //! Ways in which a body runs faster, if its accesses are there under fewer conditions: what decides about loops is
-//! asked before them, values are spread over coordinates, tables of many keys are asked without a branch, sums are kept in registers, also while a row stays
-//! the same, extremes begin with a number, iterations that do nothing are passed over, results are streamed over in blocks, rows are fetched ahead,
-//! segments end behind loops, entries are appended to one array after the other, or without a branch.
+//! asked before them, values are spread over coordinates, tables of many keys are asked without a branch, sums are kept
+//! in registers, also while a row stays the same, extremes begin with a number, iterations that do nothing are passed
+//! over, results are streamed over in blocks, rows are fetched ahead, segments end behind loops, entries are appended to
+//! one array after the other, or without a branch.
 
 use super::ir::{Block, Body};
 

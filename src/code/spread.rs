@@ -294,14 +294,9 @@ impl Body {
     /// The type of a number to which a loop adds, if what is added may be summed up in any order.
     pub(super) fn sums_freely(&self, sum: VarId, body: &Block) -> Option<ValueType> {
         let Type::Value(ty) = self.var(sum).ty else { return None };
-        // The function that sums is of the type of the last result, which is the first that is written.
-        let first = self.arrays().find(|(_, array)| array.origin.is_written());
-        let is_of_result = first.is_some_and(|(_, array)| {
-            array.origin == Origin::Output && array.element == Element::Value(ty)
-        });
         let mut alone = true;
         visit(body, &mut |part| alone &= !matches!(part, Part::Expr(e) if *e == Expr::Var(sum)));
-        (!self.in_order && alone && is_of_result).then_some(ty)
+        (!self.in_order && alone && self.is_of_result(ty)).then_some(ty)
     }
 }
 

@@ -315,9 +315,11 @@ impl Walker<'_, '_> {
                 self.expr(key);
                 self.expr(position);
             }
-            Stmt::Matches { table, key, access, var, body, .. } => {
+            Stmt::Matches { table, key, access, var, all, body } => {
                 self.expr(key);
-                self.looked_up(*table, key, access);
+                if !*all {
+                    self.looked_up(*table, key, access);
+                }
                 self.forget_assigned(body);
                 let depth = self.path.depth();
                 self.natural(*var);

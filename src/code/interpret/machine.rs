@@ -217,14 +217,13 @@ impl<'b, 'a> Machine<'b, 'a> {
                 let table = self.table(*table)?;
                 self.tables[table].insert(key, position);
             }
-            Stmt::Matches { table, key, access, var, all, body } => {
-                let text = key;
-                let key = self.key(key)?;
+            Stmt::Matches { table, key: sought, access, var, all, body } => {
+                let key = self.key(sought)?;
                 let table = self.table(*table)?;
                 let len = self.tables[table].len;
                 let is_below = |part: &i64| usize::try_from(*part).is_ok_and(|part| part < len);
                 if matches!(access, Access::Proved(_)) && !key.iter().all(is_below) {
-                    let access = self.body.print_expr(text);
+                    let access = self.body.print_expr(sought);
                     let subscripts = key.iter().map(|part| *part as usize).collect();
                     return Err(Reason::OutOfBounds { access, subscripts, len }.into());
                 }
