@@ -8,9 +8,9 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
-use siskin::diagnostic::{Code, Diagnostic, Result};
+use siskin::diagnostic::{Diagnostic, Result};
 use siskin::formula::{Affine, Name};
-use siskin::kernel::{CompiledKernel, Compiling, Kernel, places};
+use siskin::kernel::{CompiledKernel, Compiling, Kernel, SPARSER, places};
 use siskin::layout::Layout;
 use siskin::operators::Value as Number;
 use siskin::packing::{self, PackOptions};
@@ -219,8 +219,8 @@ impl Begun {
         let start = Instant::now();
         let sharable = || sharable(&program, &inputs, &compiled);
         let call = compiled.call(inputs.by_name(), &inputs.extents.indices);
-        let mut call = call.map_err(|e| match (e.code, sharable()) {
-            (Code::Memory, Some(input)) => e.help(format!(
+        let mut call = call.map_err(|e| match sharable() {
+            Some(input) if e.help.as_deref() == Some(SPARSER) => e.help(format!(
                 "store only what can be nonzero: `-o {0}=shares({input})`",
                 written.tensor
             )),

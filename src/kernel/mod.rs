@@ -70,7 +70,7 @@ pub use places::{places, places_code, places_layout};
 pub use planned::Planned;
 pub use reorder::GAIN;
 pub use request::Request;
-pub use run::{Call, fill_initially};
+pub use run::{Call, SPARSER, fill_initially};
 pub use templates::templates_of;
 
 use std::rc::Rc;

@@ -20,6 +20,9 @@ use crate::packing::{PackOptions, convert};
 use crate::program::{Extents, resolve};
 use crate::tensor::{IndexData, IndexType, Tensor, Values, room};
 
+/// The remedy for an output that fits no memory.
+pub const SPARSER: &str = "use smaller extents, or an output that shares the sparsity of an input";
+
 /// A kernel with validated arguments, ready to run any number of times.
 pub struct Call<'a> {
     kernel: &'a CompiledKernel,
@@ -300,8 +303,7 @@ impl CompiledKernel {
         if let Some(n) = length {
             let bytes = (n as u64).saturating_mul(value_type.size_bytes() as u64);
             let what = || format!("the output `{name}` in layout `{}`", layout.name);
-            let remedy = "use smaller extents, or an output that shares the sparsity of an input";
-            room(bytes, &what, remedy)?;
+            room(bytes, &what, SPARSER)?;
         }
         let mut values =
             length.and_then(|n| Values::try_zeros(value_type, n)).ok_or_else(|| {

@@ -207,6 +207,17 @@ fn arrays_and_workspaces_that_fit_no_memory_are_refused() {
 }
 
 #[test]
+fn what_a_forced_search_keeps_and_fits_no_memory_is_refused_with_another_search() {
+    let sandbox = Sandbox::new();
+    sandbox.file("h.tns", "1 4000000000000 1\n2 1 2\n");
+    sandbox.file("x.tns", "4000000000000 3\n");
+    let run = ["run", "y[i] += A[i,j] * x[j]", "-t", "A=h.tns:csr", "-t", "x=x.tns:sparse"];
+    let refused = sandbox.refused("S0003", &[&run[..], &["--find", "px=expand"]].concat());
+    assert!(refused.contains("what `expand` keeps for `px`"), "{refused}");
+    assert!(refused.contains("leave `--find` out") && !refused.contains("shares("), "{refused}");
+}
+
+#[test]
 fn what_is_not_stored_is_shown_as_what_it_is() {
     let sandbox = sandbox();
     let some = "%%MatrixMarket matrix coordinate real general\n2 2 2\n2 1 3\n2 2 5\n";
