@@ -18,10 +18,9 @@
 
 use super::ir::{Assign, Block, Body, Expr, Question, Stmt, Sum, Type, VarId};
 use super::meaning::Meaning;
-use super::spread::{bindings, drop_facts, enters, may_be_wasted};
+use super::spread::{bindings, drop_facts, enters};
 use super::visit::{Part, visit};
 use crate::formula::{Affine, Constraint};
-use crate::tensor::ValueType;
 
 /// A table, and what it was made of.
 struct Entered {
@@ -49,13 +48,13 @@ impl Body {
             return any_block(block, &mut |inner| self.ask_where_made(table, inner));
         };
         let rest = &mut block[at + 1..];
-        let entered = self.entered(table, rest);
+        let entered = Body::entered(table, rest);
         entered.is_some_and(|(entered, after)| self.ask(&entered, &mut rest[after..]))
     }
 
     /// The range of which all positions are entered, if nothing changes it or the table later; and behind how many
     /// statements they are.
-    fn entered(&self, table: VarId, rest: &[Stmt]) -> Option<(Entered, usize)> {
+    fn entered(table: VarId, rest: &[Stmt]) -> Option<(Entered, usize)> {
         let by = rest.iter().position(|stmt| enters(stmt, table))?;
         let Stmt::For { var, lo, hi, body } = &rest[by] else { return None };
         let of_loop =
@@ -63,7 +62,7 @@ impl Body {
         let mut stays = body.iter().all(|stmt| !enters(stmt, table) || of_loop(stmt));
         stays &= rest[by + 1..].iter().all(|stmt| !enters(stmt, table));
         let plain = |e: &Expr| matches!(e, Expr::Int { .. } | Expr::Var(_));
-        visit(&self.block, &mut |part| {
+        visit(rest, &mut |part| {
             if let Part::Stmt(Stmt::Assign { var, .. }) = part {
                 stays &= *var != table && [lo, hi].iter().all(|end| **end != Expr::Var(*var));
             }
@@ -100,13 +99,8 @@ impl Body {
         let mut found = found.clone();
         // What holds of a match does not hold of another position.
         drop_facts(&mut found, &|_| false);
-        let (Stmt::Assign { var: sum, op: Assign::Add, value }, within) = found.split_last()?
-        else {
-            return None;
-        };
-        let (mut lets, within) = (bindings(before)?, bindings(within)?);
-        let ty = self.sums_freely(*sum, body)?;
-        if *table != entered.table || ty == ValueType::Bool || !may_be_wasted(ty, &found) {
+        let (mut lets, added) = (bindings(before)?, self.adds(&found)?);
+        if *table != entered.table || !self.sums_freely(added.sum, body) {
             return None;
         }
         let facts = self.facts_of(*position, entered);
@@ -120,17 +114,17 @@ impl Body {
         let key = std::slice::from_ref(key);
         lets.push((there, question(Question::Has, key)));
         lets.push((*position, question(Question::Near, key)));
-        lets.extend(within.into_iter().map(|(var, value)| (var, given(value))));
+        lets.extend(added.lets.into_iter().map(|(var, value)| (var, given(value))));
         let term = Expr::Choose {
             condition: Box::new(Expr::Var(there)),
-            then: Box::new(given(value.clone())),
-            otherwise: Box::new(Expr::zero(ty)),
+            then: Box::new(given(added.value)),
+            otherwise: Box::new(Expr::zero(added.ty)),
         };
-        let sum_of = Sum::new(*var, (lo.clone(), hi.clone()), lets, term, ty);
+        let sum_of = Sum::new(*var, (lo.clone(), hi.clone()), lets, term, added.ty);
         let value = Expr::Sum(Box::new(sum_of));
         Some(Stmt::If {
             condition: question(Question::IsDense, &[]),
-            then: vec![Stmt::Assign { var: *sum, op: Assign::Add, value }],
+            then: vec![Stmt::Assign { var: added.sum, op: Assign::Add, value }],
             otherwise: vec![stmt.clone()],
         })
     }
@@ -150,4 +144,42 @@ fn any_block(block: &mut Block, f: &mut dyn FnMut(&mut Block) -> bool) -> bool {
         stmt.parts_mut(&mut |_| {}, &mut |inner| found = found || f(inner));
         found
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::code::ir::{Body, TableTraits};
+
+    /// A body that looks up in a table of the positions below `end`, and does something else before that.
+    fn asks(before: &str) -> bool {
+        let mut body = Body::parse(&format!(
+            "fn core(y: &mut [f64; N], N: usize, crd: &[u32; N], val: &[f64; N]) {{
+                let mut end = N;
+                let mut table = Table::<1>::new(N);
+                for p in 0..end {{
+                    table.insert([crd[p] as _], p);
+                }}
+                {before}
+                let mut sum = 0.0_f64;
+                for q in 0..N {{
+                    if let Some(p) = table.first([q as _]) {{
+                        sum += val[p] * 2.0_f64;
+                    }}
+                }}
+                y[0] += sum;
+            }}"
+        ))
+        .unwrap();
+        let traits = TableTraits { branchless: true, ..TableTraits::default() };
+        body.table_traits.insert("Table".into(), traits);
+        body.ask_without_branches()
+    }
+
+    #[test]
+    fn positions_are_those_of_a_range_that_stays_as_it_is() {
+        assert!(asks(""));
+        assert!(!asks("end = 0;"), "positions are not below the end any more");
+        assert!(!asks("table = Table::<1>::new(N);"), "nothing is entered");
+        assert!(!asks("table.insert([0_usize as _], N);"), "it is not of the range");
+    }
 }

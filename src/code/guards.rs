@@ -160,7 +160,7 @@ pub(super) struct Set {
 pub(super) fn set_within(stmt: &Stmt) -> Set {
     let (lets, assigned, stored) = Default::default();
     let mut out = Set { lets, assigned, stored };
-    visit(&vec![stmt.clone()], &mut |part| match part {
+    visit(std::slice::from_ref(stmt), &mut |part| match part {
         Part::Stmt(Stmt::Let { var, .. } | Stmt::For { var, .. } | Stmt::Matches { var, .. }) => {
             out.lets.insert(*var);
         }

@@ -45,7 +45,7 @@ impl Body {
         before: &mut Block,
         around: Around,
     ) -> bool {
-        let Some((element, extent)) = self.keys_of(table, &block[at + 1..].to_vec()) else {
+        let Some((element, extent)) = self.keys_of(table, &block[at + 1..]) else {
             return false;
         };
         let hint = self.hint(table).trim_end_matches("_table").to_string();
@@ -71,7 +71,7 @@ impl Body {
     }
 
     /// What holds a position, and the extent of the keys, if each is one natural number that is entered from one array.
-    fn keys_of(&self, table: VarId, rest: &Block) -> Option<(Element, Expr)> {
+    fn keys_of(&self, table: VarId, rest: &[Stmt]) -> Option<(Element, Expr)> {
         let mut found = None;
         let mut plain = true;
         visit(rest, &mut |part| match part {

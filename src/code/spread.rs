@@ -107,8 +107,7 @@ impl Body {
         if how == Spreads::Positions {
             return self.keep_places(table, (block, at), before, around);
         }
-        let rest = block[at + 1..].to_vec();
-        let Some((stored, extent)) = self.spreads(table, &rest) else { return false };
+        let Some((stored, extent)) = self.spreads(table, &block[at + 1..]) else { return false };
         let Element::Value(ty) = self.arr(stored).element else { return false };
         let hint = self.hint(table).trim_end_matches("_table").to_string();
         let mut array = |suffix: &str, ty: ValueType| {
@@ -147,7 +146,7 @@ impl Body {
 
     /// The array whose values are read of what a table says, and the extent of its keys, if these are all that
     /// is needed of it.
-    fn spreads(&self, table: VarId, rest: &Block) -> Option<(ArrayId, Expr)> {
+    fn spreads(&self, table: VarId, rest: &[Stmt]) -> Option<(ArrayId, Expr)> {
         let mut stored = None;
         let mut extent = None;
         let mut plain = true;
@@ -234,19 +233,8 @@ impl Body {
         let condition = Expr::load(spread.there, key.to_vec());
         let mut always = body.clone();
         drop_facts(&mut always, &|_| false);
-        let added = match always.split_last() {
-            Some((Stmt::Assign { var, op: Assign::Add, .. }, lets)) => {
-                let bound = |s: &Stmt| matches!(s, Stmt::Let { mutable: false, .. });
-                lets.iter().all(bound).then_some(*var)
-            }
-            _ => None,
-        };
-        let number = added.and_then(|var| match self.var(var).ty {
-            Type::Value(ty) if ty != ValueType::Bool && may_be_wasted(ty, &always) => Some(ty),
-            _ => None,
-        });
-        match (number, always.last_mut()) {
-            (Some(ty), Some(Stmt::Assign { value, .. })) => {
+        match (self.adds(&always), always.last_mut()) {
+            (Some(Added { ty, .. }), Some(Stmt::Assign { value, .. })) => {
                 let (then, otherwise) = (Box::new(value.clone()), Box::new(Expr::zero(ty)));
                 *value = Expr::Choose { condition: Box::new(condition), then, otherwise };
                 out.append(&mut always);
@@ -263,7 +251,10 @@ impl Body {
         };
         let lets = bindings(before)?;
         let Expr::Choose { then, .. } = value else { return None };
-        let ty = self.sums_freely(*sum, body)?;
+        let Type::Value(ty) = self.var(*sum).ty else { return None };
+        if !self.sums_freely(*sum, body) {
+            return None;
+        }
         let (var, lo, hi) = (*var, lo.clone(), hi.clone());
         let sum_of = |term: &Expr| {
             let (lo, hi, lets, term) = (lo.clone(), hi.clone(), lets.clone(), term.clone());
@@ -291,13 +282,32 @@ impl Body {
         ])
     }
 
-    /// The type of a number to which a loop adds, if what is added may be summed up in any order.
-    pub(super) fn sums_freely(&self, sum: VarId, body: &Block) -> Option<ValueType> {
-        let Type::Value(ty) = self.var(sum).ty else { return None };
+    /// What a block adds to a number, if that may be computed for nothing, too.
+    pub(super) fn adds(&self, block: &Block) -> Option<Added> {
+        let (Stmt::Assign { var: sum, op: Assign::Add, value }, lets) = block.split_last()? else {
+            return None;
+        };
+        let Type::Value(ty) = self.var(*sum).ty else { return None };
+        let lets = bindings(lets)?;
+        let is_number = ty != ValueType::Bool && may_be_wasted(ty, block);
+        is_number.then(|| Added { sum: *sum, ty, lets, value: value.clone() })
+    }
+
+    /// Whether what a loop adds to a number may be summed up in any order.
+    pub(super) fn sums_freely(&self, sum: VarId, body: &Block) -> bool {
+        let Type::Value(ty) = self.var(sum).ty else { return false };
         let mut alone = true;
         visit(body, &mut |part| alone &= !matches!(part, Part::Expr(e) if *e == Expr::Var(sum)));
-        (!self.in_order && alone && self.is_of_result(ty)).then_some(ty)
+        !self.in_order && alone && self.is_of_result(ty)
     }
+}
+
+/// What is added to a number, and what is bound for that.
+pub(super) struct Added {
+    pub sum: VarId,
+    pub ty: ValueType,
+    pub lets: Vec<(VarId, Expr)>,
+    pub value: Expr,
 }
 
 /// What statements bind, if that is all they do.
@@ -379,7 +389,7 @@ impl Spread {
 /// Whether a statement enters anything in a table.
 pub(super) fn enters(stmt: &Stmt, table: VarId) -> bool {
     let mut found = false;
-    visit(&vec![stmt.clone()], &mut |part| {
+    visit(std::slice::from_ref(stmt), &mut |part| {
         found |= matches!(part, Part::Stmt(Stmt::Insert { table: t, .. }) if *t == table);
     });
     found
@@ -429,7 +439,7 @@ pub(super) fn drop_facts(block: &mut Block, stays: &dyn Fn(&Constraint) -> bool)
 }
 
 /// Whether values may be computed of which nothing is there: no division of whole numbers fails.
-pub(super) fn may_be_wasted(ty: ValueType, body: &Block) -> bool {
+fn may_be_wasted(ty: ValueType, body: &Block) -> bool {
     let mut plain = true;
     visit(body, &mut |part| plain &= !matches!(part, Part::Expr(Expr::Operator { .. })));
     plain || ty.is_float()

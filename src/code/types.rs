@@ -109,19 +109,19 @@ impl Body {
                     .iter()
                     .map(|arg| self.type_of(arg))
                     .collect::<std::result::Result<_, _>>()?;
-                match (question, &types[..]) {
-                    (Question::IsDense, [Type::Table { .. }]) => Type::Bool,
-                    (Question::Has, [Type::Table { parts: a, .. }, Type::Key { parts: b }])
-                        if a == b =>
-                    {
-                        Type::Bool
+                let fits = match &types[..] {
+                    [Type::Table { .. }] => *question == Question::IsDense,
+                    [Type::Table { parts: a, .. }, Type::Key { parts: b }] => {
+                        *question != Question::IsDense && a == b
                     }
-                    (Question::Near, [Type::Table { parts: a, .. }, Type::Key { parts: b }])
-                        if a == b =>
-                    {
-                        Type::Unsigned
+                    _ => false,
+                };
+                match question {
+                    _ if !fits => {
+                        return Err(format!("`{}` is asked of {types:?}", question.method()));
                     }
-                    _ => return Err(format!("`{}` is asked of {types:?}", question.method())),
+                    Question::IsDense | Question::Has => Type::Bool,
+                    Question::Near => Type::Unsigned,
                 }
             }
             Expr::Fits { value, .. } => {

@@ -250,7 +250,7 @@ pub enum Part<'a> {
 }
 
 /// Calls `f` on every statement and every expression of a block, outside first.
-pub fn visit<'a>(block: &'a Block, f: &mut dyn FnMut(Part<'a>)) {
+pub fn visit<'a>(block: &'a [Stmt], f: &mut dyn FnMut(Part<'a>)) {
     for stmt in block {
         f(Part::Stmt(stmt));
         // Two walks, since both closures would hold `f`.

@@ -296,7 +296,7 @@ impl<'b> Walk<'b> {
             // Whatever else writes the array does so nobody knows how often.
             _ => {
                 let mut untouched = true;
-                visit(&vec![stmt.clone()], &mut |part| match part {
+                visit(std::slice::from_ref(stmt), &mut |part| match part {
                     Part::Stmt(Stmt::Store { place, .. }) => untouched &= place.array != self.array,
                     Part::Stmt(Stmt::Parallel(p)) => {
                         untouched &= !p.writes.arrays().contains(&self.array);

@@ -113,10 +113,11 @@ pub(super) fn items(cores: &[Core], validation: validate::Used) -> Result<String
     if calls.inside_or_end {
         out.push_str(INSIDE_OR_END);
     }
-    let added = calls.sums.clone().into_iter().filter(|(op, _)| *op == BinaryOp::Add);
-    for called in added.flat_map(|(op, chains)| chains.calls().iter().map(move |c| (op, *c))) {
-        if !calls.sums.contains(&called) {
-            calls.sums.push(called);
+    for (op, chains) in calls.sums.clone() {
+        for called in chains.calls().iter().map(|called| (op, *called)) {
+            if !calls.sums.contains(&called) {
+                calls.sums.push(called);
+            }
         }
     }
     for (op, chains) in calls.sums {
