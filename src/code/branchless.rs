@@ -23,10 +23,17 @@ use super::visit::{Part, visit};
 use crate::formula::{Affine, Constraint};
 
 /// A table, and what it was made of.
-struct Entered {
+pub(super) struct Entered {
     table: VarId,
     lo: Expr,
     hi: Expr,
+}
+
+impl Entered {
+    /// The positions that are entered.
+    pub(super) fn range(self) -> (Expr, Expr) {
+        (self.lo, self.hi)
+    }
 }
 
 impl Body {
@@ -54,7 +61,7 @@ impl Body {
 
     /// The range of which all positions are entered, if nothing changes it or the table later; and behind how many
     /// statements they are.
-    fn entered(table: VarId, rest: &[Stmt]) -> Option<(Entered, usize)> {
+    pub(super) fn entered(table: VarId, rest: &[Stmt]) -> Option<(Entered, usize)> {
         let by = rest.iter().position(|stmt| enters(stmt, table))?;
         let Stmt::For { var, lo, hi, body } = &rest[by] else { return None };
         let of_loop =
@@ -72,7 +79,7 @@ impl Body {
     }
 
     /// Asks the table in all loops of a block that add up what is found.
-    fn ask(&mut self, entered: &Entered, block: &mut [Stmt]) -> bool {
+    pub(super) fn ask(&mut self, entered: &Entered, block: &mut [Stmt]) -> bool {
         let mut changed = false;
         for stmt in block {
             match self.summed_up(entered, stmt) {

@@ -21,11 +21,14 @@
 //!                                              }
 //! ```
 //! One array serves all tables of a loop: what was entered is cleared, not the whole. Positions are stored with one
-//! added, so that a new array is zeros, which cost nothing until they are touched.
+//! added, so that a new array is zeros, which cost nothing until they are touched. Where many coordinates have one, what
+//! is summed asks without a branch (`branchless.rs`).
 //!
 //! Gustavson 1978, §2 (the switch array); Pissanetzky 1984, §7 (the multiple switch technique).
 
-use super::ir::{ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Stmt, Type, VarId};
+use super::ir::{
+    ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Question, Stmt, Type, VarId,
+};
 use super::spread::{Around, before_leaving, entered_from, enters};
 use super::visit::{Part, visit};
 
@@ -33,7 +36,14 @@ use super::visit::{Part, visit};
 struct Places {
     table: VarId,
     array: ArrayId,
+    /// What keys are below.
+    extent: Expr,
+    /// The positions that are entered, if the table is asked without a branch.
+    range: Option<(Expr, Expr)>,
 }
+
+/// Where more than one of so many coordinates has a position, whether one has is not foreseen.
+const RARE: i64 = 5;
 
 impl Body {
     /// Puts an array in place of a table that is set up by the statement of number `at`.
@@ -49,8 +59,12 @@ impl Body {
             return false;
         };
         let hint = self.hint(table).trim_end_matches("_table").to_string();
-        let array = self.local(format!("{hint}_places"), element, vec![extent]);
-        let places = Places { table, array };
+        let array = self.local(format!("{hint}_places"), element, vec![extent.clone()]);
+        let range = Body::entered(table, &block[at + 1..]).map(|(entered, behind)| {
+            self.ask(&entered, &mut block[at + 1 + behind..]);
+            entered.range()
+        });
+        let places = Places { table, array, extent, range };
         let mut entered = block.clone();
         entered.retain(|stmt| enters(stmt, table));
         let rest = block.split_off(at);
@@ -108,7 +122,7 @@ impl Body {
                 out.push(Stmt::If { condition, then: body, otherwise: Vec::new() });
             }
             _ => {
-                stmt.parts_mut(&mut |_| {}, &mut |block| {
+                stmt.parts_mut(&mut |e| e.visit_mut(&mut |e| places.answer(e)), &mut |block| {
                     for stmt in std::mem::take(block) {
                         self.look_up(stmt, places, block);
                     }
@@ -122,6 +136,29 @@ impl Body {
 impl Places {
     fn set(&self, key: Vec<Expr>, value: Expr) -> Stmt {
         Stmt::Store { place: Load::checked(self.array, key), op: Assign::Set, value }
+    }
+
+    /// What the array answers to a question to the table. Positions of a table that is dense are not none.
+    fn answer(&self, e: &mut Expr) {
+        let Expr::Asked { question, args } = e else { return };
+        let (true, Some((lo, hi))) = (args[0] == Expr::Var(self.table), &self.range) else {
+            return;
+        };
+        let mut place = || match args.get_mut(1) {
+            Some(Expr::Key(key)) => Expr::load(self.array, std::mem::take(key)),
+            _ => Expr::int(0),
+        };
+        *e = match question {
+            Question::IsDense => {
+                let rare = Expr::binary(BinaryOp::Div, self.extent.clone(), Expr::int(RARE));
+                Expr::binary(BinaryOp::Lt, lo.clone().add(rare), hi.clone())
+            }
+            Question::Has => Expr::binary(BinaryOp::Lt, Expr::int(0), place()),
+            Question::Near => {
+                let first = lo.clone().add(Expr::int(1));
+                Expr::binary(BinaryOp::Max, place(), first).sub(Expr::int(1))
+            }
+        };
     }
 
     /// Statements that entered, as such that clear.

@@ -312,10 +312,14 @@ impl<'a> Printer<'a> {
             }
             Stmt::InMemory(array) => {
                 let name = self.array_name(*array);
-                self.out.line(&match self.notation {
-                    true => format!("in_memory({name});"),
-                    false => format!("let {name} = std::hint::black_box({name});"),
-                });
+                match self.notation {
+                    true => self.out.line(&format!("in_memory({name});")),
+                    false => {
+                        // A copy that nothing changes: what is changed stays in registers.
+                        self.out.line(&format!("let {name} = {name};"));
+                        self.out.line(&format!("std::hint::black_box(&{name});"));
+                    }
+                }
             }
             Stmt::Combine(c) => self.combine(c),
             Stmt::Drain(d) => self.drain(d),

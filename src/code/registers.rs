@@ -47,6 +47,9 @@ const NARROW: [i64; 3] = [16, 8, 4];
 /// 20 % slower for greater ones, whose rows are vectors of their own.
 const SMALL: i64 = 4;
 
+/// Bytes of a vector that all processors of today have.
+const VECTOR: i64 = 32;
+
 /// Rows that are usual, and are one tile. Each takes time to compile.
 pub const USUAL_ROWS: [i64; 3] = [NARROW[1], NARROW[0], WIDE];
 
@@ -69,6 +72,8 @@ struct Tile {
     sums: ArrayId,
     /// Of each, so many sums are kept apart.
     apart: Option<i64>,
+    /// These are read from memory in the end.
+    in_memory: bool,
     lanes: Expr,
     /// The first of them, unless it is that of the row.
     first: Option<Expr>,
@@ -215,15 +220,21 @@ impl Body {
         let apart = nest.terms().filter(|terms| {
             !self.is_in_order(nest) && lanes == Expr::int(width) && width.max(*terms) <= SMALL
         });
+        // Terms of one lane that fit half a vector are read from memory as they are; else all lanes would be put together,
+        // which pays if they fill one. What is read otherwise than it was stored would stop the processor.
+        let bytes = |count: i64| count * nest.ty.size_bytes() as i64;
+        let in_memory =
+            apart.is_some_and(|terms| bytes(terms) <= VECTOR / 2) && bytes(width) != VECTOR;
         let shape = [Some(width), apart].into_iter().flatten().collect();
-        let tile = Tile { sums: self.sums(nest, shape), apart, lanes, first, only: None };
-        self.tiled(stmt, nest, tile)
+        let sums = self.sums(nest, shape);
+        self.tiled(stmt, nest, Tile { sums, apart, in_memory, lanes, first, only: None })
     }
 
     /// The nest for one element of the row.
     fn element(&mut self, stmt: &Stmt, nest: &Nest<'_>, only: VarId) -> Block {
         let sums = self.sums(nest, vec![1]);
-        let tile = Tile { sums, apart: None, lanes: Expr::int(1), first: None, only: Some(only) };
+        let (lanes, only) = (Expr::int(1), Some(only));
+        let tile = Tile { sums, apart: None, in_memory: false, lanes, first: None, only };
         let mut block = self.tiled(stmt, nest, tile);
         let sum = self.variable("sum", Type::Value(nest.ty));
         in_variable(&mut block, sums, sum);
@@ -272,8 +283,9 @@ impl Body {
         let op = if in_order { Assign::Set } else { Assign::Add };
         body.push(Stmt::Store { place, op, value: kept });
         out.push(walked);
-        // Vectors of the terms of one lane are read from memory as they are; else those of all lanes would be made.
-        out.extend(tile.apart.map(|_| Stmt::InMemory(tile.sums)));
+        if tile.in_memory {
+            out.push(Stmt::InMemory(tile.sums));
+        }
         out.push(all(lane, body));
         out
     }

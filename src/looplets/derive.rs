@@ -12,6 +12,7 @@
 //! | the same, proved not to fall | stepper over groups of positions |
 //! | `for p` around one of the above, proved to rise | stepper of what is inside |
 //! | `for p` around one of the above, in no order | lookup that searches |
+//! | `for p` behind all indices | search of what adds up there |
 //! | tests | switch |
 //!
 //! Coordinates outside of what a region can hold are a run of fill before or behind it, unless Z3 proves that there
@@ -48,7 +49,7 @@ pub struct Derived {
 /// it, they come as they are stored.
 ///
 /// # Errors
-/// [`Code::Space`] if what is stored at one place is not one element, or in no order by which it is found.
+/// [`Code::Space`] if an index has no values of which each may be visited.
 pub fn derive(
     access: &Access,
     layout: &Arc<Layout>,
@@ -59,15 +60,53 @@ pub fn derive(
     for space in spaces(access, layout)? {
         // What is written comes first.
         let Some(&read) = space.stored.get(1) else { continue };
-        out.push(derive_operand(&space, read, order, prover)?);
+        out.push(match derive_operand(&space, read, order, prover) {
+            Err(why) if why.code == Code::Space => {
+                of_places(&space, read, order, prover)?.ok_or(why)?
+            }
+            derived => derived?,
+        });
     }
     Ok(out)
 }
 
-/// The looplets of an operand of a space, by its piece there: [`derive`], in the names of the space.
+/// What is in no order is searched where all indices are known, and what has one place adds up. Nothing is walked so:
+/// `None` if even then something has no looplets.
+fn of_places(
+    space: &Space,
+    operand: usize,
+    order: &[Name],
+    prover: &mut dyn Prover,
+) -> crate::diagnostic::Result<Option<Derived>> {
+    let alone = of_operand(space, operand, space.pieces[operand]);
+    let mut wished: Vec<Name> =
+        order.iter().filter(|index| alone.indices.contains(index)).cloned().collect();
+    for dim in alone.indices.iter().chain(schedule(&alone, &wished)?.dims().iter()) {
+        if !wished.contains(dim) {
+            wished.push(dim.clone());
+        }
+    }
+    let nest = scan(&alone, &schedule(&alone, &wished)?, prover)?;
+    let operand = &alone.operands[operand];
+    let mut deriver = Deriver::new(&alone, operand, prover);
+    deriver.adds_up = true;
+    let outside = Around { known: nest.guards.clone(), ..Around::default() };
+    let Ok(inside) = deriver.rest(&nest.levels, &outside) else { return Ok(None) };
+    derived(&alone, &wished, switch(formulas(&nest.guards), inside)).map(Some)
+}
+
+/// With the indices in the order of `dims`.
+fn derived(space: &Space, dims: &[Name], looplet: Looplet) -> crate::diagnostic::Result<Derived> {
+    let indices = dims.iter().filter(|d| space.indices.contains(d)).cloned().collect();
+    let parameters = space.params();
+    looplet.verify(&parameters)?;
+    Ok(Derived { indices, looplet, parameters })
+}
+
+/// The looplets of an operand of a space, by its piece there, in the names of the space.
 ///
 /// # Errors
-/// Those of [`derive`].
+/// [`Code::Space`] if what is stored at one place is not one element, or in no order by which it is found.
 pub fn derive_operand(
     space: &Space,
     operand: usize,
@@ -102,16 +141,12 @@ fn of_piece(
     loop {
         let schedule = schedule(space, &wished)?;
         let nest = scan(space, &schedule, prover)?;
-        let mut deriver = Deriver { space, operand, names: space.names.clone(), prover };
+        let mut deriver = Deriver::new(space, operand, prover);
         let outside = Around { known: nest.guards.clone(), ..Around::default() };
         let Unordered { index, mut before, among } = match deriver.rest(&nest.levels, &outside) {
             Err(unordered) => unordered,
             Ok(inside) => {
-                let indices = schedule.dims().into_iter().filter(|d| space.indices.contains(d));
-                let looplet = switch(formulas(&nest.guards), inside);
-                let parameters = space.params();
-                looplet.verify(&parameters)?;
-                return Ok(Derived { indices: indices.collect(), looplet, parameters });
+                return derived(space, &schedule.dims(), switch(formulas(&nest.guards), inside));
             }
         };
         let is_tried = |before: &[Name]| tried.contains(&(index.clone(), before.len()));
@@ -188,9 +223,15 @@ struct Deriver<'a> {
     operand: &'a Operand,
     names: Names,
     prover: &'a mut dyn Prover,
+    /// Several positions may have one place.
+    adds_up: bool,
 }
 
-impl Deriver<'_> {
+impl<'a> Deriver<'a> {
+    fn new(space: &'a Space, operand: &'a Operand, prover: &'a mut dyn Prover) -> Deriver<'a> {
+        Deriver { space, operand, names: space.names.clone(), prover, adds_up: false }
+    }
+
     /// What is stored once the levels before are passed.
     fn rest(&mut self, levels: &[Level], around: &Around) -> Result<Looplet> {
         let is_index = |level: &Level| self.space.indices.contains(&level.var);
@@ -219,12 +260,13 @@ impl Deriver<'_> {
                 Looplet::Thunk { var, value: value.clone(), body }
             }
             Bind::Loop(range) => {
-                if !self.visits(&within, never_fail(inner)).are_unique(None, self.prover) {
+                let is_one = self.visits(&within, never_fail(inner)).are_unique(None, self.prover);
+                if !is_one && !self.adds_up {
                     let index = self.space.indices.last().cloned();
                     return Err(unordered(around, level, &index.unwrap_or(var)));
                 }
                 let (range, tests) = (range.clone(), tests(level));
-                Looplet::Search(Box::new(Search { var, range, tests, found }))
+                Looplet::Search(Box::new(Search { var, range, tests, each: !is_one, found }))
             }
         })
     }
@@ -541,7 +583,8 @@ fn searched(
         Shape::Within { .. } | Shape::Upto { .. } | Shape::Everywhere(_) => return None,
     };
     let tests = own.into_iter().chain(passes).collect();
-    let search = Search { var: level.var.clone(), range: range.clone(), tests, found };
+    let (var, range) = (level.var.clone(), range.clone());
+    let search = Search { var, range, tests, each: false, found };
     let body = Box::new(Looplet::Search(Box::new(search)));
     Some(Shape::Everywhere(Looplet::Lookup { index: index.clone(), body }))
 }

@@ -68,7 +68,12 @@ fn print(looplet: &Looplet, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Re
             print(&s.body, depth + 1, f)
         }
         Looplet::Search(s) => {
-            writeln!(f, "{pad}search {} in {} where {}", s.var, s.range, all(&s.tests))?;
+            let each = if s.each { " each" } else { "" };
+            write!(f, "{pad}search{each} {} in {}", s.var, s.range)?;
+            match s.tests.is_empty() {
+                true => writeln!(f)?,
+                false => writeln!(f, " where {}", all(&s.tests))?,
+            }
             print(&s.found, depth + 1, f)
         }
     }

@@ -20,8 +20,8 @@
 //!                                                to the last one inside; for positions p..q of one coordinate.
 //!                                                `from`: where it begins, if there is no gap;
 //!                                                `rising`: stops do not fall, a position is sought by its coordinate
-//!          | 'search' p 'in' range 'where' tests looplet
-//!                                                the position that passes, or fill
+//!          | 'search' ['each'] p 'in' range ['where' tests] looplet
+//!                                                the position that passes, or the sum of each that does, or fill
 //! phase   := 'phase' 'until' stop looplet        from where the last one ended, or the beginning
 //! stop    := e | 'min' '(' e, … ')' | 'max' '(' e, … ')'
 //!          | 'last' stop 'of' p 'in' range       that of the last position, or the beginning

@@ -108,10 +108,17 @@ fn looplet<'t, I: Iterator<Item = &'t str>>(
             Looplet::Stepper(Box::new(Stepper { var, end, range, tests, begin, stop, rises, body }))
         }
         "search" => {
-            let (position, passes) = rest.split_once(" where ").ok_or_else(strange)?;
+            let (each, rest) = match rest.strip_prefix("each ") {
+                Some(rest) => (true, rest),
+                None => (false, rest),
+            };
+            let (position, tests) = match rest.split_once(" where ") {
+                Some((position, passes)) => (position, tests(passes)?),
+                None => (rest, Vec::new()),
+            };
             let (var, range) = ranged(position).ok_or_else(strange)?;
-            let found = *inner()?;
-            Looplet::Search(Box::new(Search { var, range: range?, tests: tests(passes)?, found }))
+            let (range, found) = (range?, *inner()?);
+            Looplet::Search(Box::new(Search { var, range, tests, each, found }))
         }
         _ => return Err(strange()),
     })

@@ -26,7 +26,7 @@ pub enum Looplet {
     Switch { tests: Vec<Formula>, then: Box<Looplet>, otherwise: Box<Looplet> },
     /// Regions by positions, in the order of both.
     Stepper(Box<Stepper>),
-    /// The position that passes tests; fill if there is none.
+    /// The position that passes tests, or the sum of all that do; fill if there is none.
     Search(Box<Search>),
 }
 
@@ -81,8 +81,10 @@ pub struct Stepper {
 pub struct Search {
     pub var: Name,
     pub range: Range,
-    /// What the position passes; at most one does.
+    /// What the position passes.
     pub tests: Vec<Formula>,
+    /// Several may, and add up.
+    pub each: bool,
     pub found: Looplet,
 }
 

@@ -140,6 +140,8 @@ pub(super) fn sum(t: ValueType, chains: Chains) -> String {
         (ValueType::Bool, Chains::Two) => "s0 | s1",
         (ValueType::Bool, _) => "s0 | s1 | s2 | s3",
     };
+    // Said in this way, a round of two takes one count and one comparison.
+    let behind = count - 1;
     format!(
         "
 /// Sums `term` over {what} independent chains.
@@ -147,7 +149,7 @@ pub(super) fn sum(t: ValueType, chains: Chains) -> String {
 fn {function}(lo: usize, hi: usize, term: impl Fn(usize) -> {ty}) -> {ty} {{
     let [{}]: [{ty}; {count}] = [{}; {count}];
     let mut p = lo;
-    while p + {count} <= hi {{
+    while p < hi.saturating_sub({behind}) {{
 {}        p += {count};
     }}
 {left}    if p < hi {{

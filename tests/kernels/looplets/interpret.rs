@@ -15,8 +15,8 @@ pub fn places(
     label: &str,
     indices: &[&str],
 ) -> BTreeMap<Vec<usize>, Option<f64>> {
-    let mut walk =
-        Walk { tensor, label, env: IndexMap::new(), at: IndexMap::new(), out: BTreeMap::new() };
+    let (env, at, out) = (IndexMap::new(), IndexMap::new(), BTreeMap::new());
+    let mut walk = Walk { tensor, label, env, at, adds: false, out };
     for (index, extent) in indices.iter().zip(tensor.dims()) {
         walk.env.insert(index.to_uppercase().into(), *extent as i64);
     }
@@ -39,6 +39,8 @@ struct Walk<'a> {
     env: IndexMap<Name, i64>,
     /// The coordinates at hand.
     at: IndexMap<Name, i64>,
+    /// What has one place adds up.
+    adds: bool,
     out: BTreeMap<Vec<(Name, i64)>, Option<f64>>,
 }
 
@@ -161,6 +163,13 @@ impl Walk<'_> {
                 let found: Vec<i64> = (lower..upper).filter(passes).collect();
                 match found.as_slice() {
                     [] => self.all(&Looplet::Fill),
+                    all if search.each => {
+                        let outer = std::mem::replace(&mut self.adds, true);
+                        for p in all {
+                            self.with(&search.var, *p, |walk| walk.all(&search.found));
+                        }
+                        self.adds = outer;
+                    }
                     [p] => self.with(&search.var, *p, |walk| walk.all(&search.found)),
                     several => panic!("{several:?} pass"),
                 }
@@ -284,7 +293,14 @@ impl Walk<'_> {
             assert!(value.is_none(), "an element has all coordinates");
             return;
         }
-        assert!(self.out.insert(at.clone(), value).is_none(), "{at:?} comes twice");
+        match (self.out.remove(&at), self.adds) {
+            (None, _) => _ = self.out.insert(at, value),
+            (Some(before), true) => {
+                let sum = before.into_iter().chain(value).reduce(|a, b| a + b);
+                self.out.insert(at, sum);
+            }
+            (Some(_), false) => panic!("{at:?} comes twice"),
+        }
     }
 }
 
