@@ -144,7 +144,12 @@ fn common(space: &Space, tensors: &IndexMap<Name, &Tensor>, known: &[Common]) ->
                 // What both store is apart from what was before.
                 let apart =
                     sample.apart(second, &from).map(|apart| 1.0 - (1.0 - share) * (1.0 - apart));
-                out.push(Common { walked, searched, share, turns, apart });
+                // What goes with several coordinates is nowhere in a row.
+                let beside = match from.as_slice() {
+                    [only] => sample.beside(*only).unwrap_or(0.0),
+                    _ => 0.0,
+                };
+                out.push(Common { walked, searched, share, turns, apart, beside });
             }
         }
     }
@@ -213,6 +218,25 @@ mod tests {
                 assert_eq!(by(&none, &[0, 1]), 0.0, "{layout} {other}");
             }
         }
+    }
+
+    #[test]
+    fn rows_whose_columns_are_beside_those_before_are_told_from_others() {
+        let beside = |layout: &str, stored: &dyn Fn(usize, usize) -> bool| {
+            Sample::of(&tensor(layout, &[300, 6000], stored)).beside(1)
+        };
+        for layout in ["csr", "dcsr", "coo", "bcsr(2,2)"] {
+            let band = beside(layout, &|i, j| i.abs_diff(j) < 3);
+            let far = beside(layout, &|i, j| i.abs_diff(j) < 2 || i.abs_diff(j) == 200);
+            let anywhere =
+                beside(layout, &|i, j| j == 7919 * i % 6000 || j == (4099 * i + 13) % 6000);
+            assert_eq!(band, Some(1.0), "{layout}");
+            assert!(far.unwrap() > 0.9, "{layout}: {far:?}");
+            // Elements of a block are beside each other.
+            let most = if layout == "bcsr(2,2)" { 0.8 } else { 0.3 };
+            assert!(anywhere.unwrap() < most, "{layout}: {anywhere:?}");
+        }
+        assert_eq!(beside("csr", &|i, j| i == 0 && j < 5), None);
     }
 
     #[test]

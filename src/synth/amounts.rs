@@ -451,9 +451,12 @@ impl Sizes {
             }
             _ => 1.0.into(),
         };
+        // Some are, of whatever sample.
+        let beside = self.common(level, nest).map_or(0.0, |common| common.beside).min(0.99);
+        let reach = extents.clone() * (1.0 - beside).into();
         [
             queries, length, repeats, states, extents, guards, uneven, hits, total, typical,
-            compared, checks, scattered, unforeseen,
+            compared, checks, scattered, unforeseen, reach,
         ]
     }
 

@@ -61,6 +61,8 @@ pub struct Common {
     pub turns: f64,
     /// The share that is apart from the entry before it in the same row by something that the other stores.
     pub apart: Option<f64>,
+    /// The share of whose entries something beside it was looked for a little before.
+    pub beside: f64,
 }
 
 /// Without data: square-ish matrices with ten entries a row.

@@ -15,7 +15,7 @@ use crate::formula::{Formula, parse};
 use crate::layout::PropertyKind;
 
 /// What formulas of find templates are over, beside constants of the machine.
-pub const QUANTITIES: [&str; 14] = [
+pub const QUANTITIES: [&str; 15] = [
     "queries",
     "length",
     "repeats",
@@ -30,6 +30,7 @@ pub const QUANTITIES: [&str; 14] = [
     "checks",
     "scattered",
     "unforeseen",
+    "reach",
 ];
 
 /// A find algorithm as declared by its folder.

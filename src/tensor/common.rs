@@ -1,6 +1,7 @@
 //! What two tensors have in common: of a sample of the entries of one, the share at whose coordinates the other stores
 //! something, how often that turns from entry to entry, and the share that is apart from the entry before it by something
-//! that the other stores. What co-iteration costs depends on it, and sizes do not tell.
+//! that the other stores. And the share that comes next to an entry a little before: what goes with it is in the cache.
+//! What co-iteration costs depends on it, and sizes do not tell.
 //!
 //! The relations are interpreted as they stand. A few entries are taken behind each of some places of the first
 //! position; each is looked for with its coordinates given, which the relation turns into positions as far as it can;
@@ -15,9 +16,12 @@ use crate::diagnostic::Result;
 use crate::formula::{Affine, Constraint, Name, Relop};
 use crate::layout::visit::{self, Step};
 
-/// Entries are taken behind so many places, and so many behind each.
+/// Entries are taken behind so many places, and so many behind each, of which the first are looked for in other tensors.
 const PLACES: i64 = 24;
-const BEHIND: usize = 6;
+const BEHIND: usize = 24;
+const LOOKED_FOR: usize = 6;
+/// What goes with coordinates that are no more than this apart is in one line of the cache, or in two.
+const BESIDE: u64 = 16;
 /// Loops that go round more often are given up: to take the entries of a place, and to look for one.
 const ROUNDS_TO_TAKE: u64 = 256;
 const ROUNDS_TO_FIND: u64 = 1024;
@@ -38,14 +42,14 @@ pub(crate) struct Met {
 pub(crate) struct Sample {
     /// The coordinates of each.
     points: Vec<Vec<i64>>,
-    /// Which of them come right behind the one before.
-    follow: Vec<bool>,
+    /// How many come between its place and each.
+    ranks: Vec<usize>,
 }
 
 impl Sample {
     /// None of a tensor whose arrays say nothing of where its entries are.
     pub fn of(tensor: &Tensor) -> Sample {
-        sample(tensor).unwrap_or(Sample { points: Vec::new(), follow: Vec::new() })
+        sample(tensor).unwrap_or(Sample { points: Vec::new(), ranks: Vec::new() })
     }
 
     /// Where `other` stores something. Coordinate `c` of `other` is coordinate `from[c]` of the entries. `None` if there
@@ -55,7 +59,8 @@ impl Sample {
         let mut lookup = Lookup::new(other).ok()?;
         let (mut known, mut there, mut pairs, mut turns) = (0, 0, 0, 0);
         let mut last = None;
-        for (k, (point, follows)) in self.points.iter().zip(&self.follow).enumerate() {
+        let most = self.looked_for().count();
+        for (k, (point, follows)) in self.looked_for().enumerate() {
             let at: Vec<i64> = from.iter().map(|c| point[*c]).collect();
             let found = lookup.stores(&at).ok()?;
             match found {
@@ -63,7 +68,7 @@ impl Sample {
                     known += 1;
                     there += usize::from(found);
                 }
-                None if 10 * (k + 1 - known) > self.points.len() => return None,
+                None if 10 * (k + 1 - known) > most => return None,
                 None => {}
             }
             if let (true, Some(before), Some(now)) = (follows, last, found) {
@@ -86,9 +91,9 @@ impl Sample {
     pub fn apart(&self, other: &Tensor, from: &[usize]) -> Option<f64> {
         let places: f64 = other.dims().iter().map(|extent| *extent as f64).product();
         let density = other.values().len() as f64 / places.max(1.0);
-        let pairs =
-            self.points.windows(2).zip(self.follow.iter().skip(1)).filter(|(_, follows)| **follows);
-        let gaps = pairs.filter_map(|(pair, _)| {
+        let all: Vec<(&Vec<i64>, bool)> = self.looked_for().collect();
+        let pairs = all.windows(2).filter(|pair| pair[1].1).map(|pair| [pair[0].0, pair[1].0]);
+        let gaps = pairs.filter_map(|pair| {
             let mut changed = (0..pair[0].len()).filter(|c| pair[0][*c] != pair[1][*c]);
             let (coordinate, others) = (changed.next()?, changed.next());
             let in_row = others.is_none() && from.contains(&coordinate);
@@ -97,6 +102,25 @@ impl Sample {
         let apart: Vec<f64> = gaps.map(|gap| 1.0 - (-density * gap).exp()).collect();
         (apart.len() >= LEAST).then(|| apart.iter().sum::<f64>() / apart.len() as f64)
     }
+
+    /// The share of the entries that have a coordinate beside that of an entry a little before, in its row or in another
+    /// one. `None` if few are known.
+    pub fn beside(&self, coordinate: usize) -> Option<f64> {
+        let (mut known, mut beside) = (0, 0);
+        let at = |k: usize| self.points[k][coordinate];
+        for (k, &rank) in self.ranks.iter().enumerate().filter(|(_, rank)| **rank >= BEHIND / 2) {
+            known += 1;
+            let found = (k - rank..k).any(|before| at(k).abs_diff(at(before)) <= BESIDE);
+            beside += usize::from(found);
+        }
+        (known >= LEAST).then(|| beside as f64 / known as f64)
+    }
+
+    /// Those that are looked for in other tensors, and whether each comes right behind the one before.
+    fn looked_for(&self) -> impl Iterator<Item = (&Vec<i64>, bool)> {
+        let all = self.points.iter().zip(&self.ranks).filter(|(_, rank)| **rank < LOOKED_FOR);
+        all.map(|(point, rank)| (point, *rank > 0))
+    }
 }
 
 fn sample(tensor: &Tensor) -> Result<Sample> {
@@ -104,7 +128,7 @@ fn sample(tensor: &Tensor) -> Result<Sample> {
     let scope = tensor.scope()?;
     let variables = variables(layout);
     let first = layout.relation.positions.len();
-    let mut out = Sample { points: Vec::new(), follow: Vec::new() };
+    let mut out = Sample { points: Vec::new(), ranks: Vec::new() };
     for piece in &layout.relation.pieces {
         let mut constraints = piece.clone();
         constraints.extend(layout.within_extents());
@@ -125,7 +149,7 @@ fn sample(tensor: &Tensor) -> Result<Sample> {
             let mut taken = 0;
             let mut take = |point: &[i64]| {
                 out.points.push(point[first..].to_vec());
-                out.follow.push(taken > 0);
+                out.ranks.push(taken);
                 taken += 1;
                 if taken < BEHIND { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             };

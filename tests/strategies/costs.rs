@@ -7,7 +7,7 @@ use siskin::diagnostic::{Code, Diagnostic};
 use siskin::synth::{CostFormula, Machine, Template, constants, loops_cost, templates, workspaces};
 
 /// What a formula may use that is no constant.
-const NAMES: [&str; 22] = [
+const NAMES: [&str; 23] = [
     "queries",
     "length",
     "repeats",
@@ -30,6 +30,7 @@ const NAMES: [&str; 22] = [
     "scattered",
     "unforeseen",
     "unforeseen",
+    "reach",
 ];
 
 /// The value of a name, in one of several settings: sizes are small, large, or none.

@@ -127,7 +127,9 @@ impl Choice<'_> {
                 .to_string(),
             12 => "how often something in the range is between a query and the one before, by how often if both were even"
                 .to_string(),
-            _ => "the share of its queries of which it is not foreseen whether they find something".to_string(),
+            13 => "the share of its queries of which it is not foreseen whether they find something".to_string(),
+            _ => "values that its key may have, but for those beside one that was asked for a little before"
+                .to_string(),
         }
     }
 
