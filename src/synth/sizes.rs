@@ -61,7 +61,7 @@ pub struct Common {
     pub turns: f64,
     /// The share that is apart from the entry before it in the same row by something that the other stores.
     pub apart: Option<f64>,
-    /// The share of whose entries something beside it was looked for a little before.
+    /// The share whose key is beside one that was looked for a little before.
     pub beside: f64,
 }
 
