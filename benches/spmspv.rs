@@ -29,6 +29,8 @@ const TABLES: [(&str, Option<f64>); 6] = [
 ];
 /// What is wanted of the choice: its speed-up over the merge; its time by that of the fastest, on average and at most.
 const CHOSEN: f64 = 95.0;
+/// The speed-up of what is chosen where the matrix is at hand by rows and by columns.
+const BOTH: f64 = 980.0;
 const REGRET: [f64; 2] = [1.05, 1.5];
 /// A merge walks the vector once for every row. Beyond this many steps only every k-th row is
 /// walked, and the time multiplied: it is the sum of the rows' times.
@@ -68,6 +70,7 @@ struct Case {
     tables: [f64; TABLES.len()],
     searches_by_hand: [f64; SEARCHES.len()],
     chosen: f64,
+    both: f64,
 }
 
 impl Case {
@@ -154,6 +157,10 @@ impl Bench<'_> {
             *seconds *= if step == 1 { 1.0 } else { occupied as f64 / sample.rows as f64 };
         }
         let chosen = Generated::chosen(a, x, &format!("{}_{density:e}", a.name), self.folder);
+        let name = format!("{}_{density:e}_both", a.name);
+        let both = Generated::chosen_of_both(a, x, &name, self.folder);
+        let columns = both.reads_columns.then(|| a.transposed());
+        let read = columns.as_ref().unwrap_or(a);
         let mut memories = SEARCHES.map(|_| Memory::new(x.extent));
         let mut all = vec![Competitor::new("chosen", |y| chosen.spmspv(a, x, y))];
         for (kernel, (find, _)) in self.tables.iter().zip(TABLES) {
@@ -164,6 +171,7 @@ impl Bench<'_> {
                 self.by_hand.search(which, a, x, memory, y);
             }));
         }
+        all.push(Competitor::new("both orders", |y| both.spmspv(read, x, y)));
         let all = compare(&a.name, a.rows, &mut all);
         let part = |from: usize| move |k: usize| from + k;
         Case {
@@ -174,6 +182,7 @@ impl Bench<'_> {
             tables: std::array::from_fn(part(1)).map(|k| all[k]),
             searches_by_hand: std::array::from_fn(part(1 + TABLES.len())).map(|k| all[k]),
             chosen: all[0],
+            both: all[1 + TABLES.len() + SEARCHES.len()],
         }
     }
 }
@@ -190,6 +199,7 @@ fn summary(cases: &[Case]) {
         column(find, Box::new(move |c| c.tables[k]), wanted);
     }
     column("chosen", Box::new(|c| c.chosen), Some(CHOSEN));
+    column("chosen of both orders", Box::new(|c| c.both), Some(BOTH));
     column("best of these", Box::new(Case::best), None);
     column("by hand: branching merge", Box::new(|c| c.merge_branches), None);
     for (k, search) in SEARCHES.into_iter().enumerate() {

@@ -24,6 +24,8 @@ type Entry = unsafe extern "C" fn(*const usize, *const RawArray);
 /// A generated kernel for `y[i] += A[i,j] * x[j]`.
 pub struct Generated {
     entry: Symbol<'static, Entry>,
+    /// It reads A by columns.
+    pub reads_columns: bool,
 }
 
 fn raw<T>(array: &[T]) -> RawArray {
@@ -48,12 +50,27 @@ impl Generated {
         Generated::of(&kernel.expect("tensors that fit"), name, folder)
     }
 
+    /// What is chosen where A is at hand by rows and by columns.
+    pub fn chosen_of_both(a: &Matrix, x: &Vector, name: &str, folder: &Path) -> Generated {
+        let entries = a.entries();
+        let by_columns = packed("csc", &entries);
+        let tensors = [
+            ("A", packed("csr", &entries)),
+            ("A", by_columns),
+            ("x", packed("sparse", &x.entries())),
+        ];
+        let tensors = tensors.iter().map(|(name, tensor)| (*name, tensor));
+        let kernel = Kernel::new(STATEMENT).measured(tensors, &Default::default());
+        Generated::of(&kernel.expect("tensors that fit"), name, folder)
+    }
+
     fn of(kernel: &Kernel, name: &str, folder: &Path) -> Generated {
-        let module = kernel.plan().and_then(|p| p.render()).expect("a kernel");
+        let planned = kernel.plan().expect("a kernel");
+        let module = planned.render().expect("a kernel");
         let library = load(module.text(), &format!("generated_{name}"), folder);
         // The entry's type is the one the module declares.
         let entry = unsafe { library.get(module.entry().as_bytes()) }.expect("the module's entry");
-        Generated { entry }
+        Generated { entry, reads_columns: planned.layouts()["A"].name == "csc" }
     }
 
     pub fn spmv(&self, a: &Matrix, x: &[f64], y: &mut [f64]) {
@@ -64,9 +81,14 @@ impl Generated {
         unsafe { (self.entry)(sizes.as_ptr(), arrays.as_ptr()) }
     }
 
+    /// `a` has its rows as they are, or in their place its columns, if these are read.
     pub fn spmspv(&self, a: &Matrix, x: &Vector, y: &mut [f64]) {
-        assert!(x.extent == a.columns && y.len() == a.rows);
-        let sizes = [a.rows, a.rows, a.columns, x.extent];
+        let (rows, columns) = match self.reads_columns {
+            true => (a.columns, a.rows),
+            false => (a.rows, a.columns),
+        };
+        assert!(x.extent == columns && y.len() == rows);
+        let sizes = [rows, rows, columns, x.extent];
         let arrays = [raw(y), raw(&a.pos), raw(&a.crd), raw(&a.val), raw(&x.crd), raw(&x.val)];
         // Valid by construction (`Vector::random`); y is not borrowed elsewhere.
         unsafe { (self.entry)(sizes.as_ptr(), arrays.as_ptr()) }

@@ -72,6 +72,13 @@ impl Matrix {
         Entries::new(dims, coords, Values::F64(self.val.clone())).expect("entries")
     }
 
+    /// Its columns as rows.
+    pub fn transposed(&self) -> Matrix {
+        let entries = self.row_of_each().zip(self.crd.iter().zip(&self.val));
+        let entries = entries.map(|(i, (&j, &value))| (j, i, value)).collect();
+        Matrix::from_entries(&self.name, self.columns, self.rows, entries)
+    }
+
     /// Number of rows that hold an entry.
     pub fn occupied(&self) -> usize {
         self.pos.windows(2).filter(|ends| ends[0] < ends[1]).count()
