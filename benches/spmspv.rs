@@ -118,9 +118,10 @@ impl Bench<'_> {
         let all = real_matrices().into_iter().chain(generated_matrices());
         let mut cases = Vec::new();
         for a in all.filter(|a| a.name.contains(&wanted)) {
+            let columns = a.transposed();
             for density in DENSITIES {
                 let x = Vector::random(a.columns, density, 2);
-                let case = self.one_case(&a, &x, density);
+                let case = self.one_case((&a, &columns), &x, density);
                 let by = case.searches_by_hand.iter().position(|s| *s == case.best_by_hand());
                 println!(
                     "{:<14} {:>8} {:>8} {:>10.1}u {:>8.2} {:>8.2} {:>8.2} {:>8}",
@@ -139,7 +140,8 @@ impl Bench<'_> {
         summary(&cases);
     }
 
-    fn one_case(&self, a: &Matrix, x: &Vector, density: f64) -> Case {
+    /// Of a matrix, and of its columns as rows.
+    fn one_case(&self, (a, columns): (&Matrix, &Matrix), x: &Vector, density: f64) -> Case {
         // Walks are measured on every `step`-th row; searches, which may build a table, on all rows.
         let occupied = a.occupied();
         let steps = occupied * x.crd.len() + a.stored();
@@ -156,11 +158,11 @@ impl Bench<'_> {
         for seconds in &mut walks {
             *seconds *= if step == 1 { 1.0 } else { occupied as f64 / sample.rows as f64 };
         }
-        let chosen = Generated::chosen(a, x, &format!("{}_{density:e}", a.name), self.folder);
-        let name = format!("{}_{density:e}_both", a.name);
-        let both = Generated::chosen_of_both(a, x, &name, self.folder);
-        let columns = both.reads_columns.then(|| a.transposed());
-        let read = columns.as_ref().unwrap_or(a);
+        let name = format!("{}_{density:e}", a.name);
+        let chosen = Generated::chosen((a, &["csr"]), x, &name, self.folder);
+        let name = format!("{name}_both");
+        let both = Generated::chosen((a, &["csr", "csc"]), x, &name, self.folder);
+        let read = if both.reads_columns { columns } else { a };
         let mut memories = SEARCHES.map(|_| Memory::new(x.extent));
         let mut all = vec![Competitor::new("chosen", |y| chosen.spmspv(a, x, y))];
         for (kernel, (find, _)) in self.tables.iter().zip(TABLES) {

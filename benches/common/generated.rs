@@ -42,23 +42,16 @@ impl Generated {
         Generated::of(&kernel, find.unwrap_or("spmv"), folder)
     }
 
-    /// What is chosen for these tensors, A by rows and x sparse. `name` is that of no other kernel.
-    pub fn chosen(a: &Matrix, x: &Vector, name: &str, folder: &Path) -> Generated {
-        let tensors = [("A", packed("csr", &a.entries())), ("x", packed("sparse", &x.entries()))];
-        let tensors = tensors.iter().map(|(name, tensor)| (*name, tensor));
-        let kernel = Kernel::new(STATEMENT).measured(tensors, &Default::default());
-        Generated::of(&kernel.expect("tensors that fit"), name, folder)
-    }
-
-    /// What is chosen where A is at hand by rows and by columns.
-    pub fn chosen_of_both(a: &Matrix, x: &Vector, name: &str, folder: &Path) -> Generated {
+    /// What is chosen for these tensors, A at hand in some layouts and x sparse. `name` is that of no other kernel.
+    pub fn chosen(
+        (a, layouts): (&Matrix, &[&str]),
+        x: &Vector,
+        name: &str,
+        folder: &Path,
+    ) -> Generated {
         let entries = a.entries();
-        let by_columns = packed("csc", &entries);
-        let tensors = [
-            ("A", packed("csr", &entries)),
-            ("A", by_columns),
-            ("x", packed("sparse", &x.entries())),
-        ];
+        let copies = layouts.iter().map(|layout| ("A", packed(layout, &entries)));
+        let tensors: Vec<_> = copies.chain([("x", packed("sparse", &x.entries()))]).collect();
         let tensors = tensors.iter().map(|(name, tensor)| (*name, tensor));
         let kernel = Kernel::new(STATEMENT).measured(tensors, &Default::default());
         Generated::of(&kernel.expect("tensors that fit"), name, folder)

@@ -25,15 +25,9 @@ use crate::formula::{Affine, Constraint};
 /// A table, and what it was made of.
 pub(super) struct Entered {
     table: VarId,
-    lo: Expr,
-    hi: Expr,
-}
-
-impl Entered {
-    /// The positions that are entered.
-    pub(super) fn range(self) -> (Expr, Expr) {
-        (self.lo, self.hi)
-    }
+    /// The positions are from here on, and below `hi`.
+    pub lo: Expr,
+    pub hi: Expr,
 }
 
 impl Body {

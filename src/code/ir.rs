@@ -14,7 +14,7 @@ pub use super::chains::{COMPARED, Chains, MANY, SEVERAL};
 pub use super::ids::{ArrayId, LabelId, TableId, VarId, WorkspaceId};
 pub use super::operation::BinaryOp;
 pub use super::parts::{PartLevel, Parts, Writes};
-pub use super::tables::{Question, Spreads, TableTraits};
+pub use super::tables::{Question, RARE, Spreads, TableTraits};
 
 /// What an expression evaluates to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

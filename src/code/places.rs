@@ -26,8 +26,9 @@
 //!
 //! Gustavson 1978, §2 (the switch array); Pissanetzky 1984, §7 (the multiple switch technique).
 
+use super::branchless::Entered;
 use super::ir::{
-    ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Question, Stmt, Type, VarId,
+    ArrayId, Assign, BinaryOp, Block, Body, Element, Expr, Load, Question, RARE, Stmt, Type, VarId,
 };
 use super::spread::{Around, before_leaving, entered_from, enters};
 use super::visit::{Part, visit};
@@ -38,12 +39,9 @@ struct Places {
     array: ArrayId,
     /// What keys are below.
     extent: Expr,
-    /// The positions that are entered, if the table is asked without a branch.
-    range: Option<(Expr, Expr)>,
+    /// What the table is made of, where it is asked without a branch.
+    asked: Option<Entered>,
 }
-
-/// Where more than one of so many coordinates has a position, whether one has is not foreseen.
-const RARE: i64 = 5;
 
 impl Body {
     /// Puts an array in place of a table that is set up by the statement of number `at`.
@@ -60,11 +58,11 @@ impl Body {
         };
         let hint = self.hint(table).trim_end_matches("_table").to_string();
         let array = self.local(format!("{hint}_places"), element, vec![extent.clone()]);
-        let range = Body::entered(table, &block[at + 1..]).map(|(entered, behind)| {
+        let asked = Body::entered(table, &block[at + 1..]).map(|(entered, behind)| {
             self.ask(&entered, &mut block[at + 1 + behind..]);
-            entered.range()
+            entered
         });
-        let places = Places { table, array, extent, range };
+        let places = Places { table, array, extent, asked };
         let mut entered = block.clone();
         entered.retain(|stmt| enters(stmt, table));
         let rest = block.split_off(at);
@@ -141,7 +139,8 @@ impl Places {
     /// What the array answers to a question to the table. Positions of a table that is dense are not none.
     fn answer(&self, e: &mut Expr) {
         let Expr::Asked { question, args } = e else { return };
-        let (true, Some((lo, hi))) = (args[0] == Expr::Var(self.table), &self.range) else {
+        let (true, Some(Entered { lo, hi, .. })) = (args[0] == Expr::Var(self.table), &self.asked)
+        else {
             return;
         };
         let mut place = || match args.get_mut(1) {
@@ -150,7 +149,7 @@ impl Places {
         };
         *e = match question {
             Question::IsDense => {
-                let rare = Expr::binary(BinaryOp::Div, self.extent.clone(), Expr::int(RARE));
+                let rare = Expr::binary(BinaryOp::Div, self.extent.clone(), Expr::int(RARE as i64));
                 Expr::binary(BinaryOp::Lt, lo.clone().add(rare), hi.clone())
             }
             Question::Has => Expr::binary(BinaryOp::Lt, Expr::int(0), place()),

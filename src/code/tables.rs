@@ -22,6 +22,9 @@ pub enum Spreads {
     Alone,
 }
 
+/// Where more than one in so many keys has a position, whether one has is not foreseen: many do.
+pub const RARE: usize = 5;
+
 /// A question to a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {

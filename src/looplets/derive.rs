@@ -33,7 +33,7 @@ use crate::layout::Layout;
 use crate::program::Access;
 use crate::prover::Prover;
 use crate::scan::{Bind, Level, Range, scan};
-use crate::schedule::schedule;
+use crate::schedule::{Schedule, schedule};
 
 /// What an access holds where one piece of its relation stores anything.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ pub struct Derived {
 /// it, they come as they are stored.
 ///
 /// # Errors
-/// [`Code::Space`] if an index has no values of which each may be visited.
+/// [`Code::Space`] if the indices cannot be visited before the positions.
 pub fn derive(
     access: &Access,
     layout: &Arc<Layout>,
@@ -86,21 +86,29 @@ fn of_places(
             wished.push(dim.clone());
         }
     }
-    let nest = scan(&alone, &schedule(&alone, &wished)?, prover)?;
     let operand = &alone.operands[operand];
-    let mut deriver = Deriver::new(&alone, operand, prover);
-    deriver.adds_up = true;
-    let outside = Around { known: nest.guards.clone(), ..Around::default() };
-    let Ok(inside) = deriver.rest(&nest.levels, &outside) else { return Ok(None) };
-    derived(&alone, &wished, switch(formulas(&nest.guards), inside)).map(Some)
+    Ok(in_order(&alone, operand, &schedule(&alone, &wished)?, true, prover)?.ok())
 }
 
-/// With the indices in the order of `dims`.
-fn derived(space: &Space, dims: &[Name], looplet: Looplet) -> crate::diagnostic::Result<Derived> {
-    let indices = dims.iter().filter(|d| space.indices.contains(d)).cloned().collect();
-    let parameters = space.params();
+/// The looplets in one order of the dimensions; where several entries of a place may add up, if `adds_up`.
+fn in_order(
+    space: &Space,
+    operand: &Operand,
+    schedule: &Schedule,
+    adds_up: bool,
+    prover: &mut dyn Prover,
+) -> crate::diagnostic::Result<Result<Derived>> {
+    let nest = scan(space, schedule, prover)?;
+    let mut deriver = Deriver { space, operand, names: space.names.clone(), prover, adds_up };
+    let outside = Around { known: nest.guards.clone(), ..Around::default() };
+    let inside = match deriver.rest(&nest.levels, &outside) {
+        Ok(inside) => inside,
+        Err(unordered) => return Ok(Err(unordered)),
+    };
+    let indices = schedule.dims().into_iter().filter(|d| space.indices.contains(d)).collect();
+    let (looplet, parameters) = (switch(formulas(&nest.guards), inside), space.params());
     looplet.verify(&parameters)?;
-    Ok(Derived { indices, looplet, parameters })
+    Ok(Ok(Derived { indices, looplet, parameters }))
 }
 
 /// The looplets of an operand of a space, by its piece there, in the names of the space.
@@ -140,14 +148,10 @@ fn of_piece(
     let mut tried: Vec<(Name, usize)> = Vec::new();
     loop {
         let schedule = schedule(space, &wished)?;
-        let nest = scan(space, &schedule, prover)?;
-        let mut deriver = Deriver::new(space, operand, prover);
-        let outside = Around { known: nest.guards.clone(), ..Around::default() };
-        let Unordered { index, mut before, among } = match deriver.rest(&nest.levels, &outside) {
+        let found = in_order(space, operand, &schedule, false, prover)?;
+        let Unordered { index, mut before, among } = match found {
             Err(unordered) => unordered,
-            Ok(inside) => {
-                return derived(space, &schedule.dims(), switch(formulas(&nest.guards), inside));
-            }
+            Ok(derived) => return Ok(derived),
         };
         let is_tried = |before: &[Name]| tried.contains(&(index.clone(), before.len()));
         while is_tried(&before) && before.pop().is_some() {}
@@ -227,11 +231,7 @@ struct Deriver<'a> {
     adds_up: bool,
 }
 
-impl<'a> Deriver<'a> {
-    fn new(space: &'a Space, operand: &'a Operand, prover: &'a mut dyn Prover) -> Deriver<'a> {
-        Deriver { space, operand, names: space.names.clone(), prover, adds_up: false }
-    }
-
+impl Deriver<'_> {
     /// What is stored once the levels before are passed.
     fn rest(&mut self, levels: &[Level], around: &Around) -> Result<Looplet> {
         let is_index = |level: &Level| self.space.indices.contains(&level.var);

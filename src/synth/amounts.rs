@@ -451,7 +451,7 @@ impl Sizes {
             }
             _ => 1.0.into(),
         };
-        // Some are, of whatever sample.
+        // A sample is not all: some are asked for far from others.
         let beside = self.common(level, nest).map_or(0.0, |common| common.beside).min(0.99);
         let reach = extents.clone() * (1.0 - beside).into();
         [

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::value::{Number, Value};
-use crate::code::ir::{ArrayId, IndexWidth, VarId};
+use crate::code::ir::{ArrayId, IndexWidth, RARE, VarId};
 use crate::tensor::{IndexData, Values};
 
 /// An array of the body.
@@ -114,10 +114,10 @@ impl Table {
         self.positions.get(key).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether more than every fifth key up to the greatest has a position.
+    /// Whether more than one in [`RARE`] keys up to the greatest has a position.
     pub fn is_dense(&self) -> bool {
         let greatest = self.positions.keys().filter_map(|key| key.first()).max();
-        greatest.is_some_and(|greatest| 5 * self.positions.len() as i64 > *greatest)
+        greatest.is_some_and(|greatest| (RARE * self.positions.len()) as i64 > *greatest)
     }
 
     /// Any position.
