@@ -153,7 +153,7 @@ pub fn some_inputs(
                     Some(dims) => dims,
                     None => implied(program, name, &data, &extents)?,
                 };
-                let made = wish.make(&dims, value_type, arguments.seed);
+                let made = wish.make(&dims, value_type, (arguments.seed, name));
                 Given::Loaded(made.map_err(|e| e.note(format!("for tensor `{name}`")))?)
             }
             _ => {

@@ -23,7 +23,7 @@ pub struct TensorOptions {
     /// The layout of a tensor
     #[arg(short = 'f', long = "format", value_name = "NAME=LAYOUT")]
     pub formats: Vec<String>,
-    /// Which random tensors: the start of the generator (splitmix64)
+    /// Which random tensors: with its name, the start of a tensor's generator (splitmix64)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     #[arg(skip)]

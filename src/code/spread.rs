@@ -33,7 +33,7 @@ use super::ir::{
     Sum, TableTraits, Type, VarId,
 };
 use super::visit::{Part, visit};
-use crate::formula::{Atom, Constraint, Name};
+use crate::formula::{Affine, Atom, Constraint, Name};
 use crate::layout::checks::end_of_range;
 use crate::tensor::{Value, ValueType};
 
@@ -185,14 +185,27 @@ impl Body {
     /// What all keys are below, from the declared range of the array that holds them.
     pub(super) fn extent_of(&self, key: &Expr) -> Option<Expr> {
         let array = self.arr(entered_from(key)?);
-        let end = end_of_range(&array.name, &array.range)?;
-        let sizes = end.terms().iter().map(|(atom, _)| match atom {
-            Atom::Var(name) => self.variable_named(name).map(Expr::Var),
-            _ => None,
+        self.natural(&end_of_range(&array.name, &array.range)?)
+    }
+
+    /// A sum of sizes and of parts of such sums.
+    fn natural(&self, sum: &Affine) -> Option<Expr> {
+        let parts = sum.terms().iter().map(|(atom, factor)| {
+            let part = match atom {
+                Atom::Var(name) => Expr::Var(self.variable_named(name)?),
+                Atom::Floor(of, by) => {
+                    Expr::binary(BinaryOp::Div, self.natural(of)?, Expr::int(*by))
+                }
+                Atom::Call(_) => return None,
+            };
+            Some(match factor {
+                1 => part,
+                _ => Expr::binary(BinaryOp::Mul, Expr::int(*factor), part),
+            })
         });
-        let sizes: Option<Vec<Expr>> = sizes.collect();
-        let beyond = (end.offset() > 0).then(|| Expr::int(end.offset()));
-        sizes?.into_iter().chain(beyond).reduce(Expr::add)
+        let parts: Option<Vec<Expr>> = parts.collect();
+        let beyond = (sum.offset() > 0).then(|| Expr::int(sum.offset()));
+        parts?.into_iter().chain(beyond).reduce(Expr::add)
     }
 
     /// A statement with the arrays in place of the table.

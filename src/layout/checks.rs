@@ -83,24 +83,40 @@ pub fn admits_negative(array: &IndexArray) -> bool {
     })
 }
 
-/// What all elements of an array are below, by the first bound of its range that is a sum of sizes.
+/// What all elements of an array are below, by the first bound of its range that adds up sizes and parts of them.
 pub fn end_of_range(array: &Name, range: &[Constraint]) -> Option<Affine> {
-    range.iter().filter(|c| c.relop == Relop::Ge && c.affine.offset() >= -1).find_map(|c| {
-        let (mut end, mut element) = (Affine::constant(c.affine.offset() + 1), None);
+    range.iter().filter(|c| c.relop == Relop::Ge).find_map(|c| {
+        let (mut bound, mut element) = (Affine::constant(c.affine.offset()), None);
         for (atom, factor) in c.affine.terms() {
             match (atom, factor) {
-                (Atom::Var(size), 1) => end = end + Affine::var(size.clone()),
-                (Atom::Call(call), -1) if call.array == *array => element = Some(call),
+                (Atom::Call(call), ..=-1) if call.array == *array && element.is_none() => {
+                    element = Some((call, -factor));
+                }
+                (atom, 1..) if adds_sizes(atom) => {
+                    bound = bound + Affine::atom(atom.clone()) * *factor;
+                }
                 _ => return None,
             }
         }
+        let (element, times) = element?;
+        let end = bound + Affine::constant(times);
         // Where the element is, is no size.
-        let is_place =
-            |name: &Name| element.is_some_and(|e| e.args.iter().any(|a| a.mentions(name)));
-        let mut sized = element.is_some();
+        let is_place = |name: &Name| element.args.iter().any(|a| a.mentions(name));
+        let mut sized = end.offset() >= 0;
         end.visit_vars(&mut |name| sized &= !is_place(name));
-        sized.then_some(end)
+        sized.then(|| end.floor_div(times))
     })
+}
+
+/// A size, or a part of a sum of sizes.
+fn adds_sizes(atom: &Atom) -> bool {
+    match atom {
+        Atom::Var(_) => true,
+        Atom::Floor(of, _) => {
+            of.offset() >= 0 && of.terms().iter().all(|(atom, k)| *k > 0 && adds_sizes(atom))
+        }
+        Atom::Call(_) => false,
+    }
 }
 
 /// The range of an array, bound by bound.

@@ -1,7 +1,7 @@
 //! Tensors without a file: `-t x=ones`, `-t x=random:0.01`, `-t A=random:banded(2)`.
 //!
-//! In: what is wished, and the extents. Out: data as from a file, the same for the same seed on every
-//! machine.
+//! In: what is wished, and the extents. Out: data as from a file, the same for the same seed and name of a tensor on
+//! every machine. Tensors of two names have nothing to do with each other.
 
 mod family;
 mod splitmix;
@@ -39,7 +39,12 @@ impl Generated {
     ///
     /// # Errors
     /// Those of [`Family::places`], and of memory.
-    pub fn make(self, dims: &[usize], value_type: ValueType, seed: u64) -> Result<Loaded> {
+    pub fn make(
+        self,
+        dims: &[usize],
+        value_type: ValueType,
+        (seed, tensor): (u64, &str),
+    ) -> Result<Loaded> {
         match self {
             Generated::Ones => {
                 let mut values = DenseArray::zeros(dims, value_type)?.into_values();
@@ -53,14 +58,20 @@ impl Generated {
                 }
                 Ok(Loaded::Dense(DenseArray::new(dims.to_vec(), values)?))
             }
-            Generated::Random(family) => random(dims, family, value_type, seed),
+            Generated::Random(family) => {
+                random(dims, family, value_type, SplitMix64::of(seed, tensor))
+            }
         }
     }
 }
 
 /// The elements of a family: their places, then their values, in order.
-fn random(dims: &[usize], family: Family, value_type: ValueType, seed: u64) -> Result<Loaded> {
-    let mut generator = SplitMix64(seed);
+fn random(
+    dims: &[usize],
+    family: Family,
+    value_type: ValueType,
+    mut generator: SplitMix64,
+) -> Result<Loaded> {
     let places = family.places(dims, &mut generator)?;
     let mut coords: Vec<Vec<u64>> = vec![Vec::with_capacity(places.len()); dims.len()];
     for &place in &places {
@@ -94,24 +105,35 @@ mod tests {
     #[test]
     fn as_many_entries_are_there_as_asked_for_at_any_density() {
         for density in [0.0, 0.1, 0.5, 0.9, 1.0] {
-            let made = of(density).make(&[10, 20], ValueType::F64, 1).unwrap();
+            let made = of(density).make(&[10, 20], ValueType::F64, (1, "A")).unwrap();
             assert_eq!(made.stored(), (density * 200.0) as usize);
-            let again = of(density).make(&[10, 20], ValueType::F64, 1).unwrap();
+            let again = of(density).make(&[10, 20], ValueType::F64, (1, "A")).unwrap();
             assert_eq!(made, again);
             assert!((0..made.stored()).all(|k| !made.values().is_zero(k)));
         }
         let (one, other) = (of(0.1), of(0.1));
         assert_ne!(
-            one.make(&[10, 20], ValueType::F64, 1).unwrap(),
-            other.make(&[10, 20], ValueType::F64, 2).unwrap()
+            one.make(&[10, 20], ValueType::F64, (1, "A")).unwrap(),
+            other.make(&[10, 20], ValueType::F64, (2, "A")).unwrap()
         );
+    }
+
+    #[test]
+    fn tensors_of_two_names_are_independent() {
+        let places = |name| match of(0.1).make(&[1000], ValueType::F64, (1, name)).unwrap() {
+            Loaded::Entries(entries) => (0..100).map(|k| entries.point(k)).collect::<Vec<_>>(),
+            Loaded::Dense(_) => unreachable!(),
+        };
+        let (one, other) = (places("A"), places("B"));
+        let common = one.iter().filter(|place| other.contains(place)).count();
+        assert!((1..30).contains(&common), "{common} of 100 are the same");
     }
 
     #[test]
     fn scalars_and_empty_tensors_are_generated_too() {
         for (dims, stored) in [(&[][..], 1), (&[0, 5], 0), (&[3, 0], 0)] {
             for wish in [Generated::Ones, of(1.0)] {
-                assert_eq!(wish.make(dims, ValueType::I32, 0).unwrap().stored(), stored);
+                assert_eq!(wish.make(dims, ValueType::I32, (0, "A")).unwrap().stored(), stored);
             }
         }
         assert!(Generated::parse("random:2").is_err());

@@ -4,6 +4,13 @@
 pub struct SplitMix64(pub u64);
 
 impl SplitMix64 {
+    /// What begins with a number and a name.
+    pub fn of(seed: u64, name: &str) -> SplitMix64 {
+        name.bytes().fold(SplitMix64(seed), |mut generator, byte| {
+            SplitMix64(generator.next() ^ u64::from(byte))
+        })
+    }
+
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
