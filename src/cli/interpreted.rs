@@ -145,7 +145,9 @@ impl Asked<'_> {
             .help(format!("pass its file: `-t {host}=FILE[:LAYOUT]`")));
         };
         let found = match &file.place {
-            Place::Generated(wish) => Given::Loaded(wish.make(dims, ty, (self.tensors.seed, host))?),
+            Place::Generated(wish) => {
+                Given::Loaded(wish.make(dims, ty, (self.tensors.seed, host))?)
+            }
             _ => self.tensors.read.given(&file, Some(dims.clone()), Some(ty), fill)?,
         };
         let found = found.with_rank(dims.len());

@@ -66,6 +66,8 @@ impl Doc {
     fn layout(&self, shape: Shape) -> Option<String> {
         Some(match self {
             Doc::Text(text) => text.clone(),
+            // The path of what is called is not broken.
+            Doc::Call { head, .. } if width(head) > shape.width => return None,
             Doc::Call { head, args } => list(&format!("{head}("), args, ")", shape)?,
             Doc::Array(parts) => list("[", parts, "]", shape)?,
             Doc::Methods { receiver, links } => methods(receiver, links, shape, false)?,
