@@ -319,6 +319,32 @@ mod tests {
     }
 
     #[test]
+    fn ends_of_ranges_add_up_sizes_and_parts_of_them() {
+        let end = |range: &str| {
+            let range: Vec<Constraint> = range
+                .split(';')
+                .map(|text| match parse::formula(text).unwrap() {
+                    Formula::Constraint(constraint) => constraint,
+                    other => panic!("{other:?} is no bound"),
+                })
+                .collect();
+            end_of_range(&"crd".into(), &range).map(|end| end.to_string())
+        };
+        let said = |text: &str| Some(parse::affine(text).unwrap().to_string());
+        assert_eq!(end("0 <= crd(p); crd(p) < J"), said("J"));
+        assert_eq!(end("crd(p) <= I + J"), said("I + J + 1"));
+        assert_eq!(end("crd(p) < ceil(J/4)"), said("floor((J + 3)/4)"));
+        assert_eq!(end("3 * crd(p) < J"), said("floor((J + 2)/3)"));
+        assert_eq!(end("crd(p) < 2 * J"), said("2 * J"));
+        // Less than nothing, what depends on the place, what another array says, and no bound at all.
+        for none in
+            ["crd(p) < 0 - 5", "crd(p) < J - 2", "crd(p) <= p", "crd(p) < pos(p)", "crd(p) >= 0"]
+        {
+            assert_eq!(end(none), None, "{none}");
+        }
+    }
+
+    #[test]
     fn arrays_with_negative_numbers_are_signed() {
         let layout = |range: &str| {
             let text = format!(

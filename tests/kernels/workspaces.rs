@@ -12,6 +12,10 @@ const MAIN: &str = r#"
 use std::collections::BTreeMap;
 
 fn try_on<const Q: usize>(shape: [usize; Q], rounds: usize) {
+    try_with(shape, rounds, &[0, 1, 3, 50, 2000]);
+}
+
+fn try_with<const Q: usize>(shape: [usize; Q], rounds: usize, sizes: &[i64]) {
     let mut state = 12345u64 + shape[0] as u64;
     let mut below = |n: usize| {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -20,7 +24,7 @@ fn try_on<const Q: usize>(shape: [usize; Q], rounds: usize) {
     let mut workspace = Workspace::new(shape, 0i64);
     for round in 0..rounds {
         let mut expected: BTreeMap<[usize; Q], i64> = BTreeMap::new();
-        let updates = [0, 1, 3, 50, 2000][round % 5];
+        let updates = sizes[round % sizes.len()];
         for n in 0..updates {
             let key = shape.map(|extent| below(extent));
             // No order of updates but their own gives this.
@@ -63,6 +67,12 @@ fn main() {
     try_on([7, 9], 20);
     try_on([3, 70, 2], 20);
     try_on([400, 1, 900], 20);
+    // Every length of a short list, among few places and many.
+    let short: Vec<i64> = (0..=80).collect();
+    for extent in [90, 1_000, 300_000] {
+        try_with([extent], 3 * short.len(), &short);
+    }
+    try_with([30, 5_000], 3 * short.len(), &short);
     // LARGE
 }
 "#;

@@ -112,6 +112,24 @@ fn positions_are_kept_in_one_array_of_which_what_was_entered_is_cleared() {
 }
 
 #[test]
+fn blocks_are_kept_in_one_array_and_looked_for_below_its_end() {
+    // The last block may be cut off.
+    const BLOCKS: &[(&str, &str)] = &[("A", "bcsr(2,3)"), ("x", "sparse"), ("y", "dense")];
+    let statement: Statement = ("y[i] += A[i,j] * x[j]", BLOCKS, &["pA0", "px", "pA1"]);
+    let plain = kernel(statement).find(Some("pA1"), "scan");
+    let (direct, rank) = (
+        kernel(statement).find(Some("pA1"), "direct"),
+        kernel(statement).find(Some("pA1"), "rank"),
+    );
+    assert!(text(&direct).contains("pA1_places = vec![0_u32; J.div_ceil(3)]"), "{}", text(&direct));
+    assert!(text(&rank).contains("RankTable::<1>::new(J.div_ceil(3))"), "{}", text(&rank));
+    assert!(text(&rank).contains("pA1_table.first_within([(j / 3)"), "{}", text(&rank));
+    for kernel in [direct, rank] {
+        assert!(compare(statement, &plain, &kernel) > 0);
+    }
+}
+
+#[test]
 fn tables_of_many_keys_are_asked_without_a_branch() {
     let (mut summed, mut not_finite) = (0, 0);
     for statement in STATEMENTS {
