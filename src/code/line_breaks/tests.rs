@@ -81,7 +81,7 @@ fn a_value_moves_to_the_next_line_where_it_fits_there() {
 
 #[test]
 fn a_call_moves_to_the_next_line_whose_path_has_no_room() {
-    let call = |path: usize| Doc::call(&"f".repeat(path), vec![long(0, 60), long(1, 60)]);
+    let call = |path: usize| Doc::call("f".repeat(path), vec![long(0, 60), long(1, 60)]);
     let got = |path| assignment(&"x".repeat(60), &call(path), Shape::line(0, 1));
     assert!(
         got(38).starts_with(&format!("{} {}(\n", "x".repeat(60), "f".repeat(38))),
