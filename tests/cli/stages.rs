@@ -79,7 +79,7 @@ fn finds_gallop_in_what_a_program_gallops_through() {
     let sandbox = Sandbox::new();
     let program = "s .= 0\nfor i = _\n    s[] += x[i] * z[gallop(i)]\nend\nreturn s\n";
     let [x, z] = ["x", "z"].map(|name| format!("{name}=random:0.3:sparse"));
-    let data = ["-t", &x, "-t", &z, "--dims", "x=900", "--dims", "z=900"];
+    let data = ["-t", &x, "-t", &z, "--dims", "x=90", "--dims", "z=90"];
     let found = |program: &str, more: &[&str]| {
         sandbox.file("dot.finch", program);
         let stated = ["explain", "--program", "dot.finch", "--stage", "loops"];
