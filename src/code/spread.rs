@@ -188,20 +188,15 @@ impl Body {
         self.natural(&end_of_range(&array.name, &array.range)?)
     }
 
-    /// A sum of sizes and of parts of such sums.
+    /// A sum of sizes and of parts of such sums, each once.
     fn natural(&self, sum: &Affine) -> Option<Expr> {
-        let parts = sum.terms().iter().map(|(atom, factor)| {
-            let part = match atom {
-                Atom::Var(name) => Expr::Var(self.variable_named(name)?),
-                Atom::Floor(of, by) => {
-                    Expr::binary(BinaryOp::Div, self.natural(of)?, Expr::int(*by))
-                }
-                Atom::Call(_) => return None,
-            };
-            Some(match factor {
-                1 => part,
-                _ => Expr::binary(BinaryOp::Mul, Expr::int(*factor), part),
-            })
+        let parts = sum.terms().iter().map(|(atom, factor)| match atom {
+            _ if *factor != 1 => None,
+            Atom::Var(name) => self.variable_named(name).map(Expr::Var),
+            Atom::Floor(of, by) => {
+                Some(Expr::binary(BinaryOp::Div, self.natural(of)?, Expr::int(*by)))
+            }
+            Atom::Call(_) => None,
         });
         let parts: Option<Vec<Expr>> = parts.collect();
         let beyond = (sum.offset() > 0).then(|| Expr::int(sum.offset()));
