@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 
 use super::guards::set_within;
 use super::ir::{Assign, BinaryOp, Block, Body, Expr, Stmt, Type, VarId};
-use super::visit::{Part, visit};
+use super::visit::left_for;
 use crate::operators::Value;
 use crate::tensor::ValueType;
 
@@ -161,7 +161,7 @@ fn only_if<'b>(block: &'b Block, lets: &mut FxHashMap<VarId, &'b Expr>) -> Optio
 
 /// Whether a loop may be left before its end.
 fn leaves(body: &Block) -> bool {
-    let mut leaves = false;
-    visit(body, &mut |part| leaves |= matches!(part, Part::Stmt(Stmt::Break(_))));
-    leaves
+    let mut targets = Vec::new();
+    left_for(body, &mut targets);
+    !targets.is_empty()
 }
