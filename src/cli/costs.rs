@@ -95,10 +95,15 @@ fn orders(planned: &Planned) -> String {
         return String::new();
     }
     let own = planned.statements().first().map(|s| s.schedule().dims());
+    let planned = orders.iter().filter(|order| !order.at_least).filter_map(|order| order.time);
+    let taken = planned.fold(f64::INFINITY, f64::min);
     let mut out = String::from("orders of the loops, with what is searched and gathered in them\n");
     for (k, order) in orders.iter().enumerate() {
         let names: Vec<&str> = order.dims.iter().map(|n| &**n).collect();
         let time = match order.time {
+            Some(time) if order.at_least && time < taken => {
+                format!("at least {}, not looked into: enough others were", nanoseconds(time))
+            }
             Some(time) if order.at_least => {
                 format!("at least {}, more than another order", nanoseconds(time))
             }

@@ -76,7 +76,7 @@ pub struct PricedOrder {
     pub dims: Vec<Name>,
     /// In nanoseconds; `None` if it has no plan.
     pub time: Option<f64>,
-    /// It costs at least that, more than another order: it was not planned.
+    /// It costs at least that, and was not planned: another order costs less, or is good enough.
     pub at_least: bool,
 }
 

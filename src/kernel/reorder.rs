@@ -33,6 +33,9 @@ pub const GAIN: f64 = 0.8;
 /// There is nothing to gain where a plan takes so few nanoseconds.
 pub(super) const LITTLE: f64 = 1_000.0;
 
+/// An order that costs less than this share of a plan that is good enough is planned nevertheless.
+const FAR_LESS: f64 = 0.25;
+
 /// Proofs take time: so many other orders are planned in full.
 const MOST_PLANNED: usize = 2;
 
@@ -112,7 +115,8 @@ pub(super) fn cheapest_order(
     open.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
     let mut tried = 0;
     for (visits, request, schedule) in open {
-        if visits >= least || tried == MOST_PLANNED || tried > 0 && least < good {
+        let enough = tried > 0 && least < good && visits > FAR_LESS * least;
+        if visits >= least || tried == MOST_PLANNED || enough {
             priced.push(of_order(&schedule, Some(visits), true));
             continue;
         }

@@ -22,7 +22,7 @@ use super::functions::Functions;
 use crate::code::naming::Naming;
 use crate::code::{Doc, Element, Lines, NARROW, VarId};
 use crate::formula::Name;
-use crate::synth::{CostFormula, Statistic, Term};
+use crate::synth::{CostFormula, Function, Statistic, Term};
 
 /// Longer formulas are written in parts, so that each has a line.
 const LONGEST: usize = 84;
@@ -100,6 +100,7 @@ impl Functions<'_> {
             "fastest",
             "k",
             "time",
+            "missed",
             "MOST_BYTES",
         ]) {
             naming.reserve(name);
@@ -177,6 +178,9 @@ impl Functions<'_> {
         out.line("fastest");
         out.close("");
         given.functions().for_each(|(function, _)| out.raw(function.text));
+        if terms().any(|term| term.formula.calls(Function::Missed)) {
+            out.raw(MISSED);
+        }
     }
 
     /// `times[k] += …;`, with what it is about.
@@ -314,6 +318,14 @@ const OF_ARRAYS: [OfArray; 5] = [
     OfArray { statistic: Statistic::RunLength, name: "mean_run", converts: false, text: MEAN_RUN },
     OfArray { statistic: Statistic::Uneven, name: "unevenness", converts: true, text: UNEVENNESS },
 ];
+
+const MISSED: &str = "
+/// How many of so many branches that are not foreseen are missed where the same data were there before.
+fn missed(branches: f64, remembered: f64) -> f64 {
+    let share = (branches / remembered).min(1.0);
+    branches * share * share
+}
+";
 
 const MEAN_STEP: &str = "
 /// Mean difference of consecutive elements: the length of a segment.

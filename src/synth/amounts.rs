@@ -28,6 +28,19 @@ fn size(name: &Name) -> CostFormula {
     Statistic::Size(name.clone()).into()
 }
 
+/// Whether a range goes from an element of an array to another one of it.
+fn is_segment(range: &Range) -> bool {
+    let array_of = |end: &Affine| match end.terms().iter().as_slice() {
+        [(Atom::Call(call), 1)] if end.offset() == 0 => Some(call.array.clone()),
+        _ => None,
+    };
+    let (lower, upper) = (&range.lower, &range.upper);
+    match (lower.as_slice(), upper.as_slice()) {
+        ([lower], [upper]) => array_of(lower).is_some_and(|array| array_of(upper) == Some(array)),
+        _ => false,
+    }
+}
+
 impl Sizes {
     /// How many values a range has in loops of so many iterations.
     pub fn span(&self, range: &Range, trips: &IndexMap<Name, CostFormula>) -> CostFormula {
@@ -127,8 +140,9 @@ impl Sizes {
             let trip = match &level.bind {
                 Bind::Let(_) => 1.0.into(),
                 Bind::Loop(range) => {
-                    // A loop whose length is not known is taken to be there; a search of nothing is none.
-                    let least = if level.is_find() { 0.0 } else { 1.0 };
+                    // A loop whose length is not known is taken to be there; a search of nothing is none, and
+                    // segments may have less than one position each.
+                    let least = if level.is_find() || is_segment(range) { 0.0 } else { 1.0 };
                     self.span(range, &out).max(least.into())
                 }
             };
@@ -406,7 +420,15 @@ impl Sizes {
         let begins_with_group =
             grouped.is_some_and(|grouped| plan.begins_with(grouped, level, nest));
         let states = self.states(plan, level, nest, &visits);
-        let states = states.min(queries.clone().max(1.0.into()));
+        let most = match &plan.placement {
+            // Made whether or not anything is asked.
+            Some(Placement::Prefix { before }) => {
+                let around = nest.levels[..*before].iter().filter(|l| l.is_loop() || l.filters());
+                CostFormula::product(around.map(|l| visits[&l.var].clone()))
+            }
+            _ => queries.clone(),
+        };
+        let states = states.min(most.max(1.0.into()));
         let others = match visits.get(position) {
             Some(matches) if plan.many => matches.clone(),
             _ => 0.0.into(),

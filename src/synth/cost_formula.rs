@@ -48,6 +48,9 @@ pub enum Function {
     Min,
     Max,
     Log2,
+    /// Of so many branches that are not foreseen, those that a call does not know from the one before, where so many
+    /// are remembered: see [`missed`].
+    Missed,
 }
 
 /// Deeper formulas are refused: they are read by recursion.
@@ -86,20 +89,21 @@ impl Operation {
 }
 
 impl Function {
-    const ALL: [Function; 3] = [Function::Min, Function::Max, Function::Log2];
+    const ALL: [Function; 4] = [Function::Min, Function::Max, Function::Log2, Function::Missed];
 
     fn name(self) -> &'static str {
         match self {
             Function::Min => "min",
             Function::Max => "max",
             Function::Log2 => "log2",
+            Function::Missed => "missed",
         }
     }
 
     /// How many arguments it takes.
     pub fn arity(self) -> usize {
         match self {
-            Function::Min | Function::Max => 2,
+            Function::Min | Function::Max | Function::Missed => 2,
             Function::Log2 => 1,
         }
     }
@@ -139,6 +143,7 @@ impl CostFormula {
                     Function::Min => next().min(next()),
                     Function::Max => next().max(next()),
                     Function::Log2 => next().log2(),
+                    Function::Missed => missed(next(), next()),
                 }
             }
         }
@@ -165,6 +170,18 @@ impl CostFormula {
                 b.visit_names(visit);
             }
             CostFormula::Call(_, arguments) => arguments.iter().for_each(|a| a.visit_names(visit)),
+        }
+    }
+
+    /// Whether it calls a function.
+    pub fn calls(&self, function: Function) -> bool {
+        match self {
+            CostFormula::Number(_) | CostFormula::Named(_) => false,
+            CostFormula::Negated(a) => a.calls(function),
+            CostFormula::Binary(_, a, b) => a.calls(function) || b.calls(function),
+            CostFormula::Call(called, arguments) => {
+                *called == function || arguments.iter().any(|a| a.calls(function))
+            }
         }
     }
 
@@ -196,7 +213,10 @@ impl CostFormula {
             true => "f64::NEG_INFINITY".to_string(),
             false => format!("{n:?}"),
         };
-        let call = |f: Function| format!("f64::{}", f.name());
+        let call = |f: Function| match f {
+            Function::Missed => f.name().to_string(),
+            Function::Min | Function::Max | Function::Log2 => format!("f64::{}", f.name()),
+        };
         self.written(SUM, &Writing { number: &number, name: &name_of, call: &call })
     }
 
@@ -225,6 +245,13 @@ impl CostFormula {
         };
         if own < needed { format!("({text})") } else { text }
     }
+}
+
+/// How many of so many branches that are not foreseen a processor misses that has run the same code on the same data
+/// before: it remembers a few thousand outcomes, and none where there are many more of them than it has room for.
+fn missed(branches: f64, remembered: f64) -> f64 {
+    let share = (branches / remembered).min(1.0);
+    branches * share * share
 }
 
 /// How the parts of a formula are spelled.
@@ -387,7 +414,8 @@ impl Parser<'_> {
             found => format!("`{found}` is not expected in a formula"),
         };
         Diagnostic::new(Code::Find, what).at(span, format!("{wanted} should be here")).help(
-            "a formula has numbers, names, + - * /, min(a, b), max(a, b), log2(a) and parentheses",
+            "a formula has numbers, names, + - * /, min(a, b), max(a, b), log2(a), missed(a, b) and \
+             parentheses",
         )
     }
 
