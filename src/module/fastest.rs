@@ -321,8 +321,8 @@ const OF_ARRAYS: [OfArray; 5] = [
 
 const MISSED: &str = "
 /// How many of so many branches that are not foreseen are missed where the same data were there before.
-fn missed(branches: f64, remembered: f64) -> f64 {
-    let share = (branches / remembered).min(1.0);
+fn missed(branches: f64, others: f64, remembered: f64) -> f64 {
+    let share = ((branches + others) / remembered).min(1.0);
     branches * share * share
 }
 ";

@@ -476,9 +476,10 @@ impl Sizes {
         // A sample is not all: some are asked for far from others.
         let beside = self.common(level, nest).map_or(0.0, |common| common.beside).min(0.99);
         let reach = extents.clone() * (1.0 - beside).into();
+        let others = self.uneven_of(nest) + self.unforeseen_of(nest);
         [
             queries, length, repeats, states, extents, guards, uneven, hits, total, typical,
-            compared, checks, scattered, unforeseen, reach,
+            compared, checks, scattered, unforeseen, reach, others,
         ]
     }
 

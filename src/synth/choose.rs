@@ -74,7 +74,7 @@ pub fn refuse_above_limit(plan: &Plan, find: &Find, memory: f64, sizes: &Sizes) 
 
 /// What plans may cost where tensors have nothing to do with each other, times what the cheapest ones do, if they cost
 /// less where the tensors have entries at the same places.
-const INSURANCE: f64 = 1.1;
+const INSURANCE: f64 = 1.03;
 
 /// So many choices of plans are compared.
 const MOST_COMBINED: usize = 4096;

@@ -48,8 +48,8 @@ pub enum Function {
     Min,
     Max,
     Log2,
-    /// Of so many branches that are not foreseen, those that a call does not know from the one before, where so many
-    /// are remembered: see [`missed`].
+    /// Of so many branches that are not foreseen, those that a call does not know from the one before, where there are
+    /// so many others and so many are remembered: see [`missed`].
     Missed,
 }
 
@@ -103,8 +103,9 @@ impl Function {
     /// How many arguments it takes.
     pub fn arity(self) -> usize {
         match self {
-            Function::Min | Function::Max | Function::Missed => 2,
+            Function::Min | Function::Max => 2,
             Function::Log2 => 1,
+            Function::Missed => 3,
         }
     }
 }
@@ -143,7 +144,7 @@ impl CostFormula {
                     Function::Min => next().min(next()),
                     Function::Max => next().max(next()),
                     Function::Log2 => next().log2(),
-                    Function::Missed => missed(next(), next()),
+                    Function::Missed => missed(next(), next(), next()),
                 }
             }
         }
@@ -248,9 +249,10 @@ impl CostFormula {
 }
 
 /// How many of so many branches that are not foreseen a processor misses that has run the same code on the same data
-/// before: it remembers a few thousand outcomes, and none where there are many more of them than it has room for.
-fn missed(branches: f64, remembered: f64) -> f64 {
-    let share = (branches / remembered).min(1.0);
+/// before: it remembers a few thousand outcomes, and none where there are, with `others`, many more of them than it
+/// has room for.
+fn missed(branches: f64, others: f64, remembered: f64) -> f64 {
+    let share = ((branches + others) / remembered).min(1.0);
     branches * share * share
 }
 
@@ -414,7 +416,7 @@ impl Parser<'_> {
             found => format!("`{found}` is not expected in a formula"),
         };
         Diagnostic::new(Code::Find, what).at(span, format!("{wanted} should be here")).help(
-            "a formula has numbers, names, + - * /, min(a, b), max(a, b), log2(a), missed(a, b) and \
+            "a formula has numbers, names, + - * /, min(a, b), max(a, b), log2(a), missed(a, b, c) and \
              parentheses",
         )
     }

@@ -15,7 +15,7 @@ use crate::formula::{Formula, parse};
 use crate::layout::PropertyKind;
 
 /// What formulas of find templates are over, beside constants of the machine.
-pub const QUANTITIES: [&str; 15] = [
+pub const QUANTITIES: [&str; 16] = [
     "queries",
     "length",
     "repeats",
@@ -31,6 +31,7 @@ pub const QUANTITIES: [&str; 15] = [
     "scattered",
     "unforeseen",
     "reach",
+    "others",
 ];
 
 /// A find algorithm as declared by its folder.

@@ -7,7 +7,7 @@ use siskin::diagnostic::{Code, Diagnostic};
 use siskin::synth::{CostFormula, Machine, Template, constants, loops_cost, templates, workspaces};
 
 /// What a formula may use that is no constant.
-const NAMES: [&str; 23] = [
+const NAMES: [&str; 24] = [
     "queries",
     "length",
     "repeats",
@@ -31,6 +31,7 @@ const NAMES: [&str; 23] = [
     "unforeseen",
     "unforeseen",
     "reach",
+    "others",
 ];
 
 /// The value of a name, in one of several settings: sizes are small, large, or none.

@@ -128,8 +128,9 @@ impl Choice<'_> {
             12 => "how often something in the range is between a query and the one before, by how often if both were even"
                 .to_string(),
             13 => "the share of its queries of which it is not foreseen whether they find something".to_string(),
-            _ => "values that its key may have, but for those beside one that was asked for a little before"
+            14 => "values that its key may have, but for those beside one that was asked for a little before"
                 .to_string(),
+            _ => "branches of the loops that are not foreseen".to_string(),
         }
     }
 
