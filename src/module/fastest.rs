@@ -22,7 +22,7 @@ use super::functions::Functions;
 use crate::code::naming::Naming;
 use crate::code::{Doc, Element, Lines, NARROW, VarId};
 use crate::formula::Name;
-use crate::synth::{CostFormula, Function, Statistic, Term};
+use crate::synth::{CostFormula, Function, MISSED, Statistic, Term};
 
 /// Longer formulas are written in parts, so that each has a line.
 const LONGEST: usize = 84;
@@ -318,14 +318,6 @@ const OF_ARRAYS: [OfArray; 5] = [
     OfArray { statistic: Statistic::RunLength, name: "mean_run", converts: false, text: MEAN_RUN },
     OfArray { statistic: Statistic::Uneven, name: "unevenness", converts: true, text: UNEVENNESS },
 ];
-
-const MISSED: &str = "
-/// How many of so many branches that are not foreseen are missed where the same data were there before.
-fn missed(branches: f64, others: f64, remembered: f64) -> f64 {
-    let share = ((branches + others) / remembered).min(1.0);
-    branches * share * share
-}
-";
 
 const MEAN_STEP: &str = "
 /// Mean difference of consecutive elements: the length of a segment.

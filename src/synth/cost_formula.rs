@@ -256,6 +256,15 @@ fn missed(branches: f64, others: f64, remembered: f64) -> f64 {
     branches * share * share
 }
 
+/// The same in Rust, as [`CostFormula::to_rust`] calls it.
+pub const MISSED: &str = "
+/// How many of so many branches that are not foreseen are missed where the same data were there before.
+fn missed(branches: f64, others: f64, remembered: f64) -> f64 {
+    let share = ((branches + others) / remembered).min(1.0);
+    branches * share * share
+}
+";
+
 /// How the parts of a formula are spelled.
 struct Writing<'a> {
     number: &'a dyn Fn(f64) -> String,
@@ -478,6 +487,10 @@ mod tests {
             ("16 / (4 / 2)", 8.0),
             ("-2 * -3", 6.0),
             ("2 - -3", 5.0),
+            // Queries are 100: all, a quarter, and a quarter since there are others.
+            ("missed(queries, 0, 80)", 100.0),
+            ("missed(queries, 0, 200)", 25.0),
+            ("missed(queries, 100, 400)", 25.0),
             ("queries * (0.5 + log2(length))", 350.0),
             ("min(queries, 4e1) + max(length, .5)", 48.0),
             ("branch_miss*1.5e-1", 0.9),

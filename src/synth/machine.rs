@@ -215,7 +215,11 @@ mod tests {
         for constant in constants().unwrap() {
             assert!(used.contains(&constant.name.as_str()), "no formula uses `{}`", constant.name);
             assert!(constant.default > 0.0 && !constant.meaning.is_empty(), "{}", constant.name);
-            assert!(["ns", "bytes"].contains(&constant.unit.as_str()), "{}", constant.name);
+            assert!(
+                ["ns", "bytes", "branches"].contains(&constant.unit.as_str()),
+                "{}",
+                constant.name
+            );
         }
     }
 }

@@ -37,7 +37,7 @@ mod vocabulary;
 mod workspace;
 
 pub use choose::{Estimate, cheapest, cheapest_together, cost, estimate, refuse_above_limit};
-pub use cost_formula::{CostFormula, Function, Operation};
+pub use cost_formula::{CostFormula, Function, MISSED, Operation};
 pub use machine::{
     Constant, LOOPS, Machine, constants, loops_cost, loops_price, price, searches_price,
 };

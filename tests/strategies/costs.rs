@@ -4,7 +4,9 @@
 use std::process::Command;
 
 use siskin::diagnostic::{Code, Diagnostic};
-use siskin::synth::{CostFormula, Machine, Template, constants, loops_cost, templates, workspaces};
+use siskin::synth::{
+    CostFormula, MISSED, Machine, Template, constants, loops_cost, templates, workspaces,
+};
 
 /// What a formula may use that is no constant.
 const NAMES: [&str; 24] = [
@@ -60,11 +62,12 @@ fn formulas_are_the_same_in_rust() {
         "-(extent + 2) * -length - -states",
         "1 - -(-3)",
         "min(extent, max(length, 2e3)) * log2(1 + states)",
+        "missed(extent, states - 1, 3e3) / missed(length, 0, queries)",
     ] {
         formulas.push(CostFormula::parse(text, &NAMES).unwrap());
     }
     let constants: Vec<&str> = constants().unwrap().iter().map(|c| c.name.as_str()).collect();
-    let mut program = String::from("fn main() {\n");
+    let mut program = format!("{MISSED}\nfn main() {{\n");
     let mut expected = Vec::new();
     for setting in 0..4 {
         program.push_str("{\n");
