@@ -60,6 +60,13 @@ pub(super) fn cheapest_order(
     if !is_open(request) {
         return first;
     }
+    let galloped = first.as_ref().is_ok_and(is_galloped);
+    if !galloped
+        && let Ok(planned) = &first
+        && let Some(other) = galloped_order(request, union, planned, &plan, prover)?
+    {
+        return Ok(other);
+    }
     let found = match &first {
         Ok(planned) => open_price(request, planned)?.map(|(price, others)| (GAIN * price, others)),
         // The find that is asked for may be one of another order.
@@ -127,7 +134,7 @@ pub(super) fn cheapest_order(
         tried += 1;
         let price = planned.price()?;
         priced.push(of_order(&schedule, Some(price), false));
-        if price < least {
+        if price < least && (!galloped || is_galloped(&planned)) {
             (least, best) = (price, Ok(planned));
         }
     }
@@ -135,6 +142,54 @@ pub(super) fn cheapest_order(
         planned.grounds.orders = priced;
     }
     best
+}
+
+/// Whether steps grow where a position is sought of each operand of which that is asked.
+fn is_galloped(planned: &Planned) -> bool {
+    planned.statements().iter().all(|statement| {
+        let finds = || statement.finds().iter().zip(statement.chosen());
+        let asked = statement.space().operands.iter().filter(|o| o.gallops);
+        asked.map(|o| &o.positions).all(|positions| {
+            finds().any(|(find, plan)| {
+                plan.template.gallops && positions.contains(&find.problem.position)
+            })
+        })
+    })
+}
+
+/// The cheapest plan of an order in which that is so, where an operand drives through which is to be galloped: what
+/// drives is searched, and what was searched drives.
+fn galloped_order(
+    request: &Request,
+    union: Union,
+    first: &Planned,
+    plan: &impl Fn(&Request, &mut dyn Prover) -> Result<Planned>,
+    prover: &mut dyn Prover,
+) -> Result<Option<Planned>> {
+    let Some(statement) = only_nest(first) else { return Ok(None) };
+    let nest = statement.nest();
+    let drives = |p: &Name| nest.levels.iter().any(|level| level.var == *p && level.is_loop());
+    let mut asked = statement.space().operands.iter().filter(|o| o.gallops);
+    if !asked.any(|o| o.positions.iter().any(drives)) {
+        return Ok(None);
+    }
+    let Some(space) = only_space(request, union)? else { return Ok(None) };
+    let mut seen = vec![statement.schedule().clone()];
+    let mut best: Option<(f64, Planned)> = None;
+    for other in drivers(statement).into_iter().chain(outer(statement)) {
+        let request = Request { order: other.order, fused: other.fused, ..request.clone() };
+        let Ok((_, schedule)) = scheduled(&request, &space) else { continue };
+        if seen.contains(&schedule) || seen.len() > MOST_PLANNED {
+            continue;
+        }
+        seen.push(schedule);
+        let Ok(planned) = plan(&request, prover) else { continue };
+        let price = planned.price()?;
+        if is_galloped(&planned) && best.as_ref().is_none_or(|(least, _)| price < *least) {
+            best = Some((price, planned));
+        }
+    }
+    Ok(best.map(|(_, planned)| planned))
 }
 
 /// Which other orders are worth a price.

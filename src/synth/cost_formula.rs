@@ -49,7 +49,7 @@ pub enum Function {
     Max,
     Log2,
     /// Of so many branches that are not foreseen, those that a call does not know from the one before, where there are
-    /// so many others and so many are remembered: see [`missed`].
+    /// so many others and so many are remembered: [`MISSED`].
     Missed,
 }
 

@@ -78,14 +78,23 @@ fn regions_are_sought_where_they_are_walked_anew_or_that_is_asked_for() {
 fn finds_gallop_in_what_a_program_gallops_through() {
     let sandbox = Sandbox::new();
     let program = "s .= 0\nfor i = _\n    s[] += x[i] * z[gallop(i)]\nend\nreturn s\n";
-    let [x, z] = ["x", "z"].map(|name| format!("{name}=random:0.3:sparse"));
-    let data = ["-t", &x, "-t", &z, "--dims", "x=90", "--dims", "z=90"];
-    let found = |program: &str, more: &[&str]| {
+    let found_in = |program: &str, x: &str, z: &str, more: &[&str]| {
+        let [x, z] =
+            [("x", x), ("z", z)].map(|(name, share)| format!("{name}=random:{share}:sparse"));
+        let data = ["-t", &x, "-t", &z, "--dims", "x=9000", "--dims", "z=9000"];
         sandbox.file("dot.finch", program);
         let stated = ["explain", "--program", "dot.finch", "--stage", "loops"];
-        sandbox.done(&[&stated[..], &data, more].concat()).contains(": gallop")
+        let loops = sandbox.done(&[&stated[..], &data, more].concat());
+        loops.lines().any(|line| line.contains("pz") && line.contains(": gallop"))
     };
+    let found = |program: &str, more: &[&str]| found_in(program, "0.3", "0.3", more);
     assert!(found(program, &[]));
+    // Whichever comes first, and whatever is cheaper.
+    let turned = program.replace("x[i] * z[gallop(i)]", "z[gallop(i)] * x[i]");
+    for (x, z) in [("0.3", "0.3"), ("0.001", "0.3"), ("0.3", "0.001"), ("0.001", "0.001")] {
+        assert!(found_in(program, x, z, &[]), "{x} {z}");
+        assert!(found_in(&turned, x, z, &[]), "{x} {z}, turned");
+    }
     let plain = program.replace("gallop", "follow");
     assert!(!found(&plain, &[]));
     assert!(found(&plain, &["--gallop", "z"]));
