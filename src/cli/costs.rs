@@ -95,13 +95,16 @@ fn orders(planned: &Planned) -> String {
         return String::new();
     }
     let own = planned.statements().first().map(|s| s.schedule().dims());
-    let planned = orders.iter().filter(|order| !order.at_least).filter_map(|order| order.time);
-    let taken = planned.fold(f64::INFINITY, f64::min);
+    // Below what an order would be taken for: another one than the first gains enough.
+    let planned = orders.iter().enumerate().filter(|(_, order)| !order.at_least);
+    let least =
+        planned.filter_map(|(k, order)| Some(if k == 0 { GAIN } else { 1.0 } * order.time?));
+    let least = least.fold(f64::INFINITY, f64::min);
     let mut out = String::from("orders of the loops, with what is searched and gathered in them\n");
     for (k, order) in orders.iter().enumerate() {
         let names: Vec<&str> = order.dims.iter().map(|n| &**n).collect();
         let time = match order.time {
-            Some(time) if order.at_least && time < taken => {
+            Some(time) if order.at_least && time < least => {
                 format!("at least {}, not looked into: enough others were", nanoseconds(time))
             }
             Some(time) if order.at_least => {

@@ -378,6 +378,10 @@ impl Planned {
                 words.push(plain(&plan.template.name));
             }
         }
+        if words.len() == 1 {
+            // Nothing is searched.
+            words.push("loops".to_string());
+        }
         words
     }
 }

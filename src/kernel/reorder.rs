@@ -99,15 +99,7 @@ pub(super) fn cheapest_order(
         seen.iter().map(|schedule| of_order(schedule, price_of_first, false)).collect();
     let mut best = first;
     let mut open = Vec::new();
-    for (k, other) in orders.into_iter().enumerate() {
-        let mut request = request.clone();
-        (request.order, request.fused) = (other.order, other.fused);
-        let Ok((wished, schedule)) = scheduled(&request, &space) else { continue };
-        // Some orders of indices are one order of loops, which is scanned once.
-        if seen.contains(&schedule) {
-            continue;
-        }
-        seen.push(schedule.clone());
+    for (k, request, wished, schedule) in unseen(request, &space, orders, &mut seen) {
         let Ok(mut visits) = price_of_visits(&request, &wished, &schedule, None) else { continue };
         // What drives leaves few positions to visit of the loops behind it, as only proofs tell.
         if visits >= least && k < outer {
@@ -176,13 +168,9 @@ fn galloped_order(
     let Some(space) = only_space(request, union)? else { return Ok(None) };
     let mut seen = vec![statement.schedule().clone()];
     let mut best: Option<(f64, Planned)> = None;
-    for other in drivers(statement).into_iter().chain(outer(statement)) {
-        let request = Request { order: other.order, fused: other.fused, ..request.clone() };
-        let Ok((_, schedule)) = scheduled(&request, &space) else { continue };
-        if seen.contains(&schedule) || seen.len() > MOST_PLANNED {
-            continue;
-        }
-        seen.push(schedule);
+    let orders = [drivers(statement), outer(statement)].concat();
+    let unseen = unseen(request, &space, orders, &mut seen);
+    for (_, request, ..) in unseen.into_iter().take(MOST_PLANNED) {
         let Ok(planned) = plan(&request, prover) else { continue };
         let price = planned.price()?;
         if is_galloped(&planned) && best.as_ref().is_none_or(|(least, _)| price < *least) {
@@ -283,6 +271,28 @@ fn only_space(request: &Request, union: Union) -> Result<Option<Space>> {
     let mut spaces = compose_by(&program, &found.composed, &wanted)?;
     let only = spaces.pop().filter(|_| spaces.is_empty());
     Ok(only.filter(|space| space.lookups.is_empty() && !space.merges))
+}
+
+/// The orders that are not among those that were `seen`, each by its number, with what is asked for then. Some orders of
+/// indices are one order of loops, which is scanned once.
+fn unseen(
+    request: &Request,
+    space: &Space,
+    orders: Vec<Alternative>,
+    seen: &mut Vec<Schedule>,
+) -> Vec<(usize, Request, Space, Schedule)> {
+    let mut out = Vec::new();
+    for (k, other) in orders.into_iter().enumerate() {
+        let request = Request { order: other.order, fused: other.fused, ..request.clone() };
+        match scheduled(&request, space) {
+            Ok((wished, schedule)) if !seen.contains(&schedule) => {
+                seen.push(schedule.clone());
+                out.push((k, request, wished, schedule));
+            }
+            _ => {}
+        }
+    }
+    out
 }
 
 /// The space and the order of its loops that are asked for.

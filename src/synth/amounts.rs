@@ -41,6 +41,20 @@ fn is_segment(range: &Range) -> bool {
     }
 }
 
+/// A level of a nest, how often it is begun, and how often it goes round in all.
+type Rounds<'a> = (&'a Level, CostFormula, CostFormula);
+
+/// The loops of a nest, and the levels with conditions that are none: how often these are asked, and hold.
+fn levels_by<'a>(visits: &IndexMap<Name, CostFormula>, nest: &'a Nest) -> Vec<Rounds<'a>> {
+    let mut begun = CostFormula::from(1.0);
+    let mut out = Vec::new();
+    for level in nest.levels.iter().filter(|level| level.is_loop() || level.filters()) {
+        let rounds = begun.clone() * visits[&level.var].clone();
+        out.push((level, std::mem::replace(&mut begun, rounds.clone()), rounds));
+    }
+    out
+}
+
 impl Sizes {
     /// How many values a range has in loops of so many iterations.
     pub fn span(&self, range: &Range, trips: &IndexMap<Name, CostFormula>) -> CostFormula {
@@ -220,10 +234,14 @@ impl Sizes {
 
     /// How often loops of `nest` are begun that do not go round as often as the time before.
     pub fn uneven_of(&self, nest: &Nest) -> CostFormula {
-        let loops = self.rounds_of(nest).into_iter().filter(|(level, ..)| goes_round(level));
+        self.uneven_by(&self.levels_of(nest), nest)
+    }
+
+    fn uneven_by(&self, levels: &[Rounds<'_>], nest: &Nest) -> CostFormula {
+        let loops = levels.iter().filter(|(level, ..)| level.is_loop() && goes_round(level));
         // Where a group ends is looked for, and then all of it visited.
         loops.fold(self.groups_of(nest), |all, (level, begun, _)| match &level.bind {
-            Bind::Loop(range) => all + begun * self.unevenness(range),
+            Bind::Loop(range) => all + begun.clone() * self.unevenness(range),
             Bind::Let(_) => all,
         })
     }
@@ -283,30 +301,27 @@ impl Sizes {
     }
 
     /// How often each loop of `nest` is begun, and how often it goes round in all; of a find, the number of its matches.
-    fn rounds_of<'a>(&self, nest: &'a Nest) -> Vec<(&'a Level, CostFormula, CostFormula)> {
+    fn rounds_of<'a>(&self, nest: &'a Nest) -> Vec<Rounds<'a>> {
         let levels = self.levels_of(nest).into_iter();
         levels.filter(|(level, ..)| level.is_loop()).collect()
     }
 
     /// The same of all levels; of one with conditions that is no loop, how often they are asked, and hold.
-    fn levels_of<'a>(&self, nest: &'a Nest) -> Vec<(&'a Level, CostFormula, CostFormula)> {
-        let visits = self.visits_of(nest);
-        let mut begun = CostFormula::from(1.0);
-        let mut out = Vec::new();
-        for level in nest.levels.iter().filter(|level| level.is_loop() || level.filters()) {
-            let rounds = begun.clone() * visits[&level.var].clone();
-            out.push((level, std::mem::replace(&mut begun, rounds.clone()), rounds));
-        }
-        out
+    fn levels_of<'a>(&self, nest: &'a Nest) -> Vec<Rounds<'a>> {
+        levels_by(&self.visits_of(nest), nest)
     }
 
     /// How often it is not foreseen whether the conditions of a level hold that is no loop.
     pub fn unforeseen_of(&self, nest: &Nest) -> CostFormula {
-        let asked = self.levels_of(nest).into_iter().filter(|(level, ..)| !level.is_loop());
+        self.unforeseen_by(&self.levels_of(nest), nest)
+    }
+
+    fn unforeseen_by(&self, levels: &[Rounds<'_>], nest: &Nest) -> CostFormula {
+        let asked = levels.iter().filter(|(level, ..)| !level.is_loop());
         asked.fold(0.0.into(), |all, (at, asked, hold)| {
             let level = nest.level_of(&at.var).unwrap_or(0);
-            let share = hold / asked.clone().max(1e-9.into());
-            all + self.unforeseen(level, nest, share) * asked
+            let share = hold.clone() / asked.clone().max(1e-9.into());
+            all + self.unforeseen(level, nest, share) * asked.clone()
         })
     }
 
@@ -429,7 +444,7 @@ impl Sizes {
             _ => queries.clone(),
         };
         let states = states.min(most.max(1.0.into()));
-        let others = match visits.get(position) {
+        let matches = match visits.get(position) {
             Some(matches) if plan.many => matches.clone(),
             _ => 0.0.into(),
         };
@@ -448,7 +463,7 @@ impl Sizes {
         let unforeseen = self.unforeseen(level, nest, hits.clone());
         let total = length.clone() * ranges;
         let typical = typical(&length).min(length.clone());
-        let repeats = CostFormula::from(1.0) + others;
+        let repeats = CostFormula::from(1.0) + matches;
         let is_first = grouped.is_some_and(|grouped| grouped.end == level);
         let may_leave = begins_with_group && is_first || plan.may_leave(level, nest);
         let queries = match plan.direction.is_some() && may_leave {
@@ -476,7 +491,8 @@ impl Sizes {
         // A sample is not all: some are asked for far from others.
         let beside = self.common(level, nest).map_or(0.0, |common| common.beside).min(0.99);
         let reach = extents.clone() * (1.0 - beside).into();
-        let others = self.uneven_of(nest) + self.unforeseen_of(nest);
+        let levels = levels_by(&visits, nest);
+        let others = self.uneven_by(&levels, nest) + self.unforeseen_by(&levels, nest);
         [
             queries, length, repeats, states, extents, guards, uneven, hits, total, typical,
             compared, checks, scattered, unforeseen, reach, others,
