@@ -36,6 +36,14 @@ pub(super) struct Here {
     pub ends: Vec<Constraint>,
 }
 
+/// Where a region begins. An empty one may end before: no later one begins before that.
+pub(super) fn start_of(begin: VarId, stop: Option<VarId>) -> Expr {
+    match stop {
+        None => Expr::Var(begin),
+        Some(stop) => Expr::binary(BinaryOp::Min, Expr::Var(begin), Expr::Var(stop)),
+    }
+}
+
 impl Realiser<'_, '_> {
     pub(super) fn step(&mut self, s: &Step, out: &mut Block) -> Result<()> {
         let Some(threads) = s.parallel else { return self.steps(s, None, out) };
@@ -228,12 +236,8 @@ impl Realiser<'_, '_> {
                 }
             };
             let others = heres.iter().enumerate().filter(|(other, _)| *other != k);
-            // Where one of them is empty, it may end before it begins: no later one begins before that.
-            let others = others.map(|(_, other)| match other.stop {
-                None => Expr::Var(other.begin),
-                Some(stop) => Expr::binary(BinaryOp::Min, Expr::Var(other.begin), Expr::Var(stop)),
-            });
-            let others: Vec<Expr> = others.collect();
+            let others: Vec<Expr> =
+                others.map(|(_, other)| start_of(other.begin, other.stop)).collect();
             match s.walks[k].is_sought && !others.is_empty() {
                 true => self.seek((&s.walks[k], at, here), others, step, &mut out),
                 false => out.push(step),

@@ -23,7 +23,7 @@
 use super::super::ir::{Assign, BinaryOp, Block, Expr, Stmt, Type, VarId};
 use super::held::Held;
 use super::merge::At;
-use super::step::Here;
+use super::step::{Here, start_of};
 use super::{Realiser, guarded};
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Constraint, Name};
@@ -136,7 +136,10 @@ impl Realiser<'_, '_> {
         let sides = s.walks.iter().zip(ats).zip(reads);
         let sides: Vec<Side> =
             sides.map(|((walk, at), read)| self.side(walk, at, read, points, &mut out)).collect();
-        let start = start(&s.counts, &|walk| Expr::Var(sides[s.number(walk)].begin));
+        let start = start(&s.counts, &|walk| {
+            let side = &sides[s.number(walk)];
+            start_of(side.begin, side.stop)
+        });
         let first = match start {
             None => from,
             Some(start) => {
@@ -317,18 +320,19 @@ impl Realiser<'_, '_> {
         out: &mut Block,
     ) -> VarId {
         let next = self.body.variable("next", Type::Unsigned);
-        let is_behind =
-            |var: VarId| Box::new(Expr::binary(BinaryOp::Lt, Expr::Var(first), Expr::Var(var)));
-        let choose = |var: VarId, otherwise: Expr| Expr::Choose {
-            condition: is_behind(var),
-            then: Box::new(Expr::Var(var)),
+        let choose = |end: Expr, otherwise: Expr| Expr::Choose {
+            condition: Box::new(Expr::binary(BinaryOp::Lt, Expr::Var(first), end.clone())),
+            then: Box::new(end),
             otherwise: Box::new(otherwise),
         };
         let value = match points {
             true => Expr::binary(BinaryOp::Add, Expr::Var(first), Expr::int(1)),
             false => sides.iter().fold(Expr::Var(until), |least, side| {
-                let end = side.stop.map_or(Expr::Var(until), |s| choose(s, Expr::Var(until)));
-                Expr::binary(BinaryOp::Min, least, choose(side.begin, end))
+                let stop = side
+                    .stop
+                    .map_or(Expr::Var(until), |stop| choose(Expr::Var(stop), Expr::Var(until)));
+                let start = start_of(side.begin, side.stop);
+                Expr::binary(BinaryOp::Min, least, choose(start, stop))
             }),
         };
         out.push(Stmt::Let { var: next, mutable: false, value });
