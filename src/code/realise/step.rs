@@ -34,13 +34,19 @@ pub(super) struct Here {
     pub next: Option<VarId>,
     /// What is known of its ends where there is something between them.
     pub ends: Vec<Constraint>,
+    /// It may be empty, and end before it begins.
+    pub may_end_before: bool,
 }
 
-/// Where a region begins. An empty one may end before: no later one begins before that.
-pub(super) fn start_of(begin: VarId, stop: Option<VarId>) -> Expr {
-    match stop {
-        None => Expr::Var(begin),
-        Some(stop) => Expr::binary(BinaryOp::Min, Expr::Var(begin), Expr::Var(stop)),
+impl Here {
+    /// What no later region begins before, where this one begins at `begin` and ends at `stop`.
+    pub(super) fn start(&self, begin: VarId, stop: Option<VarId>) -> Expr {
+        match stop {
+            Some(stop) if self.may_end_before => {
+                Expr::binary(BinaryOp::Min, Expr::Var(begin), Expr::Var(stop))
+            }
+            _ => Expr::Var(begin),
+        }
     }
 }
 
@@ -237,7 +243,7 @@ impl Realiser<'_, '_> {
             };
             let others = heres.iter().enumerate().filter(|(other, _)| *other != k);
             let others: Vec<Expr> =
-                others.map(|(_, other)| start_of(other.begin, other.stop)).collect();
+                others.map(|(_, other)| other.start(other.begin, other.stop)).collect();
             match s.walks[k].is_sought && !others.is_empty() {
                 true => self.seek((&s.walks[k], at, here), others, step, &mut out),
                 false => out.push(step),
@@ -371,7 +377,13 @@ impl Realiser<'_, '_> {
             let upper = w.region.upper.iter();
             ends.extend(upper.map(|e| Constraint::le(name(stop), self.here(e))));
         }
-        let mut here = Here { begin, stop, next: None, ends };
+        let upper = &w.region.upper;
+        let pairs = w.region.lower.iter().flat_map(|lo| upper.iter().map(move |hi| (lo, hi)));
+        let rise: Vec<Constraint> =
+            pairs.map(|(lo, hi)| Constraint::le(self.here(lo), self.here(hi))).collect();
+        let may_end_before =
+            !is_point && rise.into_iter().any(|rise| !self.path.proves(&Formula::Constraint(rise)));
+        let mut here = Here { begin, stop, next: None, ends, may_end_before };
         here.next = w.end.as_ref().map(|end| self.group(w, at, end, &here, out));
         here
     }

@@ -23,7 +23,7 @@
 use super::super::ir::{Assign, BinaryOp, Block, Expr, Stmt, Type, VarId};
 use super::held::Held;
 use super::merge::At;
-use super::step::{Here, start_of};
+use super::step::Here;
 use super::{Realiser, guarded};
 use crate::diagnostic::Result;
 use crate::formula::{Affine, Constraint, Name};
@@ -43,6 +43,8 @@ struct Side {
     begin: VarId,
     /// Points need none.
     stop: Option<VarId>,
+    /// What no later region begins before.
+    start: Expr,
     next: Option<VarId>,
     facts: Vec<Constraint>,
 }
@@ -136,10 +138,7 @@ impl Realiser<'_, '_> {
         let sides = s.walks.iter().zip(ats).zip(reads);
         let sides: Vec<Side> =
             sides.map(|((walk, at), read)| self.side(walk, at, read, points, &mut out)).collect();
-        let start = start(&s.counts, &|walk| {
-            let side = &sides[s.number(walk)];
-            start_of(side.begin, side.stop)
-        });
+        let start = start(&s.counts, &|walk| sides[s.number(walk)].start.clone());
         let first = match start {
             None => from,
             Some(start) => {
@@ -254,10 +253,11 @@ impl Realiser<'_, '_> {
                     stop
                 })
             });
-            return Side { begin: here.begin, stop, next: here.next, facts: here.ends };
+            let start = here.start(here.begin, stop);
+            return Side { begin: here.begin, stop, start, next: here.next, facts: here.ends };
         };
         let set = |var, value| Stmt::Assign { var, op: Assign::Set, value };
-        let mut facts = here.ends;
+        let mut facts = here.ends.clone();
         let mut outer = |this: &mut Self, name: &str, unset: Expr, inner: VarId| {
             let var = this.body.variable(name, Type::Unsigned);
             out.push(Stmt::Let { var, mutable: true, value: unset });
@@ -296,7 +296,7 @@ impl Realiser<'_, '_> {
             next
         });
         out.push(Stmt::If { condition: at.goes_on(), then, otherwise: Vec::new() });
-        Side { begin, stop, next, facts }
+        Side { begin, stop, start: here.start(begin, stop), next, facts }
     }
 
     /// Whether some walk is at a region that ended before: what it holds is not known yet, and it goes on alone.
@@ -331,8 +331,7 @@ impl Realiser<'_, '_> {
                 let stop = side
                     .stop
                     .map_or(Expr::Var(until), |stop| choose(Expr::Var(stop), Expr::Var(until)));
-                let start = start_of(side.begin, side.stop);
-                Expr::binary(BinaryOp::Min, least, choose(start, stop))
+                Expr::binary(BinaryOp::Min, least, choose(side.start.clone(), stop))
             }),
         };
         out.push(Stmt::Let { var: next, mutable: false, value });
