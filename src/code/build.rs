@@ -60,6 +60,18 @@ impl Expr {
         }
     }
 
+    /// The same where literals have come to stand in it: without neutral operands.
+    #[must_use]
+    pub fn folded(mut self) -> Expr {
+        self.parts_mut(&mut |part| *part = std::mem::replace(part, Expr::Unset).folded());
+        match self {
+            Expr::Binary { op: BinaryOp::Add, left, right } => left.add(*right),
+            Expr::Binary { op: BinaryOp::Sub, left, right } => left.sub(*right),
+            Expr::Binary { op: BinaryOp::Mul, left, right } => left.mul(*right),
+            other => other,
+        }
+    }
+
     /// The same number in the other integer type, if it is not of that type already.
     pub fn converted(self, signed: bool) -> Expr {
         match self {
@@ -154,5 +166,25 @@ impl Stmt {
     /// `a.push(e);`
     pub(super) fn push(array: ArrayId, value: Expr) -> Stmt {
         Stmt::Push { array, when: None, value }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_that_have_come_to_stand_somewhere_are_left_out_where_they_change_nothing() {
+        let raw = |op, left: Expr, right: Expr| Expr::Binary {
+            op,
+            left: Box::new(left),
+            right: Box::new(right),
+        };
+        let (zero, one) = (|| Expr::integer(0, true), || Expr::integer(1, true));
+        let x = || Expr::integer(7, true);
+        // (0 - 0) - 1 * (0 + x)
+        let product = raw(BinaryOp::Mul, one(), raw(BinaryOp::Add, zero(), x()));
+        let all = raw(BinaryOp::Sub, raw(BinaryOp::Sub, zero(), zero()), product);
+        assert_eq!(all.folded(), raw(BinaryOp::Sub, zero(), x()));
     }
 }

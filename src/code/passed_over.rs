@@ -78,6 +78,7 @@ impl Body {
                 }
             });
         }
+        let condition = condition.folded();
         let (mut within, mut mentioned) = (set_within(stmt), false);
         within.lets.remove(var);
         condition.visit(&mut |e| mentioned |= *e == Expr::Var(*var));

@@ -93,7 +93,7 @@ impl Case {
             tile: random.chance(12).then(|| 1 + random.below(4) as i64),
             reordered: random.chance(35),
             union: *random.pick(&Union::ALL),
-            looplets: random.chance(40),
+            looplets: random.chance(if source.is_narrow { 90 } else { 40 }),
             workspace: random.chance(50).then(|| {
                 let names = workspaces().expect("shipped workspaces");
                 random.pick(names).name.clone()

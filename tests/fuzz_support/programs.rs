@@ -22,6 +22,8 @@ pub struct Source {
     pub extents: BTreeMap<String, usize>,
     /// Inputs that may be shared by the output: the names of plain factors.
     pub factors: Vec<String>,
+    /// One index or two, in many subscripts of a tensor: diagonals and what lies beside them.
+    pub is_narrow: bool,
 }
 
 struct Maker<'r> {
@@ -33,6 +35,7 @@ struct Maker<'r> {
     /// All extents are equal, so that a tensor can be read twice.
     square: Option<usize>,
     value_type: ValueType,
+    is_narrow: bool,
 }
 
 const EXTENTS: &[usize] = &[0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8];
@@ -41,9 +44,11 @@ const LONG: &[usize] = &[9, 15, 16, 17, 23, 24, 31, 32, 40, 65];
 
 pub fn source(random: &mut Random, value_type: ValueType) -> Source {
     let mut taken = Vec::new();
-    let count = 1 + random.below(4);
+    let is_narrow = random.chance(20);
+    let count = 1 + random.below(if is_narrow { 2 } else { 4 });
     let indices: Vec<String> = (0..count).map(|_| fresh(random, &mut taken)).collect();
-    let square = random.chance(60).then(|| *random.pick(EXTENTS));
+    let square = random.chance(if is_narrow { 90 } else { 60 });
+    let square = square.then(|| *random.pick(EXTENTS));
     let mut extents = BTreeMap::new();
     for i in &indices {
         let extent = square.unwrap_or_else(|| *random.pick(EXTENTS));
@@ -60,6 +65,7 @@ pub fn source(random: &mut Random, value_type: ValueType) -> Source {
         extents,
         square,
         value_type,
+        is_narrow,
     };
     let count = *maker.random.pick(&[1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5]);
     let (mut factors, mut read) = (Vec::new(), Vec::new());
@@ -124,6 +130,7 @@ pub fn source(random: &mut Random, value_type: ValueType) -> Source {
         dims: maker.dims,
         extents: maker.extents,
         factors,
+        is_narrow,
     }
 }
 
@@ -257,7 +264,7 @@ impl Maker<'_> {
     /// The text of a subscript, and the extent that it needs if it is an index alone.
     fn subscript(&mut self) -> (String, Option<usize>) {
         let i = self.index();
-        if self.random.chance(82) {
+        if self.random.chance(if self.is_narrow { 60 } else { 82 }) {
             let extent = self.extents[&i];
             return (i, Some(extent));
         }
