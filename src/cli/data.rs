@@ -11,7 +11,7 @@ use siskin::kernel::{Planned, in_one_layout, index_width};
 use siskin::layout::{DefaultFor, Layout};
 use siskin::operators::Value as Number;
 use siskin::packing::PackOptions;
-use siskin::program::Program;
+use siskin::program::{Program, resolve};
 use siskin::tensor::{FreedMemoryIsKept, Tensor};
 
 use super::copies::{From, refuse_difference};
@@ -63,6 +63,42 @@ impl Inputs {
             }
         }
     }
+
+    /// What `--dims` states of a result says how far its indices go; no further than they go is it written.
+    fn take_extents_of_results(&mut self, program: &Program) -> Result<()> {
+        let stated = self.extents.tensors.iter();
+        let is_result = |name: &Name| program.writes(name) && !self.tensors.contains_key(name);
+        let stated: IndexMap<Name, Vec<usize>> = stated
+            .filter(|(name, _)| is_result(name))
+            .map(|(name, dims)| (name.clone(), dims.clone()))
+            .collect();
+        if stated.is_empty() {
+            return Ok(());
+        }
+        let given: IndexMap<Name, Vec<usize>> =
+            self.tensors.iter().map(|(name, t)| (name.clone(), t.dims().to_vec())).collect();
+        let all = given.iter().chain(&stated).map(|(name, dims)| (name.clone(), dims.clone()));
+        self.extents.indices = resolve(program, &all.collect(), &self.extents.indices)?.indices;
+        let found = resolve(program, &given, &self.extents.indices)?;
+        let shown = |dims: &[usize]| {
+            let dims: Vec<String> = dims.iter().map(ToString::to_string).collect();
+            dims.join(",")
+        };
+        for (name, dims) in &stated {
+            let reached = &found.tensors[name];
+            if reached != dims {
+                let (reached, stated) = (shown(reached), shown(dims));
+                let what = format!("`{name}` is stated as {stated}, and is {reached}");
+                let mut written = program.assigns().into_iter().map(|a| &a.output);
+                let span = written.find(|output| output.tensor == *name).map(|o| o.span.clone());
+                return Err(Diagnostic::new(Code::Shape, what)
+                    .at(span.unwrap_or_default(), "a result reaches as far as its subscripts do")
+                    .within("<expression>", &program.text)
+                    .help(format!("leave `--dims {name}={stated}` out")));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What an earlier statement has computed.
@@ -96,7 +132,9 @@ pub fn inputs(
             .help(format!("pass its file: `-t {}=FILE[:LAYOUT]`", access.tensor)));
         }
     }
-    some_inputs(program, arguments, options, computed)
+    let mut inputs = some_inputs(program, arguments, options, computed)?;
+    inputs.take_extents_of_results(program)?;
+    Ok(inputs)
 }
 
 /// Reads, packs and validates the files of `-t`.

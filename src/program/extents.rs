@@ -415,8 +415,8 @@ impl<'a> Resolver<'a> {
             for site in &written {
                 let Some(output) = site.output else { continue };
                 dims.resize(output.rank(), (false, 0));
-                for (dim, subscript) in dims.iter_mut().zip(&output.subscripts) {
-                    let plain = subscript.as_var().is_some();
+                for (d, (dim, subscript)) in dims.iter_mut().zip(&output.subscripts).enumerate() {
+                    let plain = output.plain(d).is_some();
                     let extent = self.written_extent(subscript, site, output, given.is_some())?;
                     *dim = match (dim.0, plain) {
                         (true, false) => *dim,

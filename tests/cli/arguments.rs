@@ -268,3 +268,26 @@ fn every_stage_says_what_it_does_and_nothing_else_speaks() {
         assert!(out.stdout.contains(part), "no `{part}` in {}", out.stdout);
     }
 }
+
+/// The extents of a result follow from its subscripts; to state others is refused, and not ignored.
+#[test]
+fn extents_that_are_stated_of_a_result_hold_or_are_refused() {
+    let sandbox = Sandbox::new();
+    let made = |statement, of_result| {
+        ["run", statement, "-t", "y=ones", "--dims", "y=5", "--dims", of_result]
+    };
+    sandbox.done(&made("r[i + 1] += y[i]", "r=6"));
+    for (statement, extents, why) in [
+        ("r[i + 1] += y[i]", "r=9", "`r` is stated as 9, and is 6"),
+        ("r[i + 1] += y[i]", "r=3", "`r` is stated as 3, and is 6"),
+        ("r[(0:)(i)] += y[i]", "r=7", "`r` is stated as 7, and is 5"),
+        ("r[i] += y[i]", "r=3", "index `i` has two extents, 5 and 3"),
+        ("r[i] += y[i]; s[] += r[i]", "r=3", "index `i` has two extents, 5 and 3"),
+        ("r[i] += y[i]", "r=5,5", "`r` has 2 dimension(s), but 1 subscript(s)"),
+    ] {
+        let said = sandbox.refused("S0202", &made(statement, extents));
+        assert!(said.contains(why), "{statement} {extents}: {said}");
+    }
+    let json = sandbox.json(&["run", "r[i,j] += 1.0", "--dims", "r=2,3", "--json"]);
+    assert_eq!(json["output"]["dims"], serde_json::json!([2, 3]));
+}

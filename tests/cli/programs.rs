@@ -57,6 +57,20 @@ fn what_is_made_up_is_as_large_as_the_loops_along_it() {
     assert_eq!(said["outputs"][0]["values"], json!([3.0, 3.0]));
 }
 
+/// Where dimensions that one index runs along are not as long as each other, what lies outside of one is left out.
+#[test]
+fn an_index_in_several_dimensions_of_a_result_ends_with_the_shortest() {
+    let sandbox = Sandbox::new();
+    let program = "r .= 0.0\nfor i = 1:2\n    r[i, ~i] += 1.0\nend\nreturn r\n";
+    std::fs::write(sandbox.path("diagonal.finch"), program).unwrap();
+    for format in ["Dense(Dense(Element(0.0)))", "SparseCOO{2}(Element(0.0))"] {
+        let (format, dims) = (format!("r={format}"), ["--dims", "r=2,3", "--json"]);
+        let run = ["run", "--program", "diagonal.finch", "-f", &format];
+        let said = sandbox.json(&[&run[..], &dims].concat());
+        assert_eq!(said["outputs"][0]["values"], json!([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]));
+    }
+}
+
 /// Computes places, and then what is counted there.
 const HISTOGRAM: &str =
     "bins .= 0\nfor i = _\n    bins[div(v[i], 10) + 1] += 1\nend\nreturn bins\n";
