@@ -186,11 +186,10 @@ impl Realiser<'_, '_> {
             heres.push(self.region_at(walk, at, &mut out));
         }
         if let Some(end) = end {
-            // An empty region may end before it begins: no later one begins before that.
-            let behind = |var| Expr::binary(BinaryOp::Le, Expr::Var(end), Expr::Var(var));
-            let is_behind = heres
-                .iter()
-                .map(|here| Expr::and([here.begin].into_iter().chain(here.stop).map(behind)));
+            let is_behind = heres.iter().map(|here| {
+                let start = here.start(here.begin, here.stop);
+                Expr::binary(BinaryOp::Le, Expr::Var(end), start)
+            });
             let (condition, then) = (Expr::or(is_behind), vec![Stmt::Break(None)]);
             out.push(Stmt::If { condition, then, otherwise: Vec::new() });
         }
