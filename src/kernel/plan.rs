@@ -34,7 +34,7 @@ use crate::schedule::schedule;
 use crate::synth::{Find, Template, Verdict, templates};
 
 /// Searches that take more nanoseconds for each entry that is read or written are compared with looplets.
-const DEAR: f64 = 2.2;
+const DEAR: f64 = 1.5;
 
 /// What looplets cost must be less than this share.
 const LESS: f64 = 0.95;

@@ -28,7 +28,7 @@ use crate::synth::{Sizes, loops_price, searches_price};
 const GOOD: f64 = 10.0;
 
 /// Prices are rough: what another order costs must be less than this share of what the first does.
-pub const GAIN: f64 = 0.8;
+pub const GAIN: f64 = 0.9;
 
 /// There is nothing to gain where a plan takes so few nanoseconds.
 pub(super) const LITTLE: f64 = 1_000.0;

@@ -219,10 +219,10 @@ impl Sizes {
     }
 
     /// How many iterations the loops of `nest` have, those of finds aside. Those that several at once are asked whether
-    /// they do anything count half.
+    /// they do anything count a fifth.
     pub fn iterations_of(&self, nest: &Nest) -> CostFormula {
-        /// Of the time of an iteration: in all layouts and at all shares that were measured, 0.3 to 0.6.
-        const PASSED_OVER: f64 = 0.5;
+        /// Of the time of an iteration; what they are asked is priced by itself.
+        const PASSED_OVER: f64 = 0.2;
         let loops = self.rounds_of(nest).into_iter().filter(|(level, ..)| goes_round(level));
         let rarely = self.rarely_find_in(nest);
         let groups = self.groups_of(nest);
@@ -329,7 +329,7 @@ impl Sizes {
     /// all.
     fn unforeseen(&self, level: usize, nest: &Nest, share: CostFormula) -> CostFormula {
         let others = (CostFormula::from(1.0) - share.clone()).max(0.0.into());
-        let at_random = (share.min(others) * 2.0.into()).min(0.5.into());
+        let at_random = share.min(others);
         let turns = self.common(level, nest).map_or(1.0, |common| common.turns);
         at_random * turns.into()
     }
@@ -493,9 +493,16 @@ impl Sizes {
         let reach = extents.clone() * (1.0 - beside).into();
         let levels = levels_by(&visits, nest);
         let others = self.uneven_by(&levels, nest) + self.unforeseen_by(&levels, nest);
+        let alike = match nest.levels.get(level).is_some_and(is_compared) {
+            true => {
+                let all = queries.clone() + states.clone() * length.clone();
+                hits.clone() * queries.clone() * 2.0.into() / all.max(1.0.into())
+            }
+            false => 0.0.into(),
+        };
         [
             queries, length, repeats, states, extents, guards, uneven, hits, total, typical,
-            compared, checks, scattered, unforeseen, reach, others,
+            compared, checks, scattered, unforeseen, reach, others, alike,
         ]
     }
 
@@ -544,6 +551,11 @@ fn goes_round(level: &Level) -> bool {
 fn constant_length(range: &Range) -> Option<i64> {
     let ends = range.upper.iter().flat_map(|u| range.lower.iter().map(move |l| (u, l)));
     ends.filter_map(|(u, l)| (u.clone() - l.clone()).as_constant()).min()
+}
+
+/// Whether a position matches where something is equal, rather than where it is the range that holds something.
+fn is_compared(level: &Level) -> bool {
+    level.conditions.iter().any(|condition| condition.relop == Relop::Eq)
 }
 
 /// How many index arrays say whether a position matches.

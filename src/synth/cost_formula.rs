@@ -252,16 +252,16 @@ impl CostFormula {
 /// before: it remembers a few thousand outcomes, and none where there are, with `others`, many more of them than it
 /// has room for.
 fn missed(branches: f64, others: f64, remembered: f64) -> f64 {
-    let share = ((branches + others) / remembered).min(1.0);
-    branches * share * share
+    let share = ((branches + others) / remembered).powi(3).min(1e9);
+    branches * share / (1.0 + share)
 }
 
 /// The same in Rust, as [`CostFormula::to_rust`] calls it.
 pub const MISSED: &str = "
 /// How many of so many branches that are not foreseen are missed where the same data were there before.
 fn missed(branches: f64, others: f64, remembered: f64) -> f64 {
-    let share = ((branches + others) / remembered).min(1.0);
-    branches * share * share
+    let share = ((branches + others) / remembered).powi(3).min(1e9);
+    branches * share / (1.0 + share)
 }
 ";
 

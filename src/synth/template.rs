@@ -15,7 +15,7 @@ use crate::formula::{Formula, parse};
 use crate::layout::PropertyKind;
 
 /// What formulas of find templates are over, beside constants of the machine.
-pub const QUANTITIES: [&str; 16] = [
+pub const QUANTITIES: [&str; 17] = [
     "queries",
     "length",
     "repeats",
@@ -32,6 +32,7 @@ pub const QUANTITIES: [&str; 16] = [
     "unforeseen",
     "reach",
     "others",
+    "alike",
 ];
 
 /// A find algorithm as declared by its folder.

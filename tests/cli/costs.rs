@@ -30,7 +30,7 @@ fn the_stage_has_sizes_formulas_with_values_and_the_reason() {
     for part in [
         "  J           10000  assumed  the extent of j\n",
         "find px in 0..NNZ_x where j = crd_x(px)\n  queries = 100000, visits of the loops around it: pA0, pA1\n",
-        "      queries * (0.5 + 2.5 * (1 - hits) * min(1, max(0, length - 1)) + 0.6 * stream * length) + branch_miss * missed(queries * min(0.8, 2 * min(hits, 1 - hits)) + min(queries, uneven), others, remembered)\n    = 100000 * (0.5 + 2.5 * (1 - 1) * min(1, max(0, 10000 - 1)) + 0.6 * 0.5 * 10000) + 8 * missed(100000 * min(0.8, 2 * min(1, 1 - 1)) + min(100000, 0), 9000, 14000)\n    = 300.1 ms\n",
+        "      queries * (0.05 + 2.4 * (1 - hits) * min(1, max(0, length - 1)) + 0.3 * stream * length) + branch_miss * missed(queries * min(0.8, 2 * min(hits, 1 - hits)) + min(queries, uneven), others, remembered)\n    = 100000 * (0.05 + 2.4 * (1 - 1) * min(1, max(0, 10000 - 1)) + 0.3 * 0.5 * 10000) + 9 * missed(100000 * min(0.8, 2 * min(1, 1 - 1)) + min(100000, 0), 9000, 14000)\n    = 150 ms\n",
         "  * is taken: the cheapest; ",
         "  stream              0.5 ns  assumed   an element that is read in order, and compared\n",
     ] {

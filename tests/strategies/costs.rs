@@ -31,9 +31,9 @@ const NAMES: [&str; 24] = [
     "checks",
     "scattered",
     "unforeseen",
-    "unforeseen",
     "reach",
     "others",
+    "alike",
 ];
 
 /// The value of a name, in one of several settings: sizes are small, large, or none.

@@ -108,29 +108,31 @@ impl Choice<'_> {
         let list = |names: &[siskin::formula::Name]| {
             names.iter().map(|n| &**n).collect::<Vec<_>>().join(", ")
         };
-        match quantity {
-            0 if self.find.problem.loops.is_empty() => "asked once".to_string(),
-            0 => format!("visits of the loops around it: {}", list(&self.find.problem.loops)),
-            1 => "positions in its range".to_string(),
-            2 if plan.many => "1 and the matches expected of a query".to_string(),
-            2 => "at most one position matches".to_string(),
-            3 if plan.state.is_empty() => "one for all queries".to_string(),
-            3 => format!("values of {}", list(&plan.state)),
-            4 => "values that its key may have (? without data)".to_string(),
-            5 => "1 if what it finds decides whether more is searched, or is stored in a result that is assembled, else 0".to_string(),
-            6 => "how often its range is another, and not as long as the one before".to_string(),
-            7 => "the share of its queries that are expected to find something".to_string(),
-            8 => "positions in all its ranges".to_string(),
-            9 => "positions in its range where a few are long".to_string(),
-            10 => "index arrays that say whether a position matches".to_string(),
-            11 => "1 if each query asks whether its state is that of the one before, else 0"
+        match QUANTITIES[quantity] {
+            "queries" if self.find.problem.loops.is_empty() => "asked once".to_string(),
+            "queries" => format!("visits of the loops around it: {}", list(&self.find.problem.loops)),
+            "length" => "positions in its range".to_string(),
+            "repeats" if plan.many => "1 and the matches expected of a query".to_string(),
+            "repeats" => "at most one position matches".to_string(),
+            "states" if plan.state.is_empty() => "one for all queries".to_string(),
+            "states" => format!("values of {}", list(&plan.state)),
+            "extent" => "values that its key may have (? without data)".to_string(),
+            "guards" => "1 if what it finds decides whether more is searched, or is stored in a result that is assembled, else 0".to_string(),
+            "uneven" => "how often its range is another, and not as long as the one before".to_string(),
+            "hits" => "the share of its queries that are expected to find something".to_string(),
+            "total" => "positions in all its ranges".to_string(),
+            "typical" => "positions in its range where a few are long".to_string(),
+            "compared" => "index arrays that say whether a position matches".to_string(),
+            "checks" => "1 if each query asks whether its state is that of the one before, else 0"
                 .to_string(),
-            12 => "how often something in the range is between a query and the one before, by how often if both were even"
+            "scattered" => "how often something in the range is between a query and the one before, by how often if both were even"
                 .to_string(),
-            13 => "the share of its queries of which it is not foreseen whether they find something".to_string(),
-            14 => "values that its key may have, but for those beside one that was asked for a little before"
+            "unforeseen" => "the share of its queries of which it is not foreseen whether they find something".to_string(),
+            "reach" => "values that its key may have, but for those beside one that was asked for a little before"
                 .to_string(),
-            _ => "branches of the loops that are not foreseen".to_string(),
+            "others" => "branches of the loops that are not foreseen".to_string(),
+            _ => "1 if all that is asked for is in its range, and nothing else is, 0 if nothing, or if what is found holds it"
+                .to_string(),
         }
     }
 
