@@ -249,8 +249,8 @@ impl CostFormula {
 }
 
 /// How many of so many branches that are not foreseen a processor misses that has run the same code on the same data
-/// before: it remembers a few thousand outcomes, and none where there are, with `others`, many more of them than it
-/// has room for.
+/// before: half of them where there are, with `others`, as many as are `remembered`. Of few it remembers how each
+/// went, of many none.
 fn missed(branches: f64, others: f64, remembered: f64) -> f64 {
     let share = ((branches + others) / remembered).powi(3).min(1e9);
     branches * share / (1.0 + share)

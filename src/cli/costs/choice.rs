@@ -131,7 +131,7 @@ impl Choice<'_> {
             "reach" => "values that its key may have, but for those beside one that was asked for a little before"
                 .to_string(),
             "others" => "branches of the loops that are not foreseen".to_string(),
-            _ => "1 if all that is asked for is in its range, and nothing else is, 0 if nothing, or if what is found holds it"
+            _ => "1 if its range has what is asked for, and nothing else; 0 if none of it, or if a range is looked for"
                 .to_string(),
         }
     }
