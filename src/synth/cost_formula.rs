@@ -487,10 +487,12 @@ mod tests {
             ("16 / (4 / 2)", 8.0),
             ("-2 * -3", 6.0),
             ("2 - -3", 5.0),
-            // Queries are 100: all, a quarter, and a quarter since there are others.
-            ("missed(queries, 0, 80)", 100.0),
-            ("missed(queries, 0, 200)", 25.0),
-            ("missed(queries, 100, 400)", 25.0),
+            // Queries are 100: half, eight of nine, one of nine, and one of nine since there are others.
+            ("missed(queries, 0, 100)", 50.0),
+            ("9 * missed(queries, 0, 50)", 800.0),
+            ("9 * missed(queries, 0, 200)", 100.0),
+            ("9 * missed(queries, 100, 400)", 100.0),
+            ("missed(0, 0, 80)", 0.0),
             ("queries * (0.5 + log2(length))", 350.0),
             ("min(queries, 4e1) + max(length, .5)", 48.0),
             ("branch_miss*1.5e-1", 0.9),
