@@ -329,9 +329,8 @@ impl Sizes {
     /// all.
     fn unforeseen(&self, level: usize, nest: &Nest, share: CostFormula) -> CostFormula {
         let others = (CostFormula::from(1.0) - share.clone()).max(0.0.into());
-        let at_random = share.min(others);
         let turns = self.common(level, nest).map_or(1.0, |common| common.turns);
-        at_random * turns.into()
+        share.min(others) * turns.into()
     }
 
     /// One of so many positions of a range is expected to match: where an index array is compared with an index,
@@ -367,8 +366,7 @@ impl Sizes {
             });
             indices.next().map_or(length.clone(), extent).max(1.0.into())
         };
-        let equal = |c: &&Constraint| c.relop == Relop::Eq;
-        let mut compared = level.conditions.iter().filter(equal).map(values).peekable();
+        let mut compared = equalities(level).map(values).peekable();
         match compared.peek().is_some() {
             true => match filled.filter(|filled| *filled < 1.0) {
                 Some(filled) => CostFormula::product(compared) / filled.max(1e-3).into(),
@@ -493,12 +491,13 @@ impl Sizes {
         let reach = extents.clone() * (1.0 - beside).into();
         let levels = levels_by(&visits, nest);
         let others = self.uneven_by(&levels, nest) + self.unforeseen_by(&levels, nest);
-        let alike = match nest.levels.get(level).is_some_and(is_compared) {
-            true => {
+        let alike = match nest.levels.get(level).and_then(|level| equalities(level).next()) {
+            Some(_) => {
                 let all = queries.clone() + states.clone() * length.clone();
                 hits.clone() * queries.clone() * 2.0.into() / all.max(1.0.into())
             }
-            false => 0.0.into(),
+            // A range that holds something is always found.
+            None => 0.0.into(),
         };
         [
             queries, length, repeats, states, extents, guards, uneven, hits, total, typical,
@@ -553,9 +552,9 @@ fn constant_length(range: &Range) -> Option<i64> {
     ends.filter_map(|(u, l)| (u.clone() - l.clone()).as_constant()).min()
 }
 
-/// Whether a position matches where something is equal, rather than where it is the range that holds something.
-fn is_compared(level: &Level) -> bool {
-    level.conditions.iter().any(|condition| condition.relop == Relop::Eq)
+/// The conditions of a position that something is equal. Without one, it is that of a range that holds something.
+fn equalities(level: &Level) -> impl Iterator<Item = &Constraint> {
+    level.conditions.iter().filter(|condition| condition.relop == Relop::Eq)
 }
 
 /// How many index arrays say whether a position matches.

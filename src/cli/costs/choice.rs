@@ -104,11 +104,11 @@ fn why(
 
 impl Choice<'_> {
     /// What the quantities of a plan are, in words.
-    fn meaning(&self, quantity: usize, plan: &Plan) -> String {
+    fn meaning(&self, quantity: &str, plan: &Plan) -> String {
         let list = |names: &[siskin::formula::Name]| {
             names.iter().map(|n| &**n).collect::<Vec<_>>().join(", ")
         };
-        match QUANTITIES[quantity] {
+        match quantity {
             "queries" if self.find.problem.loops.is_empty() => "asked once".to_string(),
             "queries" => format!("visits of the loops around it: {}", list(&self.find.problem.loops)),
             "length" => "positions in its range".to_string(),
@@ -131,8 +131,9 @@ impl Choice<'_> {
             "reach" => "values that its key may have, but for those beside one that was asked for a little before"
                 .to_string(),
             "others" => "branches of the loops that are not foreseen".to_string(),
-            _ => "1 if its range has what is asked for, and nothing else; 0 if none of it, or if a range is looked for"
+            "alike" => "1 if its range has what is asked for, and nothing else; 0 if none of it, or if a range is looked for"
                 .to_string(),
+            other => other.to_string(),
         }
     }
 
@@ -143,7 +144,7 @@ impl Choice<'_> {
         if let Some((plan, estimate)) = self.rows.first() {
             for k in (0..QUANTITIES.len()).filter(|k| shared(*k)) {
                 let (name, value) = (QUANTITIES[k], number(estimate.quantities[k]));
-                out.push_str(&format!("  {name} = {value}, {}\n", self.meaning(k, plan)));
+                out.push_str(&format!("  {name} = {value}, {}\n", self.meaning(name, plan)));
             }
         }
         for (plan, estimate) in &self.rows {
@@ -155,7 +156,7 @@ impl Choice<'_> {
             let own = |k: &usize| !shared(*k) && names.contains(&QUANTITIES[*k]);
             for k in (0..QUANTITIES.len()).filter(own) {
                 let (name, value) = (QUANTITIES[k], number(estimate.quantities[k]));
-                out.push_str(&format!("      {name} = {value}, {}\n", self.meaning(k, plan)));
+                out.push_str(&format!("      {name} = {value}, {}\n", self.meaning(name, plan)));
             }
             let named: Vec<_> = QUANTITIES.into_iter().zip(estimate.quantities).collect();
             let time = nanoseconds(estimate.time);
