@@ -217,7 +217,14 @@ fn set_instead(block: &mut Block, array: ArrayId, begin: Value) {
                     *value = Expr::binary(BinaryOp::Add, Expr::Number(begin), added);
                 }
                 Assign::Set => value.visit_mut(&mut |e| {
-                    if matches!(e, Expr::Load(load) if load.array == array) {
+                    let begins = |e: &Expr| matches!(e, Expr::Load(load) if load.array == array);
+                    if let Expr::Binary { op: BinaryOp::Add, left, right } = e
+                        && zero
+                        && begins(left)
+                    {
+                        *e = std::mem::replace(right, Expr::Bool(false));
+                    }
+                    if begins(e) {
                         *e = Expr::Number(begin);
                     }
                 }),

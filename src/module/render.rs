@@ -13,6 +13,7 @@ use crate::formula::Name;
 use crate::iterspace::Space;
 use crate::loops;
 use crate::prover::Prover;
+use crate::tensor::Value;
 
 /// A rendered kernel.
 #[derive(Clone, Debug)]
@@ -150,9 +151,12 @@ fn core(way: &Way, prover: &mut dyn Prover) -> Result<Core> {
     body.verify()?;
     let mut path = Path::new(&spec.space().theory, prover);
     let (mut body, accesses) = proved(body, &mut path)?;
-    for (result, begin) in spec.begun() {
-        body.write_once(&result.value_array, begin, &mut path);
+    let begun: Vec<(&Name, Value)> =
+        spec.begun().into_iter().map(|(result, begin)| (&result.value_array, begin)).collect();
+    for (result, begin) in &begun {
+        body.write_once(result, *begin, &mut path);
     }
+    body.compare_numbers(&begun);
     body.choose_chains(spec.short);
     Ok(Core { way: way.clone(), body, accesses, flat: loops.are_flat() })
 }
@@ -161,6 +165,7 @@ fn core(way: &Way, prover: &mut dyn Prover) -> Result<Core> {
 /// no number a condition to be natural: in all ways at once, else in those that by themselves need none.
 fn proved(mut body: Body, path: &mut Path) -> Result<(Body, Vec<AccessProof>)> {
     body.take_one_iteration();
+    body.merge_stores();
     let mut all_proved = |body: &Body| {
         let mut body = body.clone();
         let proofs = prove_bounds(&mut body, path);

@@ -44,6 +44,9 @@ fn what_is_written_once_is_set() {
         ("y[i] = A[i,j] * x[j]", &[("A", "dense")], "never", &["="]),
         ("y[i] = max(x[i], z[i])", &[], "never", &["="]),
         ("s[] = x[i]", &[], "never", &["="]),
+        // One store after the other to an element is one store.
+        ("y[i] = x[i]; y[i] min= z[i]", &[], "never", &["="]),
+        ("y[i] = x[i]; y[i] += z[i]; y[i] max= w[i]", &[], "never", &["="]),
         ("B[j,i] = A[i,j]", &[("A", "dense")], "never", &["="]),
         ("B[i,j] = x[i]", &[("B", "Dense(Dense(Element(0.0)))")], "never", &["="]),
         // Rows meet at a column.

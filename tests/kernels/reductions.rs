@@ -174,3 +174,86 @@ fn reductions_are_the_same_in_all_layouts_and_of_all_lengths() {
         }
     }
 }
+
+#[test]
+fn extremes_of_numbers_take_one_comparison() {
+    let begun = |text: &str| text.matches(">= f64::NEG_INFINITY").count();
+    let compared = |text: &str| text.matches("select_unpredictable(compared").count();
+    let rows = |statement: &str, fill: Value| {
+        let kernel = Kernel::new(statement).only_way().values(fill.value_type());
+        text(kernel.layout("A", "csr").fill("A", fill))
+    };
+    let inf = f64::INFINITY;
+    // What the result holds before is asked for each row; then, the loop is there twice.
+    for (statement, fill) in [("y[i] min= A[i,j] + x[j]", inf), ("y[i] max= A[i,j] + x[j]", -inf)] {
+        let text = rows(statement, Value::F64(fill));
+        assert_eq!((begun(&text), compared(&text)), (1, 1), "{text}");
+    }
+    let of_f32 = rows("y[i] min= A[i,j] + x[j]", Value::F32(f32::INFINITY));
+    assert_eq!(of_f32.matches(">= f32::NEG_INFINITY").count(), 1);
+    for (statement, fill, why) in [
+        ("y[i] += A[i,j] + x[j]", Value::F64(0.0), "a sum"),
+        ("y[j] min= A[i,j] + x[i]", Value::F64(inf), "nothing begins in a row"),
+        ("y[i] min= A[i,j] + x[j]", Value::I64(i64::MAX), "integers are numbers"),
+    ] {
+        let text = rows(statement, fill);
+        assert_eq!((begun(&text), compared(&text)), (0, 0), "{statement}: {why}");
+    }
+}
+
+#[test]
+fn extremes_are_the_least_and_greatest_numbers_whatever_is_none() {
+    let mut random = Random(78);
+    let [inf, nan] = [f64::INFINITY, f64::NAN];
+    for case in 0..24 {
+        let dims = [[30, 7], [9, 60], [5, 300]][case % 3];
+        let entries = tensor(&mut random, &dims, dims[1] / 3, ValueType::F64);
+        let mut some = |n: usize| -> Vec<f64> {
+            let value = |random: &mut Random| [nan, 2.0, -1.5, inf, -inf, 0.25][random.below(6)];
+            (0..n).map(|_| value(&mut random)).collect()
+        };
+        let (x, mut y) = (some(dims[1]), some(dims[0]));
+        let (op, combine): (_, fn(f64, f64) -> f64) = match case % 2 {
+            0 => ("min", f64::min),
+            _ => ("max", f64::max),
+        };
+        let fill = if op == "min" { inf } else { -inf };
+        let mut expected = vec![nan; dims[0]];
+        let [rows, columns] = [0, 1].map(|d| entries.coords()[d].iter_i64());
+        let values = entries.values().as_slice::<f64>().unwrap();
+        for ((i, j), a) in rows.zip(columns).zip(values) {
+            let least = &mut expected[i as usize];
+            *least = combine(*least, a + x[j as usize]);
+        }
+        for (y, expected) in y.iter_mut().zip(&mut expected) {
+            // What is not stored is a number, which may not be less.
+            if expected.is_nan() && y.is_nan() {
+                *y = 1.0;
+            }
+            *expected = combine(*y, *expected);
+        }
+        let vector = |values: &[f64]| {
+            let at = vec![IndexData::U64((0..values.len() as u64).collect())];
+            let values = Values::F64(values.to_vec());
+            let entries = Entries::new(vec![values.len()], at, values).unwrap();
+            pack(
+                &Arc::new(Layout::named_for_rank("dense", 1).unwrap()),
+                &entries,
+                &PackOptions::default(),
+            )
+        };
+        let (x, y, expected) = (vector(&x), vector(&y), vector(&expected));
+        let (x, y, expected) = (x.unwrap(), y.unwrap(), shown(&expected.unwrap()));
+        for layout in ["csr", "coo", "ell", "dcsr"] {
+            let layout = Arc::new(Layout::named_for_rank(layout, 2).unwrap());
+            let options = PackOptions { fill: Some(Value::F64(fill)), ..PackOptions::default() };
+            let a = pack(&layout, &entries, &options).unwrap();
+            let kernel = Kernel::new(&format!("y[i] {op}= A[i,j] + x[j]"))
+                .declared("A", &layout)
+                .fill("A", Value::F64(fill));
+            let given = [("A", &a), ("x", &x), ("y", &y)];
+            let got = kernel.compile().unwrap().run(given).unwrap();
+            assert_eq!(shown(&got), expected, "{op} in {}, {dims:?}", layout.name);
+        }
+    }
+}

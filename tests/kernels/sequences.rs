@@ -99,6 +99,27 @@ fn a_temporary_of_shared_loops_is_one_element() {
 }
 
 #[test]
+fn what_is_stored_at_one_place_one_after_the_other_is_stored_at_once() {
+    let n: &[usize] = &[7];
+    let tensors: [(&str, &str, &[usize]); 5] = [
+        ("A", "csr", &[7, 5]),
+        ("v", "dense", &[5]),
+        ("w", "dense", n),
+        ("x", "sparse", n),
+        ("z", "dense", n),
+    ];
+    for statements in [
+        "y[i] = w[i]; y[i] += z[i]",
+        "y[i] = w[i]; y[i] += z[i]; y[i] max= w[i] * z[i]; y[i] += 2 * w[i]",
+        "y[i] = z[i]; y[i] min= 3 - z[i] if i < 4; y[i] min= w[i]",
+        "y[i] = A[i,j] * v[j]; y[i] max= z[i]; y[i] *= w[i]",
+        "y[i] = w[i]; y[i] max= x[i]",
+    ] {
+        checked(statements, &tensors);
+    }
+}
+
+#[test]
 fn a_temporary_keeps_the_dimensions_that_differ() {
     let tensors: [(&str, &str, &[usize]); 2] = [("A", "csr", &[4, 5]), ("B", "csr", &[5, 6])];
     let tree = checked("T[i,k] = A[i,j] * B[j,k]; y[i] = T[i,k] * T[i,k]", &tensors);
@@ -288,6 +309,20 @@ fn results_begin_with_what_is_given() {
     assert_eq!(*results["y"].values(), Values::F64((0..4).map(row).collect()));
     assert_eq!(*results["z"].values(), Values::F64((0..3).map(column).collect()));
     assert_eq!(*results["n"].values(), Values::F64(vec![10.0]));
+}
+
+#[test]
+fn what_is_added_twice_to_what_is_given_keeps_it() {
+    let (x, all) = tensor("dense", &[4]);
+    let statements = "y[i] += x[i]; y[i] += 2 * x[i]";
+    let planned = Kernel::new(statements).only_way().plan().unwrap();
+    let text = planned.render().unwrap().text().to_string();
+    assert_eq!(text.matches("*at_mut(val_y,").count(), 1, "{text}");
+    let (none, tens) = (IndexMap::new(), Values::F64(vec![10.0; 4]));
+    let y = Tensor::new(x.layout().clone(), vec![4], &none, IndexMap::new(), tens).unwrap();
+    let got = Kernel::new(statements).compile().unwrap().run([("x", &x), ("y", &y)]).unwrap();
+    let expected = all.values.as_slice::<f64>().unwrap().iter().map(|x| 10.0 + x + 2.0 * x);
+    assert_eq!(*got.values(), Values::F64(expected.collect()));
 }
 
 #[test]
