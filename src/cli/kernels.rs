@@ -69,8 +69,8 @@ fn planned_part(
     plan: &mut dyn FnMut(&Kernel) -> Result<Planned>,
 ) -> Result<Vec<One>> {
     let Part { expression, tensors, options, output, kept, locates } = part;
-    let (repeat, listed) = (0, None);
-    let wish = Wish { expression, tensors, output, options, repeat, kept, listed };
+    let (repeat, fresh, listed) = (0, true, None);
+    let wish = Wish { expression, tensors, output, options, repeat, kept, fresh, listed };
     let mut own = sequence::each(&wish, kernels, |step| {
         let one = planned(step, left, plan)?;
         for (name, layout) in one.results() {
@@ -113,6 +113,7 @@ fn planned(
     if let Some(layout) = &step.layout {
         kernel = kernel.layout(output, layout);
     }
+    let kernel = step.tell_fresh(kernel, &program, |name| left.contains_key(name));
     let planned = plan(&kernel)?;
     step.refuse_apart(&planned)?;
     One::new(planned, &asked.options)
@@ -164,8 +165,11 @@ pub fn text(
     lines.push("written: the fields of a tensor are the same in all modules.".into());
     for (k, one) in kernels.iter().enumerate() {
         lines.push(format!("{}. `{}::kernel`: `{}`", k + 1, name(k), one.planned.program()));
+        let fresh = one.planned.fresh();
         for (output, layout) in one.results() {
-            lines.push(format!("   writes `{output}` as `{}`", layout.name));
+            let before = fresh.get(&output).map(|x| format!(", which holds {x} everywhere before"));
+            let before = before.unwrap_or_default();
+            lines.push(format!("   writes `{output}` as `{}`{before}", layout.name));
         }
         for locate in &one.locates {
             let is_read = kernels.iter().any(|k| k.planned.layouts().contains_key(&locate.tensor));

@@ -61,8 +61,16 @@ impl Run {
                 let expression = expression.clone().unwrap_or_default();
                 let kept = Vec::new();
                 let repeat = self.repeat;
-                let wish =
-                    Wish { expression, tensors, output, options, repeat, kept, listed: None };
+                let wish = Wish {
+                    expression,
+                    tensors,
+                    output,
+                    options,
+                    repeat,
+                    kept,
+                    fresh: false,
+                    listed: None,
+                };
                 let mut runner = Runner::new(&compiler);
                 runner.add(&wish, Kernels::Any)?;
                 let mut said = runner.end()?;
@@ -113,8 +121,9 @@ impl Run {
             group.each(|part, kernels| {
                 let Part { expression, tensors, options, output, kept, locates } = part;
                 let listed = Some(results.clone());
-                let repeat = self.repeat;
-                let wish = Wish { expression, tensors, output, options, repeat, kept, listed };
+                let (repeat, fresh) = (self.repeat, true);
+                let wish =
+                    Wish { expression, tensors, output, options, repeat, kept, fresh, listed };
                 runner.add(&wish, kernels)?;
                 for locate in &locates {
                     runner.run_begun()?;

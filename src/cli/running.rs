@@ -198,6 +198,7 @@ impl Begun {
             _ if !inputs.tensors.contains_key(output) => kernel = kernel.sparse_result(),
             _ => {}
         }
+        let kernel = step.tell_fresh(kernel, &program, |n| inputs.tensors.contains_key(n));
         let planned = kernel.plan()?;
         step.refuse_apart(&planned)?;
         inputs.only_read_by(&planned);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use siskin::diagnostic::{Code, Diagnostic, Result};
 use siskin::formula::Name;
-use siskin::kernel::Planned;
+use siskin::kernel::{Kernel, Planned};
 use siskin::layout::Layout;
 use siskin::operators::Value;
 use siskin::program::Program;
@@ -33,6 +33,8 @@ pub struct Wish {
     pub repeat: usize,
     /// What it leaves behind, beside its last result.
     pub kept: Vec<Name>,
+    /// Nobody gives its results but earlier kernels.
+    pub fresh: bool,
     /// Where results are listed, for a program that returns several.
     pub listed: Option<Rc<Listing>>,
 }
@@ -60,6 +62,20 @@ pub struct Step {
     pub layout: Option<String>,
     /// The layout that the result of several updates gets in the end: kernels that update write element by element.
     pub converted: Option<Arc<Layout>>,
+}
+
+impl Step {
+    /// Tells a kernel which of its results hold nothing yet.
+    pub fn tell_fresh(
+        &self,
+        kernel: Kernel,
+        program: &Program,
+        is_known: impl Fn(&Name) -> bool,
+    ) -> Kernel {
+        let results = program.results().into_iter();
+        let fresh = results.filter(|name| self.wish.fresh && !is_known(name));
+        fresh.fold(kernel, Kernel::fresh)
+    }
 }
 
 /// The statements of a text; none is empty, but the last may end in `;`.

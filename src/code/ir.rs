@@ -356,6 +356,11 @@ impl Load {
     pub fn checked(array: ArrayId, subscripts: Vec<Expr>) -> Load {
         Load { array, subscripts, access: Access::Checked }
     }
+
+    /// The same element, however the access is known to be in bounds.
+    pub(super) fn is_same_place(&self, other: &Load) -> bool {
+        self.array == other.array && self.subscripts == other.subscripts
+    }
 }
 
 /// How an access is kept inside its array.

@@ -60,7 +60,7 @@ fn merge(first: &Store, behind: &mut [Stmt]) -> bool {
             Stmt::Comment(_) => {}
             Stmt::Let { mutable: false, value, .. } if reads(value, first) == 0 => {}
             Stmt::Scope(inner) => return merge(first, inner),
-            Stmt::Store { place, op, value } if same_place(place, &first.place) => {
+            Stmt::Store { place, op, value } if place.is_same_place(&first.place) => {
                 return merge_into(first, op, value);
             }
             _ => return false,
@@ -106,10 +106,6 @@ fn merge_into(first: &Store, op: &mut Assign, value: &mut Expr) -> bool {
     true
 }
 
-fn same_place(a: &Load, b: &Load) -> bool {
-    a.array == b.array && a.subscripts == b.subscripts
-}
-
 /// How often an expression reads the array.
 fn reads(e: &Expr, store: &Store) -> usize {
     let mut count = 0;
@@ -120,5 +116,5 @@ fn reads(e: &Expr, store: &Store) -> usize {
 }
 
 fn is_own(e: &Expr, store: &Store) -> bool {
-    matches!(e, Expr::Load(load) if same_place(load, &store.place))
+    matches!(e, Expr::Load(load) if load.is_same_place(&store.place))
 }

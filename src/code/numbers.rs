@@ -146,7 +146,7 @@ fn extreme(stmt: &Stmt) -> Option<BinaryOp> {
     };
     let is_own = match (&**left, stmt) {
         (Expr::Var(v), Stmt::Assign { var, .. }) => v == var,
-        (Expr::Load(load), Stmt::Store { place, .. }) => load == place,
+        (Expr::Load(load), Stmt::Store { place, .. }) => load.is_same_place(place),
         _ => false,
     };
     is_own.then_some(*op)

@@ -1,7 +1,7 @@
 //! Expressions as Rust, with as few parentheses as the precedence of operators needs.
 
 use super::doc::Doc;
-use super::ir::{Access, BinaryOp, Element, Expr, Load, Origin, TableId, Type};
+use super::ir::{Access, BinaryOp, Body, Element, Expr, Load, Origin, TableId, Type};
 use super::print::Printer;
 use crate::operators::Value;
 use crate::tensor::ValueType;
@@ -76,7 +76,7 @@ impl Printer<'_> {
             Expr::Load(load) => self.load(load),
             Expr::Not(inner) => {
                 if !self.notation
-                    && let Some(opposite) = opposite(inner)
+                    && let Some(opposite) = opposite(inner, self.body)
                 {
                     return self.spell(&opposite);
                 }
@@ -441,27 +441,31 @@ impl Printer<'_> {
     }
 }
 
-/// The negation without a `!` around several operators: of comparisons, and of what `&&` and `||` make
-/// of them.
-fn opposite(e: &Expr) -> Option<Expr> {
+/// The negation without a `!` around several operators: of comparisons, but for those that NaN fails either way, and of
+/// what `&&` and `||` make of them.
+fn opposite(e: &Expr, body: &Body) -> Option<Expr> {
     let Expr::Binary { op, left, right } = e else {
         return match e {
-            Expr::Given { value, .. } => opposite(value),
+            Expr::Given { value, .. } => opposite(value, body),
             _ => None,
         };
     };
     let both = |op: BinaryOp| {
-        let negated = |e: &Expr| opposite(e).unwrap_or_else(|| e.clone().negated());
+        let negated = |e: &Expr| opposite(e, body).unwrap_or_else(|| e.clone().negated());
         Some(Expr::binary(op, negated(left), negated(right)))
     };
     let compared = |op: BinaryOp| Some(Expr::binary(op, (**left).clone(), (**right).clone()));
+    let ordered = |op: BinaryOp| {
+        let is_float = matches!(body.type_of(left), Ok(Type::Value(ty)) if ty.is_float());
+        if is_float { None } else { compared(op) }
+    };
     match op {
         BinaryOp::Eq => compared(BinaryOp::Ne),
         BinaryOp::Ne => compared(BinaryOp::Eq),
-        BinaryOp::Lt => compared(BinaryOp::Ge),
-        BinaryOp::Le => compared(BinaryOp::Gt),
-        BinaryOp::Gt => compared(BinaryOp::Le),
-        BinaryOp::Ge => compared(BinaryOp::Lt),
+        BinaryOp::Lt => ordered(BinaryOp::Ge),
+        BinaryOp::Le => ordered(BinaryOp::Gt),
+        BinaryOp::Gt => ordered(BinaryOp::Le),
+        BinaryOp::Ge => ordered(BinaryOp::Lt),
         BinaryOp::And => both(BinaryOp::Or),
         BinaryOp::Or => both(BinaryOp::And),
         _ => None,

@@ -44,7 +44,7 @@ impl Body {
                     BinaryOp::Eq | BinaryOp::Ne => (is_number(ty), Type::Bool),
                     BinaryOp::SameBits => (is_float(ty), Type::Bool),
                     BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
-                        (is_integer(ty), Type::Bool)
+                        (is_integer(ty) || is_float(ty), Type::Bool)
                     }
                     BinaryOp::And | BinaryOp::Or | BinaryOp::BitOr => (ty == Type::Bool, ty),
                 };

@@ -30,6 +30,8 @@ pub struct Wanted {
     pub fills: IndexMap<Name, Value>,
     /// Tensors whose walks seek.
     pub gallops: Vec<Name>,
+    /// Results that hold what their first operator begins with when the kernel runs.
+    pub fresh: Vec<Name>,
 }
 
 impl Default for Wanted {
@@ -44,6 +46,7 @@ impl Default for Wanted {
             types: Types::all(ValueType::F64),
             fills: IndexMap::new(),
             gallops: Vec::new(),
+            fresh: Vec::new(),
         }
     }
 }

@@ -300,6 +300,14 @@ impl Kernel {
         self
     }
 
+    /// Says that a result holds what its first operator begins with when the kernel runs, as infinity for the least
+    /// float. It may not be given then.
+    #[must_use]
+    pub fn fresh(mut self, result: impl AsRef<str>) -> Kernel {
+        self.request.fresh.push(result.as_ref().into());
+        self
+    }
+
     /// Runs the outermost loop on several threads.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Kernel {

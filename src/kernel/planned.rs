@@ -219,6 +219,18 @@ impl Planned {
         self.operand(name)?.beginning(&*first.op.combines().ok()?)
     }
 
+    /// The results that have to hold one value everywhere when the kernel runs, which it does not see to itself, as it
+    /// does where it assembles them or `=` comes first.
+    pub fn fresh(&self) -> IndexMap<Name, Value> {
+        let assembles = |name: &Name| self.assembled().is_some_and(|how| how.tensor == *name);
+        let asked = |name: &Name| self.wanted.fresh.contains(name);
+        let results = self.program.results().into_iter();
+        results
+            .filter(|name| asked(name) && !assembles(name) && !self.program.begins_anew(name))
+            .filter_map(|name| Some((name.clone(), self.beginning(&name)?)))
+            .collect()
+    }
+
     /// A tensor as the kernel has it.
     fn operand(&self, tensor: &Name) -> Option<&Operand> {
         let operands = &self.statements.first()?.space.operands;
@@ -358,6 +370,7 @@ impl Planned {
             index_width: self.index_width,
             sequence: self.sequence.clone(),
             assembled: self.assembled.clone(),
+            fresh: self.fresh(),
             short: self.statements.iter().all(|s| self.grounds.sizes.are_short_in(s.nest())),
             rarely: self.statements.iter().all(|s| self.grounds.sizes.rarely_find_in(s.nest())),
         }

@@ -58,6 +58,8 @@ pub struct Request {
     pub coiterate: Coiterate,
     /// Tensors whose regions are sought.
     pub gallops: Vec<Name>,
+    /// Results that hold what their first operator begins with when the kernel runs.
+    pub fresh: Vec<Name>,
     /// Where a result of unknown structure is gathered.
     pub workspace: Option<String>,
     /// A result that would be mostly fill is assembled.
@@ -95,6 +97,7 @@ impl Request {
             union: None,
             coiterate: Coiterate::Auto,
             gallops: Vec::new(),
+            fresh: Vec::new(),
             workspace: None,
             sparse_result: false,
             fast_math: false,
@@ -133,6 +136,7 @@ impl Request {
             types: self.types.clone(),
             fills: self.fills.clone(),
             gallops: self.gallops.clone(),
+            fresh: self.fresh.clone(),
         })
     }
 

@@ -166,8 +166,14 @@ impl CompiledKernel {
         self.room_for_states()?;
         let shared = operands[0].shares.as_ref().and_then(|name| inputs.get(name));
         let mut outputs: IndexMap<Name, Output> = IndexMap::new();
+        let fresh = self.planned.fresh();
         for name in program.results() {
             let initial = tensors.get(&name).copied();
+            if let (Some(begin), Some(_)) = (fresh.get(&name), initial) {
+                let what = format!("`{name}` is given, but the kernel relies on its being {begin}");
+                return Err(Diagnostic::new(Code::Shape, what)
+                    .help("make a kernel that is not told that it is fresh"));
+            }
             let is_last = name == *self.planned.output();
             let output = match self.planned.assembled().filter(|_| is_last) {
                 Some(assembled) => self.grown(assembled, &extents, initial)?,

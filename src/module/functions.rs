@@ -77,6 +77,12 @@ impl<'a> Functions<'a> {
             line(&format!("- {}: `{}`, {}", t.tensor, name.join(" "), summary.join(" ")));
             line(&format!("  `{}`", layout.relation));
         }
+        if !self.spec.fresh.is_empty() {
+            line("");
+        }
+        for (name, begin) in &self.spec.fresh {
+            line(&format!("`{name}` has to hold {begin} everywhere before."));
+        }
         let own = |core: &'a Core| core.way.spec.statements.iter().map(move |s| (core, s));
         let all = self.cores.iter().flat_map(own);
         for (core, statement) in all {

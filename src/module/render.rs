@@ -151,8 +151,12 @@ fn core(way: &Way, prover: &mut dyn Prover) -> Result<Core> {
     body.verify()?;
     let mut path = Path::new(&spec.space().theory, prover);
     let (mut body, accesses) = proved(body, &mut path)?;
-    let begun: Vec<(&Name, Value)> =
-        spec.begun().into_iter().map(|(result, begin)| (&result.value_array, begin)).collect();
+    let fresh = spec.fresh.iter().filter_map(|(name, begin)| {
+        let result = spec.space().operands.iter().find(|o| o.tensor == *name)?;
+        Some((result, *begin))
+    });
+    let begun = spec.begun().into_iter().chain(fresh);
+    let begun: Vec<(&Name, Value)> = begun.map(|(o, begin)| (&o.value_array, begin)).collect();
     for (result, begin) in &begun {
         body.write_once(result, *begin, &mut path);
     }

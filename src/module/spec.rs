@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use indexmap::IndexMap;
+
 use crate::code::IndexWidth;
 use crate::formula::Name;
 use crate::iterspace::{Operand, Role, Space};
@@ -50,6 +52,8 @@ pub struct KernelSpec {
     pub sequence: Rc<Sequence>,
     /// How the result is made, if its structure is not known before.
     pub assembled: Option<Rc<Assembled>>,
+    /// Results that are to hold one value everywhere before, which the kernel does not see to.
+    pub fresh: IndexMap<Name, Value>,
     /// The innermost loops are expected to be short.
     pub short: bool,
     /// Searches in the outermost loops are expected to find something rarely.

@@ -120,6 +120,25 @@ fn a_program_of_several_kernels_is_one_module_that_says_how_to_call_them() {
 }
 
 #[test]
+fn a_module_says_what_its_results_have_to_hold_before() {
+    let sandbox = sandbox();
+    let emitted = |program: &str, options: &[&str]| {
+        sandbox.file("p.finch", program);
+        sandbox.done(&[&["emit", "--program", "p.finch"], options].concat())
+    };
+    let sizes = ["--dims", "v=5", "--dims", "bins=4", "--type", "v=i64"];
+    let said = emitted(HISTOGRAM, &sizes);
+    assert!(said.contains("as `dense`, which holds 9223372036854775807 everywhere before\n"));
+    assert!(said.contains("writes `bins` as `dense`\n"), "sums begin by themselves: {said}");
+    let least = "y .= Inf\nfor j = _, i = _\n    y[i] <<min>>= A[i, j]\nend\nreturn y\n";
+    let said = emitted(least, &["--dims", "A=3,4"]);
+    assert!(said.contains("//! `y` has to hold inf everywhere before.\n//!\n"), "{said}");
+    // It begins by itself.
+    let said = emitted(&least.replace("<<min>>=", "+=").replace("Inf", "0"), &["--dims", "A=3,4"]);
+    assert!(!said.contains("everywhere before"), "{said}");
+}
+
+#[test]
 fn every_stage_of_each_kernel_of_a_program_is_explained() {
     let sandbox = sandbox();
     sandbox.file("h.finch", HISTOGRAM);

@@ -257,3 +257,31 @@ fn extremes_are_the_least_and_greatest_numbers_whatever_is_none() {
         }
     }
 }
+
+#[test]
+fn what_a_fresh_result_holds_is_known() {
+    let inf = Value::F64(f64::INFINITY);
+    let kernel = || Kernel::new("y[j] min= A[i,j] + x[i]").only_way().layout("A", "csr");
+    let fresh = || kernel().fill("A", inf).fresh("y");
+    let text = text(fresh());
+    assert!(text.contains("//! `y` has to hold inf everywhere before.\n"), "{text}");
+    assert_eq!(text.matches("select_unpredictable(").count(), 1, "{text}");
+    // It is updated no more where each element has one update.
+    let whole = self::text(Kernel::new("y[i] max= x[i]").only_way().fresh("y"));
+    assert_eq!(whole.matches("at(val_y").count(), 0, "{whole}");
+    let vector = |n: usize| {
+        let at = vec![IndexData::U64((0..n as u64).collect())];
+        let entries = Entries::new(vec![n], at, Values::F64(vec![1.0; n])).unwrap();
+        let layout = Arc::new(Layout::named_for_rank("dense", 1).unwrap());
+        pack(&layout, &entries, &PackOptions::default()).unwrap()
+    };
+    let points: &[(&[usize], f64)] = &[(&[0, 2], 3.0), (&[1, 0], f64::NAN), (&[1, 2], -1.0)];
+    let options = PackOptions { fill: Some(inf), ..PackOptions::default() };
+    let csr = Arc::new(Layout::named("csr").unwrap());
+    let a = pack(&csr, &Entries::from_points(&[2, 3], points).unwrap(), &options).unwrap();
+    let (x, y, compiled) = (vector(2), vector(3), fresh().compile().unwrap());
+    let got = compiled.run([("A", &a), ("x", &x)]).unwrap();
+    assert_eq!(shown(&got), "inf inf 0.0");
+    let refused = compiled.run([("A", &a), ("x", &x), ("y", &y)]).unwrap_err();
+    assert_eq!(refused.message, "`y` is given, but the kernel relies on its being inf");
+}

@@ -33,8 +33,8 @@ pub fn timed(made: Translated, effort: &Effort<'_>) -> Result<Timed> {
     for group in made.groups {
         parts.extend(group.each(|part, kernels| {
             let Part { expression, tensors, options, output, kept, locates } = part;
-            let (repeat, listed) = (0, None);
-            let wish = Wish { expression, tensors, output, options, repeat, kept, listed };
+            let (repeat, fresh, listed) = (0, true, None);
+            let wish = Wish { expression, tensors, output, options, repeat, kept, fresh, listed };
             let one = |step: &Step| measured_step(step, &mut computed, &jit, effort);
             let own = sequence::each(&wish, kernels, one)?;
             for locate in locates {
@@ -105,6 +105,7 @@ fn measured_step(
         None if !inputs.tensors.contains_key(&output) => kernel = kernel.sparse_result(),
         None => {}
     }
+    let kernel = step.tell_fresh(kernel, &program, |n| inputs.tensors.contains_key(n));
     if step.united {
         step.refuse_apart(&kernel.plan()?)?;
     }

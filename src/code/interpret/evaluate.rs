@@ -195,16 +195,18 @@ impl<'b> Machine<'b, '_> {
         let (left, right) = (self.expr(left)?, self.expr(right)?);
         let text = || self.body.print_expr(e);
         let overflow = || Reason::Overflow(text());
+        let is_order = matches!(op, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge);
+        let in_order = |order: std::cmp::Ordering| match op {
+            BinaryOp::Eq => order.is_eq(),
+            BinaryOp::Ne => order.is_ne(),
+            BinaryOp::Lt => order.is_lt(),
+            BinaryOp::Le => order.is_le(),
+            BinaryOp::Gt => order.is_gt(),
+            _ => order.is_ge(),
+        };
         let compared = |order: std::cmp::Ordering| {
-            Some(Value::Bool(match op {
-                BinaryOp::Eq => order.is_eq(),
-                BinaryOp::Ne => order.is_ne(),
-                BinaryOp::Lt => order.is_lt(),
-                BinaryOp::Le => order.is_le(),
-                BinaryOp::Gt => order.is_gt(),
-                BinaryOp::Ge => order.is_ge(),
-                _ => return None,
-            }))
+            let compares = is_order || matches!(op, BinaryOp::Eq | BinaryOp::Ne);
+            compares.then(|| Value::Bool(in_order(order)))
         };
         let made = match (&left, &right) {
             (Value::Unsigned(a), Value::Unsigned(b)) => match op {
@@ -239,6 +241,12 @@ impl<'b> Machine<'b, '_> {
             (Value::Number(a), Value::Number(b)) if op == BinaryOp::Ne => Some(Value::Bool(a != b)),
             (Value::Number(a), Value::Number(b)) if op == BinaryOp::SameBits => {
                 Some(Value::Bool(a.identical(*b)))
+            }
+            (Value::Number(Number::F64(a)), Value::Number(Number::F64(b))) if is_order => {
+                Some(Value::Bool(a.partial_cmp(b).is_some_and(in_order)))
+            }
+            (Value::Number(Number::F32(a)), Value::Number(Number::F32(b))) if is_order => {
+                Some(Value::Bool(a.partial_cmp(b).is_some_and(in_order)))
             }
             (Value::Number(a), Value::Number(b)) => arithmetic(op, *a, *b).map(Value::Number),
             (Value::Bool(a), Value::Bool(b)) if op == BinaryOp::BitOr => Some(Value::Bool(a | b)),
