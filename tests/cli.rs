@@ -27,6 +27,8 @@ mod kept;
 mod malformed;
 #[path = "cli/memory.rs"]
 mod memory;
+#[path = "cli/program_modules.rs"]
+mod program_modules;
 #[path = "cli/programs.rs"]
 mod programs;
 #[path = "cli/results.rs"]
