@@ -16,7 +16,7 @@ use crate::layout::Layout;
 use crate::loops::{Assembled, Gather, Loops, Sequence, Statement, build, makes_runs, steps};
 use crate::module::{KernelSpec, Module, Way, Ways, render};
 use crate::operators::Value;
-use crate::program::{Program, Types};
+use crate::program::{AssignOp, Program, Types};
 use crate::prover::{Prover, Z3Prover};
 use crate::tensor::ValueType;
 
@@ -220,15 +220,17 @@ impl Planned {
     }
 
     /// The results that have to hold one value everywhere when the kernel runs, which it does not see to itself, as it
-    /// does where it assembles them or `=` comes first.
+    /// does where it assembles them or `=` comes first. It is what their first operator begins with.
     pub fn fresh(&self) -> IndexMap<Name, Value> {
+        let all = self.program.assignments().unwrap_or_default();
         let assembles = |name: &Name| self.assembled().is_some_and(|how| how.tensor == *name);
-        let asked = |name: &Name| self.wanted.fresh.contains(name);
-        let results = self.program.results().into_iter();
-        results
-            .filter(|name| asked(name) && !assembles(name) && !self.program.begins_anew(name))
-            .filter_map(|name| Some((name.clone(), self.beginning(&name)?)))
-            .collect()
+        let begin = |name: Name| {
+            let first = all.iter().find(|a| a.output.tensor == name)?;
+            let begin = first.op.combines().ok()?.beginning(self.types().of(&name)).ok()?;
+            (first.op != AssignOp::Assign && !assembles(&name)).then_some((name, begin))
+        };
+        let fresh = self.program.results().into_iter();
+        fresh.filter(|name| self.wanted.fresh.contains(name)).filter_map(begin).collect()
     }
 
     /// A tensor as the kernel has it.
